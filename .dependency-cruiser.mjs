@@ -1,0 +1,76 @@
+import { belongsTo, mayImport } from './architecture.mjs';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    ...Object.entries(mayImport).map(([folder, below]) => ({
+      name: `${folder}-imports-only-its-table-row`,
+      comment: 'See ARCHITECTURE.md, "Who may import whom". Move the code, or change the table with a decision record.',
+      severity: 'error',
+      from: { path: `^src/${folder}/`, pathNot: '[.]test[.]ts$' },
+      to: { path: '^src/', pathNot: `^src/(${[folder, ...below].join('|')})/` },
+    })),
+    ...belongsTo.map(({ name, packages, folders }) => ({
+      name,
+      comment:
+        'See architecture.mjs, "belongsTo": this module is used in one place so that its dangers are reviewed in one place.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: [...folders.map((folder) => `^src/${folder}/`), '[.]test[.]ts$'] },
+      to: {
+        path: packages.replace('^(', '(^|node_modules/)(').replace(/\)\$$/u, ')($|/)'),
+        dependencyTypesNot: ['local', 'aliased-subpath-import', 'type-only'],
+      },
+    })),
+    {
+      name: 'a-folder-without-a-row',
+      comment: 'Every folder under src/ has a row in architecture.mjs.',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/[^/]+/', pathNot: `^src/(${Object.keys(mayImport).join('|')})/` },
+    },
+    {
+      name: 'crossing-a-folder-shows-a-hash',
+      comment: 'Write #folder/file.ts when crossing a folder, ./file.ts inside it.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: { path: '^src/', pathNot: '^src/$1/', dependencyTypesNot: ['aliased-subpath-import'] },
+    },
+    {
+      name: 'a-store-belongs-to-its-folder',
+      comment: 'Only *-store.ts speaks SQL, and only its own folder (or gateway.ts, which makes it) imports it.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: { path: '-store[.]ts$', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'kinds-do-not-know-each-other',
+      comment: 'What two adapter kinds share belongs to src/adapters/.',
+      severity: 'error',
+      from: { path: '^src/adapters/kinds/([^/]+)/' },
+      to: { path: '^src/adapters/kinds/', pathNot: '^src/adapters/kinds/$1/' },
+    },
+    {
+      name: 'production-code-imports-no-test',
+      severity: 'error',
+      from: { path: '^(src|demo)/', pathNot: '[.]test[.]ts$' },
+      to: { path: '^(test|bench)/|[.]test[.]ts$' },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      from: { orphan: true, path: '^src/', pathNot: '[.]test[.]ts$' },
+      to: {},
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'types'],
+      extensions: ['.ts', '.mjs', '.js'],
+    },
+  },
+};

@@ -1,0 +1,31 @@
+/**
+ * Who may import whom: a folder under src/ may import itself and what its row names.
+ * `gateway.ts` and `main.ts` may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
+ * printed in ARCHITECTURE.md; test/architecture.test.ts holds the two together.
+ */
+export const mayImport = {
+  base: [],
+  json: ['base'],
+  xml: ['base', 'json'],
+  config: ['base', 'access'],
+  database: ['base'],
+  access: ['base', 'database'],
+  outbound: ['base', 'json'],
+  adapters: ['base', 'json', 'outbound'],
+  relay: ['base', 'json', 'xml', 'access', 'outbound', 'adapters'],
+  automations: ['base', 'database', 'access'],
+  http: ['base', 'json', 'config', 'access', 'adapters', 'relay', 'automations'],
+  cli: ['base', 'config', 'access'],
+};
+
+/** npm packages and Node modules that belong to one folder each. */
+export const belongsTo = [
+  { name: 'only-http-knows-fastify', packages: '^(fastify|@fastify/)', folders: ['http'] },
+  {
+    name: 'only-outbound-dials-out',
+    packages: '^(undici|net|tls|http|https|http2|dns|dns/promises|dgram)$',
+    folders: ['outbound', 'http'],
+  },
+  { name: 'only-database-opens-databases', packages: '^(pg|sqlite)$', folders: ['database'] },
+  { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
+];

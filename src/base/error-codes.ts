@@ -1,0 +1,40 @@
+/**
+ * Every error the gateway can answer with: `code` → HTTP status, title, and what it means for the caller.
+ * The table is closed: a test holds it against docs/reference/errors.md and OpenAPI is made from it.
+ * 4xx speaks of the caller's request, 502/504 of the far side, 503 of the gateway or an adapter that cannot take the call now.
+ */
+export const errorCodes = {
+  'malformed-request': { status: 400, title: 'The HTTP request is malformed' },
+  'invalid-json': { status: 400, title: 'The request body is not acceptable JSON' },
+  'invalid-request': { status: 400, title: 'The request does not fit its schema' },
+  unauthenticated: { status: 401, title: 'Authentication is required' },
+  forbidden: { status: 403, title: 'Your roles do not allow this' },
+  'destination-denied': { status: 403, title: 'The outbound policy denies this destination' },
+  'path-denied': { status: 403, title: 'The adapter instance does not allow this path' },
+  'not-found': { status: 404, title: 'There is no such route' },
+  'adapter-not-found': { status: 404, title: 'There is no such adapter instance' },
+  'method-not-allowed': { status: 405, title: 'The route does not know this method' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
+  'body-too-large': { status: 413, title: 'The request body is over the limit' },
+  'unsupported-media-type': { status: 415, title: 'The request body has an unsupported media type' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  'login-throttled': { status: 429, title: 'Too many failed logins' },
+  'headers-too-large': { status: 431, title: 'The request headers are over the limit' },
+  'internal-error': { status: 500, title: 'The gateway failed' },
+  'upstream-error': { status: 502, title: 'The orchestrator answered with an error' },
+  'upstream-dns-failed': { status: 502, title: 'The name of the far side could not be resolved' },
+  'upstream-connect-failed': { status: 502, title: 'No connection to the far side' },
+  'upstream-tls-failed': { status: 502, title: 'TLS to the far side failed' },
+  'upstream-closed': { status: 502, title: 'The far side broke the connection off' },
+  'upstream-protocol-error': { status: 502, title: 'The far side answered with malformed HTTP' },
+  'response-too-large': { status: 502, title: 'The reply of the far side is over the limit' },
+  'too-many-redirects': { status: 502, title: 'The far side redirects too often' },
+  'redirect-refused': { status: 502, title: 'The redirect of the far side is not followed' },
+  'outcome-unknown': { status: 502, title: 'The call left and was not answered: it may or may not have happened' },
+  'adapter-busy': { status: 503, title: 'The adapter instance has no room for the call' },
+  'adapter-unavailable': { status: 503, title: 'The adapter instance is unavailable' },
+  'store-unavailable': { status: 503, title: 'The store is unavailable' },
+  'upstream-timeout': { status: 504, title: 'The far side did not answer in time' },
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>;
+
+export type ErrorCode = keyof typeof errorCodes;

@@ -1,0 +1,49 @@
+import { type DestinationStream, pino } from 'pino';
+
+/** The closed list of fields a log line may carry. Anything else does not compile, so no dump can leak a secret (hardening row 93). */
+export interface LogFields {
+  readonly requestId?: string;
+  readonly traceId?: string;
+  readonly principal?: string;
+  readonly sourceAddress?: string;
+  readonly method?: string;
+  /** The route's pattern, never the raw URL. */
+  readonly route?: string;
+  readonly status?: number;
+  readonly code?: string;
+  readonly durationMs?: number;
+  readonly adapter?: string;
+  readonly upstreamStatus?: number;
+  /** The error's class and its stack frames; not its message, which may quote data. */
+  readonly errorName?: string;
+  readonly stack?: string;
+  readonly address?: string;
+  readonly file?: string;
+  readonly reason?: string;
+}
+
+/** Static message, fields beside it. `error` means that someone must act now. */
+export interface Log {
+  error(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+}
+
+/** JSON lines to `destination` (default: standard error). */
+export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): Log {
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    options.destination ?? pino.destination({ dest: 2, sync: false }),
+  );
+  const at =
+    (level: 'error' | 'warn' | 'info' | 'debug') =>
+    (message: string, fields: LogFields = {}): void =>
+      logger[level](fields, message);
+  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
+}
