@@ -11,9 +11,9 @@ export const mayImport = {
   database: ['base'],
   access: ['base', 'database'],
   outbound: ['base', 'json'],
-  adapters: ['base', 'json', 'outbound'],
+  adapters: ['base', 'json', 'xml', 'outbound'],
   relay: ['base', 'json', 'xml', 'access', 'outbound', 'adapters'],
-  automations: ['base', 'database', 'access'],
+  automations: ['base', 'json', 'database', 'access'],
   http: ['base', 'json', 'config', 'access', 'adapters', 'relay', 'automations'],
   cli: ['base', 'config', 'access'],
 };
@@ -26,6 +26,6 @@ export const belongsTo = [
     packages: '^(undici|net|tls|http|https|http2|dns|dns/promises|dgram)$',
     folders: ['outbound', 'http'],
   },
-  { name: 'only-database-opens-databases', packages: '^(pg|sqlite)$', folders: ['database'] },
+  { name: 'only-database-opens-databases', packages: '^(pg|sqlite|node:sqlite)$', folders: ['database'] },
   { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
 ];

@@ -47,3 +47,16 @@ export function createLog(options: { readonly level: string; readonly destinatio
       logger[level](fields, message);
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
 }
+
+/** For a person at a terminal: one line an event, time, level, message, then the fields. */
+export function readableLines(terminal: { write(text: string): unknown }): DestinationStream {
+  return {
+    write(line) {
+      const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const shown = Object.entries(fields).map(
+        ([name, value]) => ` ${name}=${typeof value === 'string' ? JSON.stringify(value) : String(value)}`,
+      );
+      terminal.write(`${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${shown.join('')}\n`);
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export declare const mayImport: Readonly<Record<string, readonly string[]>>;
+export declare const belongsTo: readonly { readonly name: string; readonly packages: string; readonly folders: readonly string[] }[];

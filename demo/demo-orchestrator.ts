@@ -1,0 +1,72 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createFront } from './front/front.ts';
+import { createExampleNetwork } from './model/example-network.ts';
+
+/** How the demo orchestrator is started; every member has a default. */
+export interface DemoOrchestratorOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: a free one. */
+  readonly port?: number;
+  /** Who may do everything; default `admin`. */
+  readonly username?: string;
+  /** The password of both users; default `admin`. */
+  readonly password?: string;
+  /** Who may read only and is denied every write with 403; default `readonly-demo`. */
+  readonly readOnlyUsername?: string;
+  /** Makes the trace id of a request that brings none; default a random UUID. */
+  readonly traceIds?: () => string;
+}
+
+/** A running demo orchestrator. */
+export interface DemoOrchestrator {
+  /** Where it listens, without a slash at the end: `http://127.0.0.1:41234`. */
+  readonly url: string;
+  /** Ends all connections, also those in the middle of a reply; nothing is left that keeps the process alive. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a stand-in for Cisco NSO: RESTCONF below `/restconf`, the legacy API below `/api`, over HTTP, in memory, with the same
+ * 50 devices each time. It is for trying and testing the gateway and is neither NSO nor safe to expose.
+ * Rejects where the port cannot be bound.
+ */
+export async function startDemoOrchestrator(options: DemoOrchestratorOptions = {}): Promise<DemoOrchestrator> {
+  const host = options.host ?? '127.0.0.1';
+  const {
+    username = 'admin',
+    password = 'admin',
+    readOnlyUsername = 'readonly-demo',
+    traceIds = () => crypto.randomUUID(),
+  } = options;
+  const answer = createFront({
+    orchestrator: createExampleNetwork(),
+    users: [
+      { name: username, password, mayWrite: true },
+      { name: readOnlyUsername, password, mayWrite: false },
+    ],
+    traceIds,
+  });
+  const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => void answer(request, response));
+  await listening(server, options.port ?? 0, host);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listening(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,128 @@
+import { invalidValue } from '../model/orchestrator-error.ts';
+
+/** Query parameters by name, decoded; a parameter without `=` is the empty string. */
+export type Parameters = ReadonlyMap<string, string>;
+
+const readNames = [
+  'content',
+  'depth',
+  'fields',
+  'exclude',
+  'with-defaults',
+  'with-origin',
+  'with-service-meta-data',
+  'limit',
+  'offset',
+];
+
+const commitNames = [
+  'dry-run',
+  'dry-run-reverse',
+  'no-networking',
+  'no-out-of-sync-check',
+  'no-overwrite',
+  'no-revision-drop',
+  'no-deploy',
+  'reconcile',
+  'use-lsa',
+  'no-lsa',
+  'commit-queue',
+  'commit-queue-atomic',
+  'commit-queue-block-others',
+  'commit-queue-lock',
+  'commit-queue-tag',
+  'commit-queue-timeout',
+  'commit-queue-error-option',
+  'rollback-comment',
+  'rollback-label',
+  'rollback-id',
+  'comment',
+  'label',
+  'trace-id',
+];
+
+/** The parameters that RESTCONF takes for each use (`reference` of the README); an action takes `unhide` alone. */
+export const allowedParameters = {
+  read: new Set([...readNames, 'unhide']),
+  write: new Set([...commitNames, 'params', 'unhide']),
+  action: new Set(['unhide']),
+  legacyRead: new Set(['deep', 'shallow', 'select', 'offset', 'limit', 'format', 'verbose']),
+  legacyWrite: new Set([...commitNames, 'format', 'insert', 'resource']),
+} as const;
+
+/**
+ * Reads a raw query string (without `?`).
+ * @throws OrchestratorError 400 for an unknown parameter, one that occurs twice, and bad percent-encoding.
+ */
+export function readParameters(query: string, allowed: ReadonlySet<string>): Parameters {
+  const parameters = new Map<string, string>();
+  for (const piece of query.split('&').filter((piece) => piece !== '')) {
+    const at = piece.indexOf('=');
+    const name = decoded(at < 0 ? piece : piece.slice(0, at));
+    if (!allowed.has(name)) throw invalidValue(`invalid query parameter: ${name}`);
+    if (parameters.has(name)) throw invalidValue(`query parameter ${name} occurs more than once`);
+    parameters.set(name, at < 0 ? '' : decoded(piece.slice(at + 1)));
+  }
+  return parameters;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidValue(`bad percent-encoding in the query string: ${text}`);
+  }
+}
+
+/** A whole number of at least `least`, or `otherwise` where the parameter is absent or `unbounded`. */
+export function numberParameter(parameters: Parameters, name: string, least: number, otherwise: number): number {
+  const text = parameters.get(name);
+  if (text === undefined || text === 'unbounded') return otherwise;
+  const value = /^\d{1,9}$/u.test(text) ? Number(text) : -1;
+  if (value < least) throw invalidValue(`invalid value for query parameter ${name}: ${text}`);
+  return value;
+}
+
+/** One of `values`, or undefined where the parameter is absent; a bare `?name` is the first. */
+export function choiceParameter<Value extends string>(
+  parameters: Parameters,
+  name: string,
+  values: readonly [Value, ...Value[]],
+): Value | undefined {
+  const text = parameters.get(name);
+  if (text === undefined) return undefined;
+  const value = text === '' ? values[0] : values.find((candidate) => candidate === text);
+  if (value === undefined) throw invalidValue(`invalid value for query parameter ${name}: ${text}`);
+  return value;
+}
+
+/** True for `?name` and `?name=true`. */
+export function flagParameter(parameters: Parameters, name: string): boolean {
+  return choiceParameter(parameters, name, ['true', 'false']) === 'true';
+}
+
+/**
+ * Adds the commit parameters of NSO 6.7 to those of the query string: base64 of a JSON object, in `params` or in the
+ * header `X-Cisco-NSO-Commit-Params`. Its members are taken to be named like the single parameters (Cisco shows no more).
+ */
+export function withCommitParams(parameters: Parameters, header: string | undefined): Parameters {
+  const encoded = parameters.get('params') ?? header;
+  if (encoded === undefined) return parameters;
+  const all = new Map([...parameters].filter(([name]) => name !== 'params'));
+  for (const [name, value] of Object.entries(readCommitParams(encoded))) {
+    if (!commitNames.includes(name)) throw invalidValue(`invalid commit parameter: ${name}`);
+    if (all.has(name)) throw invalidValue(`commit parameter ${name} occurs more than once`);
+    all.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return all;
+}
+
+function readCommitParams(encoded: string): object {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Answered below: not JSON and no object are the same mistake.
+  }
+  throw invalidValue('commit parameters must be base64 of a JSON object');
+}

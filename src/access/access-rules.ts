@@ -1,0 +1,40 @@
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { AccessOptions, IssuerOptions } from './access-options.ts';
+import { type Accounts, createAccounts } from './accounts.ts';
+import { createIssuerKeys, type FetchDocument, type IssuerKeys } from './oidc-keys.ts';
+
+/** What one configuration says. A reload makes a new one; calls under way finish by the old. */
+export interface AccessRules {
+  /** Milliseconds. */
+  readonly tokenLifetime: number;
+  readonly accounts: Accounts;
+  /** By issuer; the same issuer may be accepted for several audiences. */
+  readonly issuers: ReadonlyMap<string, readonly TrustedIssuer[]>;
+}
+
+interface TrustedIssuer {
+  readonly issuer: IssuerOptions;
+  readonly keys: IssuerKeys;
+}
+
+interface AccessRulesOptions {
+  readonly config: AccessOptions;
+  readonly fetchDocument: FetchDocument;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where the keys of issuers that stay are taken over from. */
+  readonly previous?: AccessRules;
+}
+
+/** Throws an Error where a hash of the configuration cannot be read. */
+export function createAccessRules({ config, fetchDocument, clock, log, previous }: AccessRulesOptions): AccessRules {
+  const issuers = new Map<string, TrustedIssuer[]>();
+  for (const issuer of config.oidc) {
+    const siblings = issuers.get(issuer.issuer) ?? [];
+    const known = siblings[0] ?? previous?.issuers.get(issuer.issuer)?.[0];
+    const keys = known?.keys ?? createIssuerKeys({ issuer: issuer.issuer, fetchDocument, clock, log });
+    issuers.set(issuer.issuer, [...siblings, { issuer, keys }]);
+  }
+  return { tokenLifetime: config.tokenLifetime, accounts: createAccounts(config), issuers };
+}

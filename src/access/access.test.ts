@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Database } from '#database/database.ts';
+import {
+  accessConfig,
+  createTestClock,
+  openAccess,
+  quickHash,
+  type TestAccess,
+  type TestClock,
+} from '../../test/support/access.ts';
+import { eachStore, type TestStore } from '../../test/support/stores.ts';
+import type { Access } from './access.ts';
+import type { Authentication } from './authentication.ts';
+
+const sourceAddress = '192.0.2.1';
+
+function basic(name: string, password: string): string {
+  return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+}
+
+async function refusal(attempt: () => unknown): Promise<GatewayError> {
+  try {
+    await attempt();
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error));
+    return error;
+  }
+  assert.fail('it was not refused');
+}
+
+function asked(access: Access, authorization: string): Authentication | Promise<Authentication> {
+  return access.authenticate({ authorization, sourceAddress });
+}
+
+async function isRefused(access: Access, token: string): Promise<boolean> {
+  try {
+    await asked(access, `Bearer ${token}`);
+    return false;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError && error.code === 'unauthenticated');
+    return true;
+  }
+}
+
+interface Opened extends TestAccess {
+  readonly database: Database;
+  readonly clock: TestClock;
+}
+
+async function open(t: TestContext, store: TestStore, config = accessConfig()): Promise<Opened> {
+  const clock = createTestClock();
+  const database = await store.open(t);
+  return { ...(await openAccess(t, { database, clock, config })), database, clock };
+}
+
+eachStore((store) => {
+  test('Basic credentials are hashed once, then answered from the cache without a promise', async (t) => {
+    const { access, hashed, clock } = await open(t, store);
+    const expected = { principal: { username: 'admin', roles: ['admin'], groups: ['noc'] }, via: 'basic' };
+    assert.deepEqual(await asked(access, basic('admin', 'right')), expected);
+    clock.advance(9 * 60_000);
+    assert.deepEqual(asked(access, basic('admin', 'right')), expected);
+    assert.equal(hashed.length, 1);
+    clock.advance(10 * 60_000);
+    await asked(access, basic('admin', 'right'));
+    assert.equal(hashed.length, 2);
+  });
+
+  test('many connections that begin with the same credentials cost one hash and no throttling', async (t) => {
+    const { access, hashed } = await open(t, store);
+    await Promise.all(Array.from({ length: 50 }, () => asked(access, basic('admin', 'right'))));
+    assert.equal(hashed.length, 1);
+  });
+
+  test('row 80: an unknown user and a wrong password get one answer, at the price of one hash each', async (t) => {
+    const { access, hashed } = await open(t, store);
+    const answers = await Promise.all([
+      refusal(() => asked(access, basic('admin', 'wrong'))),
+      refusal(() => asked(access, basic('nobody', 'wrong'))),
+      refusal(() => access.login({ username: 'admin', password: 'wrong', sourceAddress })),
+      refusal(() => access.login({ username: 'nobody', password: 'right', sourceAddress })),
+    ]);
+    for (const { code, status, message, headers } of answers) {
+      assert.deepEqual([code, status, message], ['unauthenticated', 401, 'The user name or the password is wrong.']);
+      assert.equal(headers['WWW-Authenticate'], answers[0].headers['WWW-Authenticate']);
+    }
+    assert.deepEqual(hashed, [64, 64, 64, 64]);
+  });
+
+  test('row 80: no, malformed and foreign credentials are 401 with both challenges', async (t) => {
+    const { access } = await open(t, store);
+    const attempts = [
+      () => access.authenticate({ sourceAddress }),
+      () => access.authenticate({ cookie: 'theme=dark', sourceAddress }),
+      () => asked(access, 'Digest username="admin"'),
+      () => asked(access, 'Basic ???'),
+      () => asked(access, ''),
+    ];
+    for (const attempt of attempts) {
+      const { code, headers } = await refusal(attempt);
+      assert.equal(code, 'unauthenticated');
+      assert.equal(
+        headers['WWW-Authenticate'],
+        'Basic realm="Orchestration Gateway", charset="UTF-8", Bearer realm="Orchestration Gateway"',
+      );
+    }
+    const { headers } = await refusal(() => asked(access, 'Bearer a.b.c'));
+    assert.match(headers['WWW-Authenticate'] ?? '', /^Basic .*, Bearer realm="Orchestration Gateway", error="invalid_token"/u);
+  });
+
+  test('a session begins with /login, lives in header or cookie, and ends with its time', async (t) => {
+    const { access, clock } = await open(t, store);
+    const { token, expiresAt, cookie } = await access.login({ username: 'admin', password: 'right', sourceAddress });
+    assert.match(expiresAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/u);
+    assert.equal(Math.round((Date.parse(expiresAt) - clock.now()) / 60_000), 60);
+    assert.ok(cookie.startsWith(`orchestration_gateway_session=${token}; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict`));
+
+    assert.equal((await asked(access, `Bearer ${token}`)).via, 'bearer');
+    assert.ok(!(asked(access, `Bearer ${token}`) instanceof Promise));
+    const session = { cookie: `a=b; orchestration_gateway_session=${token}`, sourceAddress };
+    assert.deepEqual(await access.authenticate(session), {
+      principal: { username: 'admin', roles: ['admin'], groups: ['noc'] },
+      via: 'session',
+    });
+    await refusal(() => access.authenticate({ ...session, authorization: basic('admin', 'wrong') }));
+
+    clock.advance(3_600_000);
+    assert.equal(await isRefused(access, token), true);
+    await refusal(() => access.authenticate(session));
+  });
+
+  test('logout ends a token here at once and on the other gateways within a second', async (t) => {
+    const options = await store.fresh(t);
+    const clock = createTestClock();
+    const here = (await openAccess(t, { database: await store.open(t, options), clock })).access;
+    const there = (await openAccess(t, { database: await store.open(t, options), clock })).access;
+    const ended = await here.login({ username: 'admin', password: 'right', sourceAddress });
+    const other = await here.login({ username: 'admin', password: 'right', sourceAddress });
+    for (const gateway of [here, there]) assert.equal(await isRefused(gateway, ended.token), false);
+
+    const { cookie } = await here.logout({ authorization: `Bearer ${ended.token}` });
+    assert.match(cookie, /^orchestration_gateway_session=; .*Max-Age=0/u);
+    assert.equal(await isRefused(here, ended.token), true);
+    assert.equal(await isRefused(there, ended.token), false, 'asked a moment ago');
+    clock.advance(1_001);
+    assert.equal(await isRefused(there, ended.token), true);
+    assert.equal(await isRefused(there, other.token), false);
+    await here.logout({ cookie: `orchestration_gateway_session=${other.token}` });
+    assert.equal(await isRefused(here, other.token), true);
+    await here.logout({ authorization: basic('admin', 'right'), cookie: 'orchestration_gateway_session=x' });
+  });
+
+  test('the configuration decides at each call: roles, removed users and changed passwords take effect', async (t) => {
+    const { access, hashed } = await open(t, store);
+    const { token } = await access.login({ username: 'admin', password: 'right', sourceAddress });
+    await asked(access, basic('admin', 'right'));
+    await asked(access, `Bearer ${token}`);
+
+    access.reload(accessConfig({ users: { admin: ['readonly'] } }));
+    assert.deepEqual((await asked(access, `Bearer ${token}`)).principal.roles, ['readonly']);
+    assert.deepEqual((await asked(access, basic('admin', 'right'))).principal.roles, ['readonly']);
+    assert.equal(hashed.length, 3);
+
+    access.reload(accessConfig({ passwordHash: quickHash('changed') }));
+    assert.equal(await isRefused(access, token), true);
+    assert.equal((await refusal(() => asked(access, basic('admin', 'right')))).code, 'unauthenticated');
+    await asked(access, basic('admin', 'changed'));
+
+    access.reload(accessConfig({ users: {} }));
+    assert.equal((await refusal(() => asked(access, basic('admin', 'changed')))).code, 'unauthenticated');
+
+    assert.throws(() => access.reload(accessConfig({ passwordHash: 'broken' })), /no argon2id/u);
+    access.reload(accessConfig());
+    assert.equal(await isRefused(access, token), false);
+  });
+
+  test('clients get tokens for their secrets, and errors in the shape of RFC 6749', async (t) => {
+    const { access, hashed } = await open(t, store);
+    const form = (text: string): URLSearchParams => new URLSearchParams(`grant_type=client_credentials${text}`);
+    const inForm = await access.issueClientToken({ form: form('&client_id=reporting&client_secret=right'), sourceAddress });
+    assert.ok(inForm.ok);
+    assert.equal(inForm.expiresIn, 3600);
+    assert.deepEqual((await asked(access, `Bearer ${inForm.accessToken}`)).principal, {
+      username: 'reporting',
+      roles: ['apiread'],
+      groups: [],
+    });
+    assert.ok((await access.issueClientToken({ form: form(''), authorization: basic('reporting', 'right'), sourceAddress })).ok);
+
+    for (const [name, secret] of [
+      ['reporting', 'wrong'],
+      ['nobody', 'right'],
+      ['admin', 'right'],
+    ] as const) {
+      const answer = await access.issueClientToken({ form: form(''), authorization: basic(name, secret), sourceAddress });
+      assert.ok(!answer.ok);
+      assert.deepEqual(
+        [answer.status, answer.error, answer.description],
+        [401, 'invalid_client', 'The client or its secret is wrong.'],
+      );
+    }
+    assert.equal(hashed.length, 5);
+    const long = await access.issueClientToken({ form: form(`&client_id=a&client_secret=${'x'.repeat(1_025)}`), sourceAddress });
+    assert.equal(!long.ok && long.error, 'invalid_request');
+    assert.equal(
+      (await refusal(() => asked(access, basic('reporting', 'right')))).code,
+      'unauthenticated',
+      'clients have no Basic',
+    );
+    assert.equal(hashed.length, 6);
+  });
+
+  test('row 89: failures throttle /login, Basic and /oauth/token alike, but no session, token or cached Basic', async (t) => {
+    const { access, clock, hashed } = await open(t, store, accessConfig({ users: { admin: ['admin'], ann: ['other'] } }));
+    const { token } = await access.login({ username: 'ann', password: 'right', sourceAddress });
+    await asked(access, basic('ann', 'right'));
+    for (const name of ['ann', 'nobody']) {
+      for (let count = 0; count < 5; count += 1) {
+        const guess = `guess ${count}`;
+        const way =
+          count % 2 === 0
+            ? () => asked(access, basic(name, guess))
+            : () => access.login({ username: name, password: guess, sourceAddress });
+        assert.equal((await refusal(way)).code, 'unauthenticated');
+      }
+      const before = hashed.length;
+      for (const way of [
+        () => access.login({ username: name, password: 'right', sourceAddress }),
+        () => asked(access, basic(name, 'right ')),
+      ]) {
+        const { code, headers } = await refusal(way);
+        assert.deepEqual([code, headers['Retry-After']], ['login-throttled', '1']);
+      }
+      assert.equal(hashed.length, before, 'nothing is hashed for who has to wait');
+    }
+    assert.equal(await isRefused(access, token), false);
+    assert.equal((await asked(access, basic('ann', 'right'))).via, 'basic');
+
+    const client = {
+      form: new URLSearchParams('grant_type=client_credentials&client_id=reporting&client_secret=wrong'),
+      sourceAddress,
+    };
+    for (let count = 0; count < 5; count += 1) await access.issueClientToken(client);
+    assert.equal((await refusal(() => access.issueClientToken(client))).code, 'login-throttled');
+
+    clock.advance(1_000);
+    await access.login({ username: 'ann', password: 'right', sourceAddress });
+    assert.equal(
+      (await refusal(() => access.login({ username: 'ann', password: 'wrong', sourceAddress }))).code,
+      'unauthenticated',
+    );
+  });
+
+  test('rows 91 and 92: too long is 400, too many at once is 429, and neither is counted as a failure', async (t) => {
+    const { access, hashed } = await open(t, store);
+    for (let count = 0; count < 8; count += 1) {
+      const { status } = await refusal(() => access.login({ username: 'admin', password: 'x'.repeat(1_025), sourceAddress }));
+      assert.equal(status, 400);
+    }
+    assert.equal(hashed.length, 0);
+    const logins = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, index) =>
+        access.login({ username: `user${index}`, password: 'x', sourceAddress: `192.0.2.${index}` }),
+      ),
+    );
+    const codes = logins.map((login) =>
+      login.status === 'rejected' && login.reason instanceof GatewayError ? login.reason.code : '',
+    );
+    assert.ok(codes.every((code) => code === 'unauthenticated' || code === 'too-many-requests'));
+    await access.login({ username: 'admin', password: 'right', sourceAddress });
+  });
+
+  test('gateways that start at once make one signing key, and accept each other’s tokens', async (t) => {
+    const options = await store.fresh(t);
+    const clock = createTestClock();
+    const databases = await Promise.all(Array.from({ length: 3 }, () => store.open(t, options)));
+    const gateways = await Promise.all(databases.map((database) => openAccess(t, { database, clock })));
+    const keys = await databases[0]?.query.selectFrom('signing_key').select('kid').execute();
+    assert.equal(keys?.length, 1);
+    const { token } = (await gateways[0]?.access.login({ username: 'admin', password: 'right', sourceAddress })) ?? { token: '' };
+    for (const { access } of gateways) assert.equal(await isRefused(access, token), false);
+  });
+
+  test('after a rotation new tokens have the new key everywhere, and old tokens stay valid', async (t) => {
+    const options = await store.fresh(t);
+    const clock = createTestClock();
+    const here = (await openAccess(t, { database: await store.open(t, options), clock })).access;
+    const there = (await openAccess(t, { database: await store.open(t, options), clock })).access;
+    const old = await here.login({ username: 'admin', password: 'right', sourceAddress });
+    clock.advance(5_000);
+    await here.rotateSigningKey();
+    const young = await here.login({ username: 'admin', password: 'right', sourceAddress });
+    const kidOf = (token: string): unknown => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid;
+    assert.notEqual(kidOf(old.token), kidOf(young.token));
+    for (const gateway of [here, there]) {
+      assert.equal(await isRefused(gateway, old.token), false);
+      assert.equal(await isRefused(gateway, young.token), false);
+    }
+  });
+
+  test('while the store is away those who are known keep working, and the others are told 503', async (t) => {
+    const { access, database, clock } = await open(t, store);
+    const { token } = await access.login({ username: 'admin', password: 'right', sourceAddress });
+    await asked(access, `Bearer ${token}`);
+    await asked(access, basic('admin', 'right'));
+    const { token: unseen } = await access.login({ username: 'admin', password: 'right', sourceAddress });
+    await database.close();
+    clock.advance(30_000);
+    assert.equal((await asked(access, `Bearer ${token}`)).via, 'bearer');
+    assert.equal((await asked(access, basic('admin', 'right'))).via, 'basic');
+    assert.equal((await refusal(() => asked(access, `Bearer ${unseen}`))).code, 'store-unavailable');
+    assert.equal((await refusal(() => asked(access, basic('admin', 'wrong')))).code, 'store-unavailable');
+    assert.equal((await refusal(() => access.login({ username: 'admin', password: 'right', sourceAddress }))).status, 503);
+  });
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccessOptions } from './access-options.ts';
+import { createAccounts } from './accounts.ts';
+import { formatPasswordHash } from './password-hash.ts';
+
+function hashWith(memory: number, fill: number): string {
+  return formatPasswordHash({ memory, passes: 1, parallelism: 1, salt: Buffer.alloc(16, fill), tag: Buffer.alloc(32, fill) });
+}
+
+function configWith(...memories: number[]): AccessOptions {
+  const users = memories.map((memory, index) => ({
+    username: `user${index}`,
+    passwordHash: hashWith(memory, index),
+    roles: [],
+    groups: [],
+  }));
+  return { tokenLifetime: 1, users, clients: [], oidc: [] };
+}
+
+test('an unknown name costs what the known ones cost, in their proportions and the same each time', () => {
+  const accounts = createAccounts(configWith(64, 64, 64, 128));
+  const again = createAccounts(configWith(64, 64, 64, 128));
+  const costs = Array.from({ length: 400 }, (_, index) => accounts.decoy('user', `nobody${index}`).memory);
+  const dear = costs.filter((memory) => memory === 128).length;
+  assert.ok(dear > 50 && dear < 150, `${dear} of 400`);
+  assert.ok(costs.every((memory) => memory === 64 || memory === 128));
+  assert.deepEqual(
+    Array.from({ length: 400 }, (_, index) => again.decoy('user', `nobody${index}`).memory),
+    costs,
+  );
+});
+
+test('where no account is configured, an unknown name costs the default', () => {
+  const { memory, passes, parallelism } = createAccounts(configWith()).decoy('client', 'nobody');
+  assert.deepEqual({ memory, passes, parallelism }, { memory: 19_456, passes: 2, parallelism: 1 });
+});
+
+test('a fingerprint changes with the hash, and users and clients do not share names', () => {
+  const accounts = createAccounts(configWith(64));
+  const other = createAccounts(configWith(128));
+  assert.notEqual(accounts.find('user', 'user0')?.fingerprint, other.find('user', 'user0')?.fingerprint);
+  assert.equal(accounts.find('client', 'user0'), undefined);
+  assert.equal(accounts.find('user', '__proto__'), undefined);
+});
+
+test('a hash that cannot be read names its account and shows nothing of itself', () => {
+  const config = { ...configWith(), users: [{ username: 'admin', passwordHash: 'geheim', roles: [], groups: [] }] };
+  assert.throws(() => createAccounts(config), /^Error: The hash of user admin is no argon2id PHC string\.$/u);
+});

@@ -1,0 +1,67 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import type { AccessOptions } from './access-options.ts';
+import { defaultHashParameters, type HashParameters, type PasswordHash, parsePasswordHash } from './password-hash.ts';
+import type { Principal, Role } from './principal.ts';
+
+export type AccountKind = 'user' | 'client';
+
+/** A configured user or client. */
+export interface Account {
+  readonly kind: AccountKind;
+  readonly principal: Principal;
+  readonly hash: PasswordHash;
+  /** Changes with the password: a token that carries another one was made before the change. */
+  readonly fingerprint: string;
+}
+
+/** The accounts of one configuration. */
+export interface Accounts {
+  find(kind: AccountKind, name: string): Account | undefined;
+  /** A hash that no password fits, to be computed for a name that is not configured: as dear as a real one. */
+  decoy(kind: AccountKind, name: string): PasswordHash;
+}
+
+/** Throws an Error that names the account where a hash cannot be read; the configuration's own check comes before. */
+export function createAccounts(config: AccessOptions): Accounts {
+  const users = new Map(config.users.map((user) => [user.username, accountOf('user', user.username, user.passwordHash, user)]));
+  const clients = new Map(
+    config.clients.map((client) => [client.clientId, accountOf('client', client.clientId, client.secretHash, client)]),
+  );
+  const byKind = { user: users, client: clients };
+  const decoyFor = { user: createDecoys(users), client: createDecoys(clients) };
+  return {
+    find: (kind, name) => byKind[kind].get(name),
+    decoy: (kind, name) => decoyFor[kind](name),
+  };
+}
+
+interface Grants {
+  readonly roles: readonly Role[];
+  readonly groups: readonly string[];
+}
+
+function accountOf(kind: AccountKind, name: string, hashText: string, { roles, groups }: Grants): Account {
+  const hash = parsePasswordHash(hashText);
+  if (hash === undefined) throw new Error(`The hash of ${kind} ${name} is no argon2id PHC string.`);
+  const fingerprint = createHash('sha256').update(hashText).digest('base64url').slice(0, 22);
+  return { kind, principal: Object.freeze({ username: name, roles, groups }), hash, fingerprint };
+}
+
+/**
+ * Hashes in the configuration may differ in their cost, and then the time of a failure tells them apart. So an unknown name costs
+ * what some account costs, chosen by a keyed hash of the name: in the proportions of the real ones, and the same every time. The
+ * key comes from the hashes themselves, which outsiders do not know, and which are the same on every gateway and after a restart.
+ */
+function createDecoys(accounts: ReadonlyMap<string, Account>): (name: string) => PasswordHash {
+  const costs: readonly HashParameters[] = [...accounts.values()].map((account) => account.hash);
+  const digest = createHash('sha256');
+  for (const account of accounts.values()) digest.update(account.hash.tag);
+  const key = digest.digest();
+  const salt = randomBytes(16);
+  const tag = randomBytes(32);
+  return (name) => {
+    const pick = createHmac('sha256', key).update(name).digest().readUInt32BE(0);
+    const { memory, passes, parallelism } = costs[pick % Math.max(1, costs.length)] ?? defaultHashParameters;
+    return { memory, passes, parallelism, salt, tag };
+  };
+}

@@ -1,0 +1,44 @@
+import type { Authentication, PresentedCredentials } from './authentication.ts';
+import type { BasicAuthenticator } from './basic-authenticator.ts';
+import { readAuthorization } from './credentials-header.ts';
+import { readSessionCookie } from './session-cookie.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
+import { credentialsMalformed, credentialsMissing, tokenInvalid } from './unauthenticated.ts';
+
+/**
+ * Finds out who calls. What was verified a moment ago is answered at once, without a promise; an Authorization header decides
+ * where a cookie comes too. Throws or rejects: 401 with its challenge, 400, 429, 503.
+ */
+export type Authenticate = (presented: PresentedCredentials) => Authentication | Promise<Authentication>;
+
+interface AuthenticateOptions {
+  readonly basic: BasicAuthenticator;
+  readonly tokens: TokenAuthenticator;
+  readonly cacheKey: (text: string) => string;
+}
+
+export function createAuthenticate({ basic, tokens, cacheKey }: AuthenticateOptions): Authenticate {
+  const byHeader = (authorization: string, sourceAddress: string): Authentication | Promise<Authentication> => {
+    const key = cacheKey(authorization);
+    const known = tokens.cached(key) ?? basic.cached(key);
+    if (known !== undefined) return known;
+    const header = readAuthorization(authorization);
+    if (header.scheme === 'basic') return basic.verify({ name: header.name, password: header.password, sourceAddress }, key);
+    if (header.scheme === 'bearer') return tokens.verify(header.token, key, 'bearer');
+    throw credentialsMalformed();
+  };
+
+  const byCookie = (cookie: string): Authentication | Promise<Authentication> => {
+    const session = readSessionCookie(cookie);
+    if (session === undefined) throw credentialsMissing();
+    if (session === 'ambiguous') throw tokenInvalid();
+    const key = cacheKey(`cookie ${session.token}`);
+    return tokens.cached(key) ?? tokens.verify(session.token, key, 'session');
+  };
+
+  return ({ authorization, cookie, sourceAddress }) => {
+    if (authorization !== undefined) return byHeader(authorization, sourceAddress);
+    if (cookie !== undefined) return byCookie(cookie);
+    throw credentialsMissing();
+  };
+}

@@ -1,0 +1,79 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Log } from '#base/log.ts';
+import type { Account, AccountKind, Accounts } from './accounts.ts';
+import type { AdmittedAttempt, LoginThrottle } from './login-throttle.ts';
+import type { PasswordVerifier } from './password-verifier.ts';
+
+/** A name with its password or secret, and where it came from. */
+export interface Credentials {
+  readonly kind: AccountKind;
+  readonly name: string;
+  readonly password: string;
+  readonly sourceAddress: string;
+}
+
+/**
+ * The account that the credentials fit, `undefined` where they fit none: an unknown name and a wrong password take the same way.
+ * Rejects with 400 (too long), 429 (throttled, too many at once) or 503 (store).
+ */
+export type CredentialCheck = (credentials: Credentials, accounts: Accounts) => Promise<Account | undefined>;
+
+interface CredentialCheckOptions {
+  readonly throttle: LoginThrottle;
+  readonly verifier: PasswordVerifier;
+  readonly log: Log;
+}
+
+export function createCredentialCheck({ throttle, verifier, log }: CredentialCheckOptions): CredentialCheck {
+  const underWay = new Map<string, Promise<Account | undefined>>();
+  const secret = randomBytes(32);
+
+  // A client that opens many connections at once sends the same credentials on each: that is one attempt, not many.
+  const keyOf = ({ kind, name, password, sourceAddress }: Credentials): string =>
+    createHmac('sha256', secret)
+      .update(JSON.stringify([kind, name, password, sourceAddress]))
+      .digest('base64url');
+
+  const judge = async (
+    credentials: Credentials,
+    account: Account | undefined,
+    accounts: Accounts,
+  ): Promise<Account | undefined> => {
+    const { kind, name, password, sourceAddress } = credentials;
+    const attempt = await throttle.admit(credentials);
+    let matches: boolean;
+    try {
+      matches = await verifier.verify(password, account?.hash ?? accounts.decoy(kind, name));
+    } catch (error) {
+      await settle(attempt.abandoned());
+      throw error;
+    }
+    if (matches && account !== undefined) {
+      await settle(attempt.succeeded());
+      return account;
+    }
+    // Only configured names are logged: the others may be anything, a password too.
+    log.info('login failed', account === undefined ? { sourceAddress } : { sourceAddress, principal: name });
+    return undefined;
+  };
+
+  /** A store that fails now does not undo what was decided; the failure stays counted. */
+  const settle = async (bookkeeping: ReturnType<AdmittedAttempt['succeeded']>): Promise<void> => {
+    try {
+      await bookkeeping;
+    } catch {
+      log.warn('a login could not be taken off the throttle');
+    }
+  };
+
+  return async (credentials, accounts) => {
+    verifier.admit(credentials.password);
+    const account = accounts.find(credentials.kind, credentials.name);
+    const key = `${keyOf(credentials)} ${account?.fingerprint ?? ''}`;
+    const running = underWay.get(key);
+    if (running !== undefined) return await running;
+    const verdict = judge(credentials, account, accounts).finally(() => underWay.delete(key));
+    underWay.set(key, verdict);
+    return await verdict;
+  };
+}

@@ -1,0 +1,30 @@
+/** What an Authorization header holds: one of the two schemes, or something that is neither. */
+export type AuthorizationHeader =
+  | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
+  | { readonly scheme: 'bearer'; readonly token: string }
+  | { readonly scheme: 'malformed' };
+
+const malformed: AuthorizationHeader = { scheme: 'malformed' };
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads RFC 7617 Basic (UTF-8, strict base64) and RFC 6750 Bearer; schemes ignore case (RFC 9110 section 11.1). */
+export function readAuthorization(header: string): AuthorizationHeader {
+  const [, scheme = '', value = ''] = /^([A-Za-z]+) +([A-Za-z0-9._~+/-]+=*)$/u.exec(header) ?? [];
+  if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', token: value };
+  if (scheme.toLowerCase() !== 'basic') return malformed;
+  const pair = decodeBase64(value);
+  const colon = pair?.indexOf(':') ?? -1;
+  if (pair === undefined || colon < 0) return malformed;
+  return { scheme: 'basic', name: pair.slice(0, colon), password: pair.slice(colon + 1) };
+}
+
+function decodeBase64(text: string): string | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  // Buffer skips what is no base64; the way back shows whether something was skipped.
+  if (bytes.toString('base64') !== text) return undefined;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

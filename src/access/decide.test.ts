@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { decide } from './decide.ts';
+import { roles as allRoles, type Role } from './principal.ts';
+
+function holding(...held: Role[]): { username: string; roles: readonly Role[]; groups: readonly string[] } {
+  return { username: 'someone', roles: held, groups: [] };
+}
+
+test('a principal with one of the roles is allowed, and the decision names the role', () => {
+  const decision = decide({ principal: holding('other', 'engineering'), roles: ['admin', 'engineering'] });
+  assert.deepEqual(decision, { allowed: true, reason: 'The role engineering allows this.', rule: 'role:engineering' });
+});
+
+test('a principal without a fitting role is denied, and told what it has and needs', () => {
+  const decision = decide({ principal: holding('readonly'), roles: ['admin', 'engineering'] });
+  assert.deepEqual(decision, {
+    allowed: false,
+    reason: 'This needs one of the roles admin, engineering; you have readonly.',
+    rule: 'no-role',
+  });
+});
+
+test('a principal without any role is denied everywhere', () => {
+  assert.equal(decide({ principal: holding(), roles: allRoles }).allowed, false);
+  assert.match(decide({ principal: holding(), roles: allRoles }).reason, /you have no role/u);
+});
+
+test('for any roles: allowed exactly where the two lists meet', () => {
+  const some = fc.subarray([...allRoles]);
+  fc.assert(
+    fc.property(some, some, (held, needed) => {
+      const meet = held.some((role) => needed.includes(role));
+      assert.equal(decide({ principal: holding(...held), roles: needed }).allowed, meet);
+    }),
+  );
+});

@@ -1,0 +1,19 @@
+import type { Principal, Role } from './principal.ts';
+
+/** Whether a principal may, why, and which rule said so: a value, so that it can be recorded as well as obeyed. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** For the caller: what it has, what it needs. */
+  readonly reason: string;
+  /** The rule that decided: `role:NAME` of the role that let the call in, or `no-role`. */
+  readonly rule: string;
+}
+
+/** A principal may where it holds at least one of `roles`; with an empty list nobody may. */
+export function decide({ principal, roles }: { readonly principal: Principal; readonly roles: readonly Role[] }): Decision {
+  const held = roles.find((role) => principal.roles.includes(role));
+  if (held !== undefined) return { allowed: true, reason: `The role ${held} allows this.`, rule: `role:${held}` };
+  const has = principal.roles.length === 0 ? 'you have no role' : `you have ${principal.roles.join(', ')}`;
+  const needed = roles.length === 0 ? 'No role allows this' : `This needs one of the roles ${roles.join(', ')}`;
+  return { allowed: false, reason: `${needed}; ${has}.`, rule: 'no-role' };
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  addFailure,
+  type FailureRecord,
+  forgetAt,
+  noFailures,
+  takeBack,
+  throttleWindow,
+  waitFor,
+} from './login-throttle-rule.ts';
+
+const start = 1_800_000_000_000;
+const minute = 60_000;
+
+/** Fails as soon as it is allowed to, `times` times; the waits that were imposed, in seconds. */
+function failInHaste(times: number, free: number): readonly number[] {
+  let record = noFailures;
+  let now = start;
+  const waits: number[] = [];
+  for (let count = 0; count < times; count += 1) {
+    record = addFailure(record, now, free);
+    const wait = waitFor(record, now);
+    waits.push(wait / 1000);
+    now += wait;
+  }
+  return waits;
+}
+
+test('five failures are free, then waits double from a second to 15 minutes', () => {
+  assert.deepEqual(failInHaste(17, 5), [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
+});
+
+test('failures that lie 15 minutes apart never add up', () => {
+  let record = noFailures;
+  for (let count = 0; count < 50; count += 1) {
+    record = addFailure(record, start + count * (throttleWindow / 4), 5);
+    assert.equal(waitFor(record, start + count * (throttleWindow / 4)), 0);
+  }
+});
+
+test('after 15 minutes of calm beyond the last wait everything starts again', () => {
+  let record: FailureRecord = { failures: [start], waits: 8, blockedUntil: start + 128_000 };
+  const soon = addFailure(record, start + 128_000 + 14 * minute, 5);
+  assert.equal(waitFor(soon, start + 128_000 + 14 * minute), 256_000);
+  record = addFailure(record, start + 128_000 + 15 * minute, 5);
+  assert.equal(waitFor(record, start + 128_000 + 15 * minute), 0);
+});
+
+test('taking a failure back takes back the wait it imposed, and no other', () => {
+  let record = noFailures;
+  for (let count = 0; count < 4; count += 1) record = addFailure(record, start + count, 5);
+  const blocked = addFailure(record, start + 4, 5);
+  assert.deepEqual(takeBack(blocked, blocked, start + 4), record);
+  const later = addFailure(blocked, start + 5_000, 5);
+  assert.equal(waitFor(takeBack(later, blocked, start + 4), start + 5_000), 2_000);
+  const both = takeBack(later, later, start + 5_000);
+  assert.equal(waitFor(both, start + 5_000), 0);
+  assert.equal(waitFor(addFailure(both, start + 6_000, 5), start + 6_000), 2_000);
+});
+
+test('in no 15 minutes of any sequence are more than five failures free', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 20 * minute }), { maxLength: 60 }), (gaps) => {
+      let record = noFailures;
+      let now = start;
+      const free: number[] = [];
+      for (const gap of gaps) {
+        now += gap;
+        if (waitFor(record, now) > 0) continue;
+        record = addFailure(record, now, 5);
+        if (waitFor(record, now) === 0) free.push(now);
+        assert.ok(free.filter((at) => at > now - throttleWindow).length <= 4, 'the fifth imposes the first wait');
+        assert.ok(waitFor(record, now) <= throttleWindow && record.failures.length <= 5);
+        assert.ok(forgetAt(record) >= now + throttleWindow);
+      }
+    }),
+  );
+});

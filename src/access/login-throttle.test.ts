@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { openDatabase } from '#database/database.ts';
+import { eachStore, silentLog } from '../../test/support/stores.ts';
+import { addressGroup, createLoginThrottle, type LoginThrottle } from './login-throttle.ts';
+import { createLoginThrottleStore } from './login-throttle-store.ts';
+
+const clock: Clock & { time: number } = { time: 1_800_000_000_000, now: () => clock.time, monotonic: () => clock.time };
+
+type Outcome = 'failed' | number;
+
+/** One wrong password: `failed`, or the seconds of Retry-After. */
+async function wrong(throttle: LoginThrottle, name: string, sourceAddress: string): Promise<Outcome> {
+  try {
+    await throttle.admit({ kind: 'user', name, sourceAddress });
+    return 'failed';
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, 'login-throttled');
+    assert.equal(error.status, 429);
+    return Number(error.headers['Retry-After']);
+  }
+}
+
+async function wrongs(throttle: LoginThrottle, times: number, name: string, sourceAddress: string): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (let count = 0; count < times; count += 1) outcomes.push(await wrong(throttle, name, sourceAddress));
+  return outcomes;
+}
+
+eachStore((store) => {
+  test('row 89: an account has five failures, whoever tries, and then waits, also after the store was opened again', async (t) => {
+    const options = await store.fresh(t);
+    const before = await openDatabase({ store: options, log: silentLog });
+    const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
+    const outcomes: Outcome[] = [];
+    for (let count = 0; count < 7; count += 1) outcomes.push(await wrong(first, 'admin', `192.0.2.${count}`));
+    assert.deepEqual(outcomes, ['failed', 'failed', 'failed', 'failed', 'failed', 1, 1]);
+    await before.close();
+
+    const after = await store.open(t, options);
+    const second = createLoginThrottle({ store: createLoginThrottleStore(after), clock });
+    assert.equal(await wrong(second, 'admin', '192.0.2.99'), 1);
+    clock.time += 1_000;
+    assert.deepEqual(await wrongs(second, 2, 'admin', '192.0.2.99'), ['failed', 2]);
+    assert.equal(await wrong(second, 'someone else', '192.0.2.99'), 'failed');
+  });
+
+  test('row 89: an address has fifty failures over any accounts; IPv6 addresses count by their /64', async (t) => {
+    const database = await store.open(t);
+    const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
+    for (let count = 0; count < 50; count += 1) {
+      assert.equal(await wrong(throttle, `name${count}`, `2001:db8:1:2::${count.toString(16)}`), 'failed');
+    }
+    assert.equal(await wrong(throttle, 'name50', '2001:db8:1:2:ffff::1'), 1);
+    assert.equal(await wrong(throttle, 'name50', '2001:db8:1:3::1'), 'failed');
+  });
+
+  test('guesses that race do not slip past the limit, on however many gateways', async (t) => {
+    const options = await store.fresh(t);
+    const gateways = [await store.open(t, options), await store.open(t, options)];
+    const throttles = gateways.map((database) => createLoginThrottle({ store: createLoginThrottleStore(database), clock }));
+    const racing = Array.from({ length: 15 }, (_, count) =>
+      throttles.map((one) => wrong(one, 'raced', `192.0.2.${count}`)),
+    ).flat();
+    const outcomes = await Promise.all(racing);
+    assert.equal(outcomes.filter((outcome) => outcome === 'failed').length, 5);
+  });
+
+  test('a success clears its account and is taken off its address, whose failures stay', async (t) => {
+    const database = await store.open(t);
+    const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
+    const sourceAddress = '192.0.2.7';
+    assert.deepEqual(await wrongs(throttle, 4, 'user1', sourceAddress), ['failed', 'failed', 'failed', 'failed']);
+    const right = await throttle.admit({ kind: 'user', name: 'user1', sourceAddress });
+    await right.succeeded();
+    assert.deepEqual((await wrongs(throttle, 6, 'user1', sourceAddress)).at(-1), 1);
+    for (let count = 0; count < 40; count += 1) {
+      assert.equal(await wrong(throttle, `other${count}`, sourceAddress), 'failed');
+      const again = await throttle.admit({ kind: 'user', name: 'right', sourceAddress });
+      await again.succeeded();
+    }
+    assert.equal(await wrong(throttle, 'last', sourceAddress), 'failed');
+    assert.equal(await wrong(throttle, 'last', sourceAddress), 1);
+  });
+
+  test('an attempt that was never judged is not counted', async (t) => {
+    const database = await store.open(t);
+    const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
+    for (let count = 0; count < 12; count += 1) {
+      const attempt = await throttle.admit({ kind: 'client', name: 'reporting', sourceAddress: '192.0.2.8' });
+      await attempt.abandoned();
+    }
+  });
+
+  test('what no longer counts is deleted, and no name is stored in the clear', async (t) => {
+    const database = await store.open(t);
+    const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
+    await wrong(throttle, 'geheim', '192.0.2.9');
+    await throttle.purge();
+    const rows = await database.query.selectFrom('login_failure').selectAll().execute();
+    assert.equal(rows.length, 2);
+    assert.doesNotMatch(JSON.stringify(rows), /geheim|192\.0\.2\.9/u);
+    clock.time += 15 * 60_000 + 1;
+    await throttle.purge();
+    assert.equal((await database.query.selectFrom('login_failure').selectAll().execute()).length, 0);
+  });
+});
+
+test('an address is grouped the way it is given out', () => {
+  assert.equal(addressGroup('192.0.2.1'), '192.0.2.1');
+  assert.equal(addressGroup('::ffff:192.0.2.1'), '192.0.2.1');
+  assert.equal(addressGroup('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  assert.equal(addressGroup('fe80::1%eth0'), 'fe80:0:0:0::/64');
+  assert.equal(addressGroup('not an address'), 'not an address');
+});

@@ -1,0 +1,38 @@
+import { roles as knownRoles, type Principal, type Role } from './principal.ts';
+
+interface ClaimNames {
+  readonly rolesClaim: string;
+  readonly groupsClaim: string;
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * The caller that an issuer's claims describe: named by `preferred_username`, else `sub`. Roles that the gateway does not know are
+ * left out, so a token without a known role is a caller who may nothing. `undefined` where there is no name.
+ */
+export function principalOfClaims(claims: Claims, { rolesClaim, groupsClaim }: ClaimNames): Principal | undefined {
+  const username = [claims['preferred_username'], claims['sub']].find((name) => typeof name === 'string' && name !== '');
+  if (typeof username !== 'string') return undefined;
+  const named = new Set(listOf(claimAt(claims, rolesClaim)));
+  const roles: readonly Role[] = knownRoles.filter((role) => named.has(role));
+  const groups = [...new Set(listOf(claimAt(claims, groupsClaim)))];
+  return Object.freeze({ username, roles, groups });
+}
+
+/** A claim by its whole name first, for names may hold dots (`https://example.net/roles`), then as a path into nested claims. */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let value: unknown = claims;
+  for (const step of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Claims)[step];
+  }
+  return value;
+}
+
+/** An array's strings, or a string taken apart at spaces and commas (as RFC 8693 `scope` and many directories have it). */
+function listOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return value.split(/[\s,]+/u).filter((part) => part !== '');
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
+}

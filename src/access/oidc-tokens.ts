@@ -1,0 +1,80 @@
+import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { Clock } from '#base/clock.ts';
+import type { IssuerOptions } from './access-options.ts';
+import { principalOfClaims } from './oidc-claims.ts';
+import type { IssuerKeys } from './oidc-keys.ts';
+import type { Principal } from './principal.ts';
+
+/** Signatures with a public key only: with HS256 the published key itself would sign (RFC 8725 section 2.1). */
+const acceptableAlgorithms: ReadonlySet<string> = new Set([
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]);
+
+/** Access tokens and ID tokens; a logout or proof token, signed by the same keys, is none (RFC 8725 section 3.11). */
+const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
+const clockTolerance = 60;
+
+export interface OidcToken {
+  readonly principal: Principal;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+interface VerifyOptions {
+  readonly issuer: IssuerOptions;
+  readonly keys: IssuerKeys;
+  readonly clock: Clock;
+}
+
+/** `undefined` for a token that does not hold. Rejects with 503 where the issuer's keys cannot be had. */
+export async function verifyOidcToken(token: string, options: VerifyOptions): Promise<OidcToken | undefined> {
+  const payload = await verifiedClaims(token, await options.keys.get(), options);
+  if (payload !== 'unknown-key') return toOidcToken(payload, options.issuer);
+  const renewed = await options.keys.renewed();
+  const again = renewed === undefined ? undefined : await verifiedClaims(token, renewed, options);
+  return again === 'unknown-key' ? undefined : toOidcToken(again, options.issuer);
+}
+
+/** The algorithms of the configuration that are safe with a public key. */
+export function algorithmsOf({ algorithms }: IssuerOptions): string[] {
+  return algorithms.filter((algorithm) => acceptableAlgorithms.has(algorithm));
+}
+
+type Verified = JWTPayload | 'unknown-key' | undefined;
+
+async function verifiedClaims(token: string, keys: JWTVerifyGetKey, { issuer, clock }: VerifyOptions): Promise<Verified> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      algorithms: algorithmsOf(issuer),
+      issuer: issuer.issuer,
+      audience: issuer.audience,
+      requiredClaims: ['exp', 'sub'],
+      clockTolerance,
+      currentDate: new Date(clock.now()),
+    });
+    const { typ } = protectedHeader;
+    return typ === undefined || acceptableTypes.has(typ.toLowerCase()) ? payload : undefined;
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return 'unknown-key';
+    // TypeError: a published key that does not fit its algorithm, such as RSA below 2048 bits.
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) return undefined;
+    throw error;
+  }
+}
+
+function toOidcToken(payload: JWTPayload | undefined, issuer: IssuerOptions): OidcToken | undefined {
+  if (payload?.exp === undefined) return undefined;
+  const principal = principalOfClaims(payload, issuer);
+  return principal === undefined ? undefined : { principal, expiresAt: (payload.exp + clockTolerance) * 1000 };
+}

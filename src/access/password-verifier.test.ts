@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { PasswordHash } from './password-hash.ts';
+import { createPasswordVerifier } from './password-verifier.ts';
+
+const hash: PasswordHash = { memory: 64, passes: 1, parallelism: 1, salt: Buffer.alloc(16), tag: Buffer.alloc(32) };
+
+test('row 91: of 200 logins at once two are hashed at a time, 32 wait, and the others are told to come back', async () => {
+  let running = 0;
+  let most = 0;
+  const verifier = createPasswordVerifier({
+    concurrency: 2,
+    queue: 32,
+    matches: async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await turn();
+      running -= 1;
+      return true;
+    },
+  });
+  const results = await Promise.allSettled(Array.from({ length: 200 }, () => verifier.verify('x', hash)));
+  assert.equal(most, 2);
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 34);
+  for (const result of results) {
+    if (result.status === 'fulfilled') continue;
+    assert.ok(result.reason instanceof GatewayError);
+    assert.equal(result.reason.code, 'too-many-requests');
+    assert.equal(result.reason.headers['Retry-After'], '1');
+  }
+  assert.equal(await verifier.verify('x', hash), true);
+});
+
+test('a hash that fails gives its place back', async () => {
+  const verifier = createPasswordVerifier({ concurrency: 1, queue: 1, matches: () => Promise.reject(new Error('no memory')) });
+  for (let round = 0; round < 3; round += 1) await assert.rejects(verifier.verify('x', hash), /no memory/u);
+});
+
+test('row 92: a password of 1,024 bytes is admitted, one of 1,025 is 400', () => {
+  const verifier = createPasswordVerifier({ concurrency: 1, queue: 1 });
+  verifier.admit('x'.repeat(1_024));
+  verifier.admit('é'.repeat(512));
+  for (const password of ['x'.repeat(1_025), `${'é'.repeat(512)}x`]) {
+    assert.throws(
+      () => verifier.admit(password),
+      (error) => error instanceof GatewayError && error.status === 400,
+    );
+  }
+});

@@ -1,0 +1,104 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import type { AccessRules } from './access-rules.ts';
+import type { CredentialCheck } from './credential-check.ts';
+import { readAuthorization } from './credentials-header.ts';
+import type { GatewayTokens } from './gateway-tokens.ts';
+import type { Revocations } from './revocations.ts';
+import { clearSessionCookie, readSessionCookie, writeSessionCookie } from './session-cookie.ts';
+import { readTokenRequest, refuse, refuseClient, type TokenRefusal } from './token-request.ts';
+import { credentialsWrong } from './unauthenticated.ts';
+
+export interface LoginRequest {
+  readonly username: string;
+  readonly password: string;
+  readonly sourceAddress: string;
+}
+
+/** A session that has begun. */
+export interface LoggedIn {
+  readonly token: string;
+  /** ISO 8601 in UTC with milliseconds. */
+  readonly expiresAt: string;
+  /** The `Set-Cookie` value. */
+  readonly cookie: string;
+}
+
+export interface ClientTokenRequest {
+  /** The form as it came, repeated parameters included. */
+  readonly form: URLSearchParams;
+  readonly authorization?: string | undefined;
+  readonly sourceAddress: string;
+}
+
+/** The two members of RFC 6749 section 5.1 (`expiresIn` in seconds), or its section 5.2. */
+export type ClientTokenAnswer = { readonly ok: true; readonly accessToken: string; readonly expiresIn: number } | TokenRefusal;
+
+/** How tokens begin and end. */
+export interface Sessions {
+  /** Rejects with 401 where user and password do not fit, 400, 429 or 503. */
+  login(request: LoginRequest): Promise<LoggedIn>;
+  /** Ends the gateway's own tokens in header and cookie, on every gateway within two seconds; answers the `Set-Cookie` value. */
+  logout(presented: {
+    readonly authorization?: string | undefined;
+    readonly cookie?: string | undefined;
+  }): Promise<{ readonly cookie: string }>;
+  /** RFC 6749 client credentials. Rejects with 429 (throttled) or 503; everything else is an answer. */
+  issueClientToken(request: ClientTokenRequest): Promise<ClientTokenAnswer>;
+}
+
+interface SessionsOptions {
+  readonly rules: () => AccessRules;
+  readonly check: CredentialCheck;
+  readonly tokens: GatewayTokens;
+  readonly revocations: Revocations;
+  /** Called with the id of a token that was ended. */
+  readonly ended: (jti: string) => void;
+  readonly secureCookies: boolean;
+}
+
+export function createSessions({ rules, check, tokens, revocations, ended, secureCookies }: SessionsOptions): Sessions {
+  const end = async (token: string): Promise<void> => {
+    const claims = await tokens.verify(token);
+    if (claims === undefined) return;
+    const stored = revocations.revoke(claims.jti, claims.expiresAt);
+    ended(claims.jti);
+    await stored;
+  };
+
+  return {
+    async login({ username, password, sourceAddress }) {
+      const { accounts, tokenLifetime } = rules();
+      const account = await check({ kind: 'user', name: username, password, sourceAddress }, accounts);
+      if (account === undefined) throw credentialsWrong();
+      const { token, expiresAt, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
+      const cookie = writeSessionCookie({ token, lifetimeSeconds, secure: secureCookies });
+      return { token, expiresAt: new Date(expiresAt).toISOString(), cookie };
+    },
+
+    async logout({ authorization, cookie }) {
+      const header = authorization === undefined ? undefined : readAuthorization(authorization);
+      const session = cookie === undefined ? undefined : readSessionCookie(cookie);
+      if (header?.scheme === 'bearer') await end(header.token);
+      if (typeof session === 'object') await end(session.token);
+      return { cookie: clearSessionCookie({ secure: secureCookies }) };
+    },
+
+    async issueClientToken({ form, authorization, sourceAddress }) {
+      const request = readTokenRequest(form, authorization);
+      if (!request.ok) return request;
+      const { accounts, tokenLifetime } = rules();
+      try {
+        const account = await check(
+          { kind: 'client', name: request.clientId, password: request.secret, sourceAddress },
+          accounts,
+        );
+        if (account === undefined) return refuseClient('The client or its secret is wrong.');
+        const { token, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
+        return { ok: true, accessToken: token, expiresIn: lifetimeSeconds };
+      } catch (error) {
+        if (error instanceof GatewayError && error.code === 'invalid-request') return refuse('invalid_request', error.message);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import type { AdapterInstance, AdapterState } from './adapter-instance.ts';
+
+/** The adapter instances by name. */
+export interface AdapterInstances {
+  /** Matched exactly. Throws `adapter-not-found`, naming those that exist. */
+  find(name: string): AdapterInstance;
+  /** The state of each. */
+  states(): readonly AdapterState[];
+  close(): Promise<void>;
+}
+
+export function createAdapterInstances(instances: readonly AdapterInstance[]): AdapterInstances {
+  const byName = new Map(instances.map((instance) => [instance.name, instance]));
+  return {
+    find(name) {
+      const instance = byName.get(name);
+      if (instance === undefined) throw notFound(name, [...byName.keys()]);
+      return instance;
+    },
+    states: () => instances.map((instance) => instance.state()),
+    async close() {
+      await Promise.all(instances.map((instance) => instance.close()));
+    },
+  };
+}
+
+function notFound(name: string, names: readonly string[]): GatewayError {
+  const shown = JSON.stringify(name.slice(0, 128));
+  const existing =
+    names.length === 0
+      ? 'None is configured'
+      : `There are: ${names.map((existingName) => JSON.stringify(existingName)).join(', ')}`;
+  return new GatewayError('adapter-not-found', `There is no adapter instance ${shown}. ${existing}.`);
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { Secret } from '#base/secret.ts';
+import { CallScope } from '#outbound/call-scope.ts';
+import { createConnector } from '#outbound/connector.ts';
+import { createResolver } from '#outbound/resolver.ts';
+import { createSender } from '#outbound/sender.ts';
+import { closedPort, type FarSide, farSide, httpReply, jsonReply } from '../../test/support/far-side.ts';
+import {
+  type AdapterCall,
+  type AdapterInstance,
+  type AdapterInstanceOptions,
+  createAdapterInstance,
+} from './adapter-instance.ts';
+import { adapterKinds } from './adapter-kinds.ts';
+
+const everything = { actions: ['**'], queries: ['**'] };
+const nothing = { actions: [], queries: [] };
+const query: AdapterCall = {
+  method: 'GET',
+  path: 'restconf/data/x',
+  headers: ['Accept', 'application/yang-data+json'],
+  retry: 'query',
+};
+const action: AdapterCall = {
+  method: 'POST',
+  path: 'restconf/data/x/act',
+  headers: [],
+  body: Buffer.from('{"a":1.0}'),
+  retry: 'action',
+};
+
+/** What every adapter kind must do alike, over real sockets. */
+for (const kind of Object.values(adapterKinds)) {
+  const instanceOf = (t: TestContext, url: string, more: Partial<AdapterInstanceOptions> = {}): AdapterInstance => {
+    const connect = createConnector({ resolve: createResolver(), timeouts: { dns: 3_000, connect: 3_000 } });
+    const instance = createAdapterInstance({
+      kind,
+      sender: createSender({ connect }),
+      clock: systemClock,
+      instance: {
+        name: 'x',
+        urls: [url],
+        auth: { type: 'none' },
+        timeouts: { firstByte: 5_000, idle: 5_000, total: 10_000 },
+        responseLimit: 1_000_000,
+        concurrency: 4,
+        queue: 4,
+        allowPaths: everything,
+        denyPaths: nothing,
+        ...more,
+      },
+    });
+    t.after(() => instance.close());
+    return instance;
+  };
+  const scopeOf = (t: TestContext): CallScope => {
+    const scope = new CallScope({ total: 10_000, clock: systemClock });
+    t.after(() => scope.finish());
+    return scope;
+  };
+  const rejectsWith = (code: string) => (error: unknown) => error instanceof GatewayError && error.code === code;
+  const called = async (t: TestContext, instance: AdapterInstance, far: FarSide, call: AdapterCall = query) => {
+    await instance.perform(call, scopeOf(t));
+    return far.request;
+  };
+
+  test(`${kind.name}: the path is joined to the base address and otherwise sent as written`, async (t) => {
+    const far = await farSide(t);
+    for (const [url, path, expected] of [
+      [far.url, 'a/b=10.0.0.0%2F24?x=%zz', '/a/b=10.0.0.0%2F24?x=%zz'],
+      [`${far.url}/`, '/a//b/', '/a//b/'],
+      [`${far.url}/base`, 'a', '/base/a'],
+      [`${far.url}/base/`, '/a', '/base/a'],
+    ] as const) {
+      far.answer(() => jsonReply('{}'));
+      const request = await called(t, instanceOf(t, url), far, { ...query, path });
+      assert.equal(request.target, expected);
+    }
+  });
+
+  test(`${kind.name}: the body is sent byte for byte with its length`, async (t) => {
+    const far = await farSide(t);
+    const request = await called(t, instanceOf(t, far.url), far, action);
+    assert.equal(request.method, 'POST');
+    assert.equal(request.body.toString(), '{"a":1.0}');
+    assert.equal(request.header('content-length'), '9');
+  });
+
+  test(`${kind.name}: each way to authenticate puts its credentials where they belong`, async (t) => {
+    const far = await farSide(t);
+    for (const [auth, header, value] of [
+      [{ type: 'none' }, 'authorization', undefined],
+      [
+        { type: 'basic', username: 'ü', password: new Secret('p:w') },
+        'authorization',
+        `Basic ${Buffer.from('ü:p:w').toString('base64')}`,
+      ],
+      [{ type: 'bearer', token: new Secret('t0k3n') }, 'authorization', 'Bearer t0k3n'],
+      [{ type: 'header', name: 'X-API-Key', value: new Secret('k3y') }, 'x-api-key', 'k3y'],
+    ] as const) {
+      far.answer(() => jsonReply('{}'));
+      assert.equal((await called(t, instanceOf(t, far.url, { auth }), far)).header(header), value);
+    }
+  });
+
+  test(`${kind.name}: an action is tried once more where nothing listens, and its failure names the connection`, async (t) => {
+    const instance = instanceOf(t, `http://127.0.0.1:${await closedPort()}`);
+    await assert.rejects(instance.perform(action, scopeOf(t)), rejectsWith('upstream-connect-failed'));
+    assert.equal(instance.state(), 'offline');
+  });
+
+  test(`${kind.name}: an action whose connection breaks after it left is not sent again`, async (t) => {
+    const far = await farSide(t);
+    far.answer((_request, socket) => void socket.resetAndDestroy());
+    await assert.rejects(instanceOf(t, far.url).perform(action, scopeOf(t)), rejectsWith('outcome-unknown'));
+    assert.equal(far.requests.length, 1);
+  });
+
+  test(`${kind.name}: an action that is answered 503 is not sent again`, async (t) => {
+    const far = await farSide(t, () => httpReply({ status: 503 }));
+    const reply = await instanceOf(t, far.url).perform(action, scopeOf(t));
+    assert.equal(reply.status, 503);
+    assert.equal(far.requests.length, 1);
+  });
+
+  test(`${kind.name}: a query is repeated twice over broken connections and 503s`, async (t) => {
+    const far = await farSide(t);
+    far.answer((_request, socket) => {
+      if (far.requests.length === 1) return void socket.resetAndDestroy();
+      return far.requests.length === 2 ? httpReply({ status: 503, headers: { 'Retry-After': '0' } }) : jsonReply('{"a":1}');
+    });
+    const reply = await instanceOf(t, far.url).perform(query, scopeOf(t));
+    assert.equal(reply.status, 200);
+    assert.equal(far.requests.length, 3);
+  });
+
+  test(`${kind.name}: a 502 with a RESTCONF error body is the answer and is not repeated`, async (t) => {
+    const error = '{"ietf-restconf:errors":{"error":[{"error-tag":"operation-failed","error-message":"out of sync"}]}}';
+    const far = await farSide(t, () => jsonReply(error, { status: 502, type: 'application/yang-data+json' }));
+    assert.equal((await instanceOf(t, far.url).perform(query, scopeOf(t))).status, 502);
+    assert.equal(far.requests.length, 1);
+  });
+
+  test(`${kind.name}: a Retry-After beyond the time that is left hands the answer on`, async (t) => {
+    const far = await farSide(t, () => httpReply({ status: 503, headers: { 'Retry-After': '3600' } }));
+    assert.equal((await instanceOf(t, far.url).perform(query, scopeOf(t))).status, 503);
+    assert.equal(far.requests.length, 1);
+  });
+
+  test(`${kind.name}: silence ends at the time limit for the first byte`, async (t) => {
+    const far = await farSide(t, () => undefined);
+    const instance = instanceOf(t, far.url, { timeouts: { firstByte: 100, idle: 5_000, total: 10_000 } });
+    await assert.rejects(instance.perform(query, scopeOf(t)), rejectsWith('upstream-timeout'));
+  });
+
+  test(`${kind.name}: a body without a media type gets the kind's own`, () => {
+    assert.match(kind.defaultContentType('restconf/data/x'), /^application\/(?:yang-data\+)?json$/u);
+  });
+}
+
+test('nso: the legacy API has media types of its own, for operations and for data', () => {
+  assert.equal(
+    adapterKinds.nso.defaultContentType('api/running/devices/_operations/check-sync'),
+    'application/vnd.yang.operation+json',
+  );
+  assert.equal(adapterKinds.nso.defaultContentType('/api/running/devices?deep'), 'application/vnd.yang.data+json');
+  assert.equal(adapterKinds.nso.defaultContentType('restconf/data/api:api/_operations'), 'application/yang-data+json');
+});
+
+test('every folder of an adapter kind has its line in the list', async () => {
+  const folders = await readdir(new URL('./kinds/', import.meta.url));
+  assert.deepEqual(folders.sort(), Object.keys(adapterKinds).sort());
+});

@@ -1,0 +1,20 @@
+import { readJsonErrors } from '#json/json-errors.ts';
+import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import { readXmlErrors } from '#xml/xml-errors.ts';
+
+/** The first error of a RESTCONF (RFC 8040 7.1) or legacy NSO error body. */
+export interface RestconfError {
+  readonly tag?: string;
+  readonly message?: string;
+}
+
+/**
+ * Reads the error body of a reply, in JSON or XML: NSO answers 406 in XML whatever was asked, so the text decides where the
+ * media type does not. Undefined where the body is no such thing.
+ */
+export function readRestconfError(reply: FarSideReply): RestconfError | undefined {
+  if (reply.head.length === 0) return undefined;
+  const text = reply.head.toString('utf8');
+  const mediaType = headerValue(reply.headers, 'content-type') ?? '';
+  return /\bxml\b|\+xml/iu.test(mediaType) || text.trimStart().startsWith('<') ? readXmlErrors(text) : readJsonErrors(text);
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { CallerLeft, CallScope } from '#outbound/call-scope.ts';
+import { createSlots } from './slots.ts';
+
+function openScope(t: { after(cleanUp: () => void): void }, total = 60_000): CallScope {
+  const scope = new CallScope({ total, clock: systemClock });
+  t.after(() => scope.finish());
+  return scope;
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'adapter-busy' && error.headers['Retry-After'] === '1';
+
+test('calls beyond the concurrency wait in order, and beyond the queue are refused', async (t) => {
+  const slots = createSlots({ name: 'x', concurrency: 1, queue: 2 });
+  const release = await slots.take(openScope(t));
+  const order: number[] = [];
+  const waiting = [1, 2].map(async (place) => {
+    const next = await slots.take(openScope(t));
+    order.push(place);
+    next();
+  });
+  assert.throws(() => slots.take(openScope(t)), isBusy);
+  release();
+  release();
+  await Promise.all(waiting);
+  assert.deepEqual(order, [1, 2]);
+});
+
+test('a caller that leaves gives its place in the queue back', async (t) => {
+  const slots = createSlots({ name: 'x', concurrency: 1, queue: 1 });
+  const release = await slots.take(openScope(t));
+  const leaving = openScope(t);
+  const waiting = slots.take(leaving);
+  leaving.end(new CallerLeft());
+  await assert.rejects(async () => waiting, CallerLeft);
+  const next = slots.take(openScope(t));
+  release();
+  (await next)();
+});
+
+test('a call that waits for its whole time is refused as busy', async (t) => {
+  const slots = createSlots({ name: 'x', concurrency: 1, queue: 1 });
+  await slots.take(openScope(t));
+  await assert.rejects(async () => slots.take(openScope(t, 20)), isBusy);
+});

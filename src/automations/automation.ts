@@ -1,0 +1,66 @@
+/** An automation as the catalogue keeps and lists it (interface-specification, "Automation document"). A field without a value is absent, never null. */
+export interface Automation {
+  readonly _id: string;
+  readonly name: string;
+  readonly data?: AutomationData;
+  readonly lastModifiedBy?: string;
+  /** Timestamps are ISO 8601 in UTC, with milliseconds and `Z`. */
+  readonly lastRunAt?: string;
+  readonly nextRunAt?: string;
+  /** `<count> <unit>`; absent means not repeated. */
+  readonly repeatInterval?: string;
+}
+
+export interface AutomationData {
+  readonly gbac?: GroupLists;
+  readonly lastUpdated?: string;
+  readonly description?: string;
+  readonly workflowId?: string;
+  readonly formId?: string;
+}
+
+/** Group-based access control. An empty or missing `read` list leaves the automation visible to every role that may list. */
+export interface GroupLists {
+  readonly write?: readonly string[];
+  readonly read?: readonly string[];
+}
+
+/** The fields that a listing can be sorted and searched by; all hold text. */
+export const textFields = [
+  '_id',
+  'name',
+  'lastModifiedBy',
+  'lastRunAt',
+  'nextRunAt',
+  'repeatInterval',
+  'data.description',
+  'data.workflowId',
+  'data.formId',
+  'data.lastUpdated',
+] as const;
+
+export type TextField = (typeof textFields)[number];
+
+const readers: Readonly<Record<TextField, (automation: Automation) => string | undefined>> = {
+  _id: ({ _id }) => _id,
+  name: ({ name }) => name,
+  lastModifiedBy: ({ lastModifiedBy }) => lastModifiedBy,
+  lastRunAt: ({ lastRunAt }) => lastRunAt,
+  nextRunAt: ({ nextRunAt }) => nextRunAt,
+  repeatInterval: ({ repeatInterval }) => repeatInterval,
+  'data.description': ({ data }) => data?.description,
+  'data.workflowId': ({ data }) => data?.workflowId,
+  'data.formId': ({ data }) => data?.formId,
+  'data.lastUpdated': ({ data }) => data?.lastUpdated,
+};
+
+/** The text of one field; undefined where the automation has no value for it. */
+export function textOf(automation: Automation, field: TextField): string | undefined {
+  return readers[field](automation);
+}
+
+/** The groups an automation is kept to; undefined where every role that may list sees it. */
+export function readersOf({ data }: Automation): ReadonlySet<string> | undefined {
+  const { read = [], write = [] } = data?.gbac ?? {};
+  return read.length === 0 ? undefined : new Set([...read, ...write]);
+}

@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util';
+import { didYouMean } from '#config/nearest.ts';
+import type { Command, GivenArguments } from './command.ts';
+
+/** The arguments of a command, a wish for its help, or a fault that says what is wrong with them. */
+type ParsedArguments = GivenArguments | { readonly help: true } | { readonly fault: string };
+
+/** Holds `argv` (without the command's name) against what the command takes. `--help` wins over every fault. */
+export function parseArguments(command: Command, argv: readonly string[]): ParsedArguments {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...argv],
+    // Not strict: the messages below name what the command knows, and suggest.
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: {
+      ...Object.fromEntries(Object.keys(command.options).map((name) => [name, { type: 'string' as const }])),
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values['help'] === true) return { help: true };
+  const given = tokens.filter((token) => token.kind === 'option');
+  const fault = given
+    .map((token, index) => optionFault(command, token, given.slice(0, index)))
+    .find((found) => found !== undefined);
+  if (fault !== undefined) return { fault };
+  const { operands } = command;
+  if (positionals.length < operands.length) return { fault: `${operands[positionals.length]} is missing` };
+  if (positionals.length > operands.length)
+    return { fault: `unexpected argument ${JSON.stringify(positionals[operands.length])}` };
+  return {
+    option: (name) => String(values[name] ?? command.options[name]?.default),
+    operand: (name) => positionals[operands.indexOf(name)] ?? '',
+  };
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function optionFault(command: Command, token: OptionToken, earlier: readonly OptionToken[]): string | undefined {
+  const { name, rawName, value } = token;
+  const known = command.options[name];
+  if (name === 'help') return `${rawName} takes no value`;
+  if (known === undefined || !Object.hasOwn(command.options, name)) {
+    return `unknown option ${rawName}${didYouMean(
+      rawName,
+      [...Object.keys(command.options), 'help'].map((option) => `--${option}`),
+    )}`;
+  }
+  if (value === undefined || value === '' || (token.inlineValue !== true && value.startsWith('-'))) {
+    return `${rawName} needs a value: ${rawName} ${known.value}`;
+  }
+  return earlier.some((other) => other.name === name) ? `${rawName} is given twice` : undefined;
+}

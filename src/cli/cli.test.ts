@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
+import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
+import { loadConfig } from '#config/load-config.ts';
+import { commands, runCli } from './cli.ts';
+import type { DemoOptions, ServeOptions } from './command.ts';
+import { commandHelp, programHelp } from './help.ts';
+
+interface Given {
+  readonly stdin?: Readable;
+  readonly isTerminal?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly cwd: string;
+  readonly served: readonly ServeOptions[];
+  readonly demonstrated: readonly DemoOptions[];
+}
+
+async function run(t: TestContext, argv: readonly string[], given: Given = {}): Promise<Run> {
+  const cwd = await mkdtemp(join(tmpdir(), 'cli-'));
+  t.after(() => rm(cwd, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(given.files ?? {})) await writeFile(join(cwd, name), content);
+  const [stdout, stderr] = [collector(), collector()];
+  const served: ServeOptions[] = [];
+  const demonstrated: DemoOptions[] = [];
+  const code = await runCli({
+    argv,
+    stdin: given.stdin ?? Readable.from([]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    env: given.env ?? {},
+    cwd,
+    isTerminal: given.isTerminal ?? false,
+    serve: async (options) => {
+      served.push(options);
+      return 0;
+    },
+    demo: async (options) => {
+      demonstrated.push(options);
+      return 0;
+    },
+  });
+  return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated };
+}
+
+function collector(): { readonly stream: Writable; readonly text: () => string } {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk.toString());
+      done();
+    },
+  });
+  return { stream, text: () => chunks.join('') };
+}
+
+test('without a command the help goes to standard error, with --help to standard output', async (t) => {
+  assert.deepEqual(pick(await run(t, [])), { code: 2, out: '', err: programHelp(commands) });
+  assert.deepEqual(pick(await run(t, ['--help'])), { code: 0, out: programHelp(commands), err: '' });
+  assert.deepEqual(pick(await run(t, ['-h'])), { code: 0, out: programHelp(commands), err: '' });
+});
+
+test('every command explains itself, whatever else is on the line', async (t) => {
+  for (const command of commands) {
+    for (const argv of [
+      [command.name, '--help'],
+      [command.name, '-h'],
+      [command.name, 'a', 'b', '--nonsense', '--help'],
+    ]) {
+      assert.deepEqual(pick(await run(t, argv)), { code: 0, out: commandHelp(command), err: '' });
+    }
+  }
+});
+
+test('an unknown command, option or argument is refused with what was probably meant', async (t) => {
+  for (const [argv, expected] of [
+    [['serv'], /unknown command "serv"; did you mean "serve"\?/u],
+    [['--config', 'x'], /unknown option "--config"/u],
+    [['constructor'], /unknown command "constructor"/u],
+    [['serve', '--confg', 'x'], /serve: unknown option --confg; did you mean "--config"\?\nUsage: /u],
+    [['serve', '-c', 'x'], /unknown option -c/u],
+    [['serve', '--constructor'], /unknown option --constructor/u],
+    [['serve', '--config'], /--config needs a value: --config FILE/u],
+    [['serve', '--config='], /--config needs a value/u],
+    [['serve', '--config', '--verbose'], /--config needs a value/u],
+    [['serve', '--config', 'a', '--config', 'b'], /--config is given twice/u],
+    [['serve', '--help=x'], /--help takes no value/u],
+    [['serve', 'gateway.yaml'], /unexpected argument "gateway.yaml"/u],
+    [['check-config'], /FILE is missing/u],
+    [['check-config', 'a', 'b'], /unexpected argument "b"/u],
+  ] as const) {
+    const { code, out, err } = await run(t, argv);
+    assert.deepEqual([code, out], [2, ''], argv.join(' '));
+    assert.match(err, expected);
+  }
+});
+
+test('hash-password prints the hash alone, and one final newline is not part of the password', async (t) => {
+  for (const [input, password] of [
+    ['open sesame', 'open sesame'],
+    ['open sesame\n', 'open sesame'],
+    ['open sesame\r\n', 'open sesame'],
+    ['open sesame\n\n', 'open sesame\n'],
+    [' pässword ', ' pässword '],
+    ['x'.repeat(1024), 'x'.repeat(1024)],
+  ] as const) {
+    const { code, out, err } = await run(t, ['hash-password'], {
+      stdin: Readable.from([Buffer.from(input).subarray(0, 3), Buffer.from(input).subarray(3)]),
+    });
+    assert.deepEqual([code, err], [0, '']);
+    assert.match(out, /^\$argon2id\$[^\n]+\n$/u);
+    const hash = parsePasswordHash(out.trimEnd());
+    assert.ok(hash !== undefined && (await matchesPassword(password, hash)), JSON.stringify(input));
+  }
+});
+
+test('hash-password refuses what nobody could log in with', async (t) => {
+  for (const [input, expected] of [
+    [Buffer.from(''), /the password is empty/u],
+    [Buffer.from('\n'), /the password is empty/u],
+    [Buffer.from('x'.repeat(1025)), /longer than 1024 bytes/u],
+    [Buffer.from('x'.repeat(100_000)), /longer than 1024 bytes/u],
+    [Buffer.from([0x61, 0xff]), /not UTF-8/u],
+  ] as const) {
+    const { code, out, err } = await run(t, ['hash-password'], { stdin: Readable.from([input]) });
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, expected);
+  }
+});
+
+test('hash-password asks twice at a terminal, on standard error, and shows nothing of what is typed', async (t) => {
+  const typed = async (...lines: readonly string[]): Promise<Run> => {
+    const stdin = new PassThrough();
+    for (const line of lines) stdin.write(line);
+    return run(t, ['hash-password'], { stdin, isTerminal: true });
+  };
+  const { code, out, err } = await typed('open sesame\r', 'open sesame\r');
+  assert.deepEqual([code, err], [0, 'Password: \nAgain: \n']);
+  const hash = parsePasswordHash(out.trimEnd());
+  assert.ok(hash !== undefined && (await matchesPassword('open sesame', hash)));
+
+  const different = await typed('open sesame\r', 'open sesam\r');
+  assert.deepEqual([different.code, different.out], [1, '']);
+  assert.match(different.err, /the two passwords differ/u);
+
+  const interrupted = await typed('open\u0003');
+  assert.deepEqual([interrupted.code, interrupted.out], [1, '']);
+  assert.match(interrupted.err, /no password was given/u);
+});
+
+const configuration = 'access: { tokenLifetime: 2h }\n';
+
+test('check-config says ok, or every problem; warnings change nothing', async (t) => {
+  const good = await run(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': configuration } });
+  assert.deepEqual([good.code, good.out], [0, 'g.yaml: ok\n']);
+  assert.match(good.err, /^g\.yaml:1:9: access: .*nobody can call.* \(warning\)\n$/u);
+  const bad = await run(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': 'server: { port: x, hots: y }\n' } });
+  assert.deepEqual([bad.code, bad.out, bad.err.split('\n').length], [1, '', 4]);
+  assert.match(bad.err, /^g\.yaml:1:1: access: .*\ng\.yaml:1:17: server\.port: .*\ng\.yaml:1:20: server\.hots: .*\n$/u);
+  const missing = await run(t, ['check-config', 'none.yaml']);
+  assert.deepEqual([missing.code, missing.out], [1, '']);
+  assert.match(missing.err, /none\.yaml does not exist/u);
+});
+
+test('serve hands on what it loaded, with gateway.yaml as the default', async (t) => {
+  const { code, served } = await run(t, ['serve'], { files: { 'gateway.yaml': configuration } });
+  assert.deepEqual(
+    [code, served.length, served[0]?.configFile, served[0]?.config.access.tokenLifetime],
+    [0, 1, 'gateway.yaml', 7_200_000],
+  );
+  assert.equal(served[0]?.warnings.length, 1);
+  const named = await run(t, ['serve', '--config=other.yaml'], { files: { 'other.yaml': configuration } });
+  assert.equal(named.served[0]?.configFile, 'other.yaml');
+});
+
+test('serve without a configuration says how to get one; with a bad one it starts nothing', async (t) => {
+  const missing = await run(t, ['serve']);
+  assert.deepEqual([missing.code, missing.served], [1, []]);
+  assert.match(
+    missing.err,
+    /there is no gateway\.yaml\n.*"orchestration-gateway init".*--config FILE.*"orchestration-gateway demo"/u,
+  );
+  const bad = await run(t, ['serve'], { files: { 'gateway.yaml': 'x: 1' } });
+  assert.deepEqual([bad.code, bad.served], [1, []]);
+  assert.match(bad.err, /gateway\.yaml:1:1: x: is unknown/u);
+});
+
+test('init writes a configuration that loads, for its owner alone, with a password that is shown once', async (t) => {
+  const { code, out, err, cwd } = await run(t, ['init']);
+  assert.deepEqual([code, err], [0, '']);
+  const password = /password {2}(\S+)/u.exec(out)?.[1] ?? '';
+  assert.ok(password.length >= 20);
+  assert.match(out, /orchestration-gateway serve\n/u);
+  assert.equal((await stat(join(cwd, 'gateway.yaml'))).mode & 0o777, 0o600);
+  assert.ok(!(await readFile(join(cwd, 'gateway.yaml'), 'utf8')).includes(password));
+  const { config, warnings } = await loadConfig({ file: 'gateway.yaml', env: {}, cwd });
+  assert.deepEqual(warnings, []);
+  const [admin] = config.access.users;
+  assert.deepEqual([admin?.username, admin?.roles], ['admin', ['admin']]);
+  const hash = parsePasswordHash(admin?.passwordHash ?? '');
+  assert.ok(hash !== undefined && (await matchesPassword(password, hash)));
+});
+
+test('init overwrites nothing, and says where it could write', async (t) => {
+  const { code, out, err, cwd } = await run(t, ['init'], { files: { 'gateway.yaml': 'precious' } });
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /gateway\.yaml exists and is left as it is; write another with --config FILE/u);
+  assert.equal(await readFile(join(cwd, 'gateway.yaml'), 'utf8'), 'precious');
+  const elsewhere = await run(t, ['init', '--config', 'my.yaml'], { files: { 'gateway.yaml': 'precious' } });
+  assert.match(elsewhere.out, /Wrote my\.yaml[\s\S]*serve --config my\.yaml/u);
+  assert.match((await run(t, ['init', '--config', 'no/my.yaml'])).err, /the directory of no\/my\.yaml does not exist/u);
+});
+
+test('demo takes its password from GATEWAY_ADMIN_PASSWORD, or generates one', async (t) => {
+  const given = await run(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'open sesame' } });
+  assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame', isGenerated: false }]);
+  const [first, second] = [await run(t, ['demo']), await run(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: '' } })];
+  for (const { demonstrated } of [first, second]) {
+    assert.equal(demonstrated[0]?.isGenerated, true);
+    assert.match(demonstrated[0].adminPassword, /^[a-zA-Z2-9]{22}$/u);
+  }
+  assert.notEqual(first.demonstrated[0]?.adminPassword, second.demonstrated[0]?.adminPassword);
+});
+
+test('docs/reference/command-line.md holds the help of every command, and no other', async () => {
+  const page = await readFile(new URL('../../docs/reference/command-line.md', import.meta.url), 'utf8');
+  const printed = [...page.matchAll(/^```text\n([\s\S]*?)^```$/gmu)].map(([, text]) => text);
+  assert.deepEqual(printed, [programHelp(commands), ...commands.map(commandHelp)]);
+  const headings = [...page.matchAll(/^## (.*)$/gmu)].map(([, heading]) => heading);
+  assert.deepEqual(
+    headings,
+    commands.map(({ name }) => name),
+  );
+});
+
+function pick({ code, out, err }: Run): Pick<Run, 'code' | 'out' | 'err'> {
+  return { code, out, err };
+}

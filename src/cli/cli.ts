@@ -1,0 +1,53 @@
+import { hashPassword } from '#access/password-hash.ts';
+import { didYouMean } from '#config/nearest.ts';
+import { parseArguments } from './arguments.ts';
+import type { Command, CommandContext } from './command.ts';
+import { configCheck } from './commands/config-check.ts';
+import { configInit } from './commands/config-init.ts';
+import { demoRun } from './commands/demo-run.ts';
+import { gatewayServe } from './commands/gateway-serve.ts';
+import { passwordHash } from './commands/password-hash.ts';
+import { commandHelp, program, programHelp, usage } from './help.ts';
+
+/** Every command, in the order of the help. */
+export const commands: readonly Command[] = [gatewayServe, configInit, demoRun, configCheck, passwordHash];
+
+const wrongUsage = 2;
+
+interface CliOptions extends Omit<CommandContext, 'hashPassword'> {
+  /** Without the executable and the script: `process.argv.slice(2)`. */
+  readonly argv: readonly string[];
+  /** Only tests hand in another one. */
+  readonly hashPassword?: CommandContext['hashPassword'];
+}
+
+/** Runs the command that `argv` names and answers the exit code: 0 done, 1 failed, 2 wrong usage. Never touches `process`. */
+export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
+  const context: CommandContext = { hashPassword, ...rest };
+  const [name, ...more] = argv;
+  if (name === '--help' || name === '-h') {
+    context.stdout.write(programHelp(commands));
+    return 0;
+  }
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    context.stderr.write(name === undefined ? programHelp(commands) : unknownCommand(name));
+    return wrongUsage;
+  }
+  const parsed = parseArguments(command, more);
+  if ('help' in parsed) {
+    context.stdout.write(commandHelp(command));
+    return 0;
+  }
+  if ('fault' in parsed) {
+    context.stderr.write(`${program} ${command.name}: ${parsed.fault}\n${usage(command)}\n`);
+    return wrongUsage;
+  }
+  return command.run(context, parsed);
+}
+
+function unknownCommand(name: string): string {
+  const names = commands.map((command) => command.name);
+  const what = name.startsWith('-') ? 'option' : 'command';
+  return `${program}: unknown ${what} ${JSON.stringify(name)}${didYouMean(name, names)}\nCommands: ${names.join(', ')}\n`;
+}

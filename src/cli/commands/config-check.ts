@@ -1,0 +1,22 @@
+import { formatConfigProblem } from '#config/config-problem.ts';
+import type { Command } from '../command.ts';
+import { loadOrReport } from '../load-or-report.ts';
+
+export const configCheck: Command = {
+  name: 'check-config',
+  summary: 'say whether a configuration can be used, and what is wrong with it',
+  description: [
+    'Read a configuration and everything it names (files, environment variables), as serve',
+    'would. Print "FILE: ok", or every problem with its line and column to standard error.',
+  ],
+  options: {},
+  operands: ['FILE'],
+  async run(context, { operand }) {
+    const file = operand('FILE');
+    const loaded = await loadOrReport(context, file);
+    if (loaded === undefined) return 1;
+    for (const warning of loaded.warnings) context.stderr.write(`${formatConfigProblem(warning)} (warning)\n`);
+    context.stdout.write(`${file}: ok\n`);
+    return 0;
+  },
+};

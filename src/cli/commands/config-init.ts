@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { configTemplate } from '#config/config-template.ts';
+import type { Command } from '../command.ts';
+import { configFileOption } from '../config-file-option.ts';
+import { generatedPassword } from '../generated-password.ts';
+import { program } from '../help.ts';
+
+export const configInit: Command = {
+  name: 'init',
+  summary: 'write a commented configuration with a generated admin password',
+  description: [
+    'Write a configuration that explains every key, readable by you alone, with one user,',
+    'admin. The password is generated and shown once; the file holds its hash.',
+    'A file that exists is never overwritten.',
+  ],
+  options: { config: { ...configFileOption, meaning: 'the file to write' } },
+  operands: [],
+  async run({ stdout, stderr, cwd, hashPassword }, { option }) {
+    const file = option('config');
+    const password = generatedPassword();
+    const text = configTemplate({ adminPasswordHash: await hashPassword(password) });
+    try {
+      await writeFile(resolve(cwd, file), text, { flag: 'wx', mode: 0o600 });
+    } catch (error) {
+      stderr.write(`${program} init: ${whyNot(file, error)}\n`);
+      return 1;
+    }
+    stdout.write(report(file, password));
+    return 0;
+  },
+};
+
+function whyNot(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  if (code === 'EEXIST') return `${file} exists and is left as it is; write another with --config FILE`;
+  if (code === 'ENOENT') return `the directory of ${file} does not exist; make it first`;
+  return `${file} cannot be written (${code})`;
+}
+
+function report(file: string, password: string): string {
+  const isDefault = file === configFileOption.default;
+  return [
+    `Wrote ${file}.`,
+    '',
+    '  user      admin',
+    `  password  ${password}`,
+    '',
+    'The password is shown only now: keep it.',
+    `Next: name your orchestrators under "adapters" in ${file}, then start the gateway with`,
+    '',
+    `  ${program} serve${isDefault ? '' : ` --config ${file}`}`,
+    '',
+  ].join('\n');
+}

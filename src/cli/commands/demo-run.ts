@@ -1,0 +1,20 @@
+import type { Command } from '../command.ts';
+import { generatedPassword } from '../generated-password.ts';
+
+export const demoRun: Command = {
+  name: 'demo',
+  summary: 'start the gateway beside a demo orchestrator, to try it out',
+  description: [
+    'Start the gateway beside a demo orchestrator on this machine, and print calls to try.',
+    'Outbound REST calls may reach loopback addresses here: not for production.',
+    'The password of the user admin is taken from GATEWAY_ADMIN_PASSWORD; without it',
+    'one is generated and printed.',
+  ],
+  options: {},
+  operands: [],
+  async run({ env, demo }) {
+    const given = env['GATEWAY_ADMIN_PASSWORD'];
+    const isGenerated = given === undefined || given === '';
+    return demo({ adminPassword: isGenerated ? generatedPassword() : given, isGenerated });
+  },
+};

@@ -1,0 +1,39 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from '../command.ts';
+import { configFileOption } from '../config-file-option.ts';
+import { program } from '../help.ts';
+import { loadOrReport } from '../load-or-report.ts';
+
+export const gatewayServe: Command = {
+  name: 'serve',
+  summary: 'start the gateway',
+  description: [
+    'Start the gateway. Standard output gets one line when it is ready:',
+    '"listening on http://127.0.0.1:3000"; the log goes to standard error.',
+    'SIGTERM or SIGINT lets calls in flight finish, 30 seconds at most.',
+  ],
+  options: { config: configFileOption },
+  operands: [],
+  async run(context, { option }) {
+    const configFile = option('config');
+    if (!(await exists(resolve(context.cwd, configFile)))) {
+      context.stderr.write(
+        `${program} serve: there is no ${configFile}\n` +
+          `Write one with "${program} init", name another with --config FILE, or try the gateway out with "${program} demo".\n`,
+      );
+      return 1;
+    }
+    const loaded = await loadOrReport(context, configFile);
+    return loaded === undefined ? 1 : context.serve({ ...loaded, configFile });
+  },
+};
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await stat(file);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
+  }
+}

@@ -1,0 +1,60 @@
+import type { Readable } from 'node:stream';
+import { askPasswords } from '../ask-passwords.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { program } from '../help.ts';
+
+/** Bytes: a login refuses longer ones, so their hash would be of no use. */
+const passwordLimit = 1024;
+
+/** A password, or a fault that says why there is none. */
+type Password = { readonly password: string } | { readonly fault: string };
+
+const tooLong: Password = { fault: `the password is longer than ${passwordLimit} bytes` };
+
+export const passwordHash: Command = {
+  name: 'hash-password',
+  summary: 'print the argon2id hash of a password or client secret',
+  description: [
+    'Read a password from standard input to its end and print its argon2id hash, for',
+    'passwordHash and secretHash in the configuration. One final newline is not part of',
+    'the password. At a terminal it is asked for twice and not shown.',
+  ],
+  options: {},
+  operands: [],
+  async run(context) {
+    const read = context.isTerminal ? await askTwice(context) : await readAll(context.stdin);
+    const result = 'password' in read && read.password === '' ? { fault: 'the password is empty' } : read;
+    if ('fault' in result) {
+      context.stderr.write(`${program} hash-password: ${result.fault}\n`);
+      return 1;
+    }
+    context.stdout.write(`${await context.hashPassword(result.password)}\n`);
+    return 0;
+  },
+};
+
+async function askTwice({ stdin, stderr }: CommandContext): Promise<Password> {
+  const [password, again] = await askPasswords({ stdin, stderr, prompts: ['Password: ', 'Again: '] });
+  if (password === undefined || again === undefined) return { fault: 'no password was given' };
+  if (Buffer.byteLength(password) > passwordLimit) return tooLong;
+  return again === password ? { password } : { fault: 'the two passwords differ; nothing was printed' };
+}
+
+async function readAll(stdin: Readable): Promise<Password> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array | string);
+    chunks.push(bytes);
+    length += bytes.length;
+    // Two more for the final newline.
+    if (length > passwordLimit + 2) return tooLong;
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    const password = text.replace(/\r?\n$/u, '');
+    return Buffer.byteLength(password) > passwordLimit ? tooLong : { password };
+  } catch {
+    return { fault: 'the password is not UTF-8 text' };
+  }
+}

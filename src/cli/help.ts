@@ -1,0 +1,47 @@
+import type { Command } from './command.ts';
+
+export const program = 'orchestration-gateway';
+
+/** The help of one command, ending in a newline. */
+export function commandHelp(command: Command): string {
+  const options = Object.entries(command.options).map(([name, { value, meaning, default: standard }]) => ({
+    left: `--${name} ${value}`,
+    right: `${meaning} (default: ${standard})`,
+  }));
+  return [
+    usage(command),
+    '',
+    ...command.description,
+    '',
+    'Options:',
+    ...columns([...options, { left: '--help, -h', right: 'show this help' }]),
+    '',
+  ].join('\n');
+}
+
+/** One line. */
+export function usage({ name, options, operands }: Command): string {
+  const optional = Object.entries(options).map(([option, { value }]) => `[--${option} ${value}]`);
+  return ['Usage:', program, name, ...optional, ...operands].join(' ');
+}
+
+/** The help of the program as a whole, ending in a newline. */
+export function programHelp(commands: readonly Command[]): string {
+  return [
+    `Usage: ${program} COMMAND`,
+    '',
+    'An HTTP gateway that relays REST calls, orchestrator actions and orchestrator queries.',
+    '',
+    'Commands:',
+    ...columns(commands.map(({ name, summary }) => ({ left: name, right: summary }))),
+    '',
+    `"${program} COMMAND --help" explains one of them.`,
+    'Exit codes: 0 done, 1 failed, 2 wrong usage.',
+    '',
+  ].join('\n');
+}
+
+function columns(rows: readonly { readonly left: string; readonly right: string }[]): readonly string[] {
+  const width = Math.max(...rows.map(({ left }) => left.length));
+  return rows.map(({ left, right }) => `  ${left.padEnd(width)}  ${right}`);
+}

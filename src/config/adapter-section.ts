@@ -1,0 +1,162 @@
+import { hostName, httpUrl } from './address-shapes.ts';
+import type { AdapterAuthConfig, AdapterConfig } from './config.ts';
+import { basicUsername, proxy, timeouts, tlsFiles } from './dialling-shapes.ts';
+import { certificateWithKey, clientTls } from './pem-shapes.ts';
+import { memberOf, memberPath, scalarOf } from './place.ts';
+import { choice, duration, flag, integer, label, size } from './scalar-shapes.ts';
+import { basicPasswordFault, bearerTokenFault, headerValueFault, secret } from './secret-shape.ts';
+import { type Check, defaulted, list, mapped, mapping, optional, required, type Shape, unique, variants } from './shape.ts';
+
+/** Framing and routing of a message belong to the sender (RFC 9112, RFC 9110 section 7.6.1). */
+const reservedHeader =
+  /^(?:connection|content-length|content-type|content-encoding|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/iu;
+
+const headerName = label({
+  type: 'header name',
+  example: 'X-Api-Key',
+  refuse: (value) => {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/u.test(value)) return 'is no header name (RFC 9110 section 5.1)';
+    return reservedHeader.test(value) ? 'is a header that the gateway itself sets' : undefined;
+  },
+});
+
+const typeMeaning = 'How the gateway authenticates at the orchestrator.';
+
+const auth: Shape<AdapterAuthConfig> = variants<AdapterAuthConfig>('type', {
+  none: mapping({ type: required(choice('none'), typeMeaning) }),
+  basic: mapping({
+    type: required(choice('basic'), typeMeaning),
+    username: required(basicUsername('gateway'), 'User name of HTTP Basic.'),
+    password: required(secret({ refuse: basicPasswordFault }), 'Password of HTTP Basic.'),
+  }),
+  bearer: mapping({
+    type: required(choice('bearer'), typeMeaning),
+    token: required(secret({ refuse: bearerTokenFault }), 'Sent as Authorization: Bearer.'),
+  }),
+  header: mapping({
+    type: required(choice('header'), typeMeaning),
+    name: required(headerName, 'Header to send.'),
+    value: required(secret({ refuse: headerValueFault }), 'Its value.'),
+  }),
+  token: mapping({
+    type: required(choice('token'), typeMeaning),
+    token: required(secret({ refuse: headerValueFault }), 'Sent as X-Auth-Token, renewed from the replies.'),
+  }),
+  oauth2: mapping({
+    type: required(choice('oauth2'), typeMeaning),
+    tokenUrl: required(
+      httpUrl({ example: 'https://login.example.net/token', path: true, query: true }),
+      'Token endpoint (client credentials).',
+    ),
+    clientId: required(label({ type: 'client id', example: 'gateway' }), 'Client id there.'),
+    clientSecret: required(secret({ refuse: basicPasswordFault }), 'Client secret there.'),
+    scope: optional(label({ type: 'scope', example: 'nso', atMost: 1024 }), 'Scope to ask for.'),
+  }),
+});
+
+const baseUrl = httpUrl({ example: 'https://nso.example.net:8888', path: true });
+
+const interval = mapping({ interval: required(duration('1d'), 'Time between two checks.') });
+
+/** `off` is text in YAML 1.2; `false` is refused with the right word. */
+const health: Shape<AdapterConfig['health']> = {
+  ...interval,
+  type: 'mapping, or off',
+  async read(place) {
+    const value = scalarOf(place);
+    if (value === 'off') return 'off';
+    if (value === undefined) return interval.read(place);
+    place.reading.problem(place, 'is neither { interval: 30s } nor off');
+    return undefined;
+  },
+};
+
+const pathGlobs = list(
+  label({
+    type: 'glob',
+    example: '"restconf/data/**"',
+    atMost: 1024,
+    refuse: (glob) => (/[?#]/u.test(glob) ? 'has a "?" or "#"; globs know * and **, over the path before its "?"' : undefined),
+  }),
+);
+
+function pathRights(defaultText: string, verb: string) {
+  return mapping({
+    actions: defaulted(
+      pathGlobs,
+      defaultText,
+      `Globs of the paths that actions and requests ${verb} use: * within a segment, ** across segments.`,
+    ),
+    queries: defaulted(pathGlobs, defaultText, `Globs of the paths that queries ${verb} use.`),
+  });
+}
+
+const adapterTls = mapped(
+  mapping(
+    {
+      ...tlsFiles,
+      serverName: optional(hostName, "Name to expect in the orchestrator's certificate instead of the URL's host."),
+      verify: defaulted(flag, 'true', 'false accepts any certificate; warned about at every start.'),
+    },
+    certificateWithKey,
+  ),
+  clientTls,
+);
+
+const adapterName = label({
+  type: 'name',
+  example: 'Local NSO',
+  atMost: 128,
+  refuse: (value) => (value === '.' || value === '..' ? 'cannot stand in a URL path' : undefined),
+});
+
+/** Exactly one of `url` and `urls`. */
+const oneAddress: Check = (place) => {
+  const [url, urls] = [memberOf(place, 'url'), memberOf(place, 'urls')];
+  if (url !== undefined && urls !== undefined) place.reading.problem(urls, 'stands beside url; keep one of the two');
+  if (url === undefined && urls === undefined) {
+    place.reading.problem(
+      { ...place, path: memberPath(place.path, 'url') },
+      'is missing; write the base address, e.g. https://nso.example.net:8888',
+    );
+  }
+};
+
+const adapter = mapping(
+  {
+    name: required(adapterName, 'Name of the adapter instance, as it stands in the route; may hold spaces.'),
+    kind: required(
+      choice('nso', 'restconf', 'rest'),
+      'nso: Cisco NSO; restconf: any RFC 8040 server; rest: anything else that speaks HTTP.',
+    ),
+    url: optional(baseUrl, 'Base address of the orchestrator; params.path is joined to it. Either url or urls.'),
+    urls: optional(
+      list(baseUrl, { atLeast: 1, checks: [unique()] }),
+      'Several base addresses of one orchestrator, the first preferred.',
+    ),
+    auth: defaulted(auth, '{ type: none }', 'Credentials of the gateway at the orchestrator.'),
+    timeouts: defaulted(timeouts({ firstByte: '300s', idle: '60s', total: '300s' }), '{}', 'Time limits of one call.'),
+    responseLimit: defaulted(size('1024GiB'), '1GiB', 'Largest reply, counted after decompression.'),
+    concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at once.'),
+    queue: defaulted(integer(0, 1_000_000), '1000', 'Calls that may wait for their turn; beyond it the answer is 503.'),
+    health: defaulted(health, '{ interval: 30s }', 'Active health checks; off judges by the calls alone.'),
+    breaker: defaulted(
+      mapping({
+        failures: defaulted(integer(1, 1_000_000), '5', 'Failures in a row that open the circuit breaker.'),
+        openFor: defaulted(duration('1d'), '10s', 'How long it stays open before one probe.'),
+      }),
+      '{}',
+      'Circuit breaker.',
+    ),
+    allowPaths: defaulted(pathRights('["**"]', 'may'), '{}', 'Paths that callers may use.'),
+    denyPaths: defaulted(pathRights('[]', 'may not'), '{}', 'Paths that callers may not use, whatever allowPaths says.'),
+    tls: optional(adapterTls, 'Certificates for an HTTPS orchestrator.'),
+    proxy: optional(proxy, 'Proxy to reach the orchestrator through.'),
+  },
+  oneAddress,
+);
+
+export const adaptersSection: Shape<readonly AdapterConfig[]> = list(
+  mapped(adapter, ({ url, urls, ...rest }) => ({ ...rest, urls: urls ?? (url === undefined ? [] : [url]) })),
+  { checks: [unique('name')] },
+);

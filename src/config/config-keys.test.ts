@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { type ConfigKey, configKeys } from './config-keys.ts';
+
+const contractKeys = [
+  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit'),
+  ...members('server', 'host', 'port', 'tls', 'requestBodyLimit', 'openMetrics', 'trustedProxies', 'rateLimit', 'logLevel'),
+  ...members('server.tls', 'certFile', 'keyFile'),
+  ...members('server.rateLimit', 'calls', 'per'),
+  ...members('store', 'url'),
+  ...members('access', 'tokenLifetime', 'users', 'clients', 'oidc'),
+  ...members('access.users[]', 'username', 'passwordHash', 'roles', 'groups'),
+  ...members('access.clients[]', 'clientId', 'secretHash', 'roles', 'groups'),
+  ...members('access.oidc[]', 'issuer', 'audience', 'rolesClaim', 'groupsClaim', 'algorithms'),
+  ...members('outbound', 'allow', 'deny', 'timeouts', 'responseLimit', 'redirects', 'tls', 'proxy'),
+  ...['outbound', 'adapters[]'].flatMap((parent) => [
+    ...members(`${parent}.timeouts`, 'dns', 'connect', 'firstByte', 'idle', 'total'),
+    ...members(`${parent}.tls`, 'caFile', 'certFile', 'keyFile'),
+    ...members(`${parent}.proxy`, 'url', 'username', 'password', 'resolves'),
+  ]),
+  ...members('adapters[]', 'name', 'kind', 'url', 'urls', 'auth', 'timeouts', 'responseLimit', 'concurrency', 'queue', 'health'),
+  ...members('adapters[]', 'breaker', 'allowPaths', 'denyPaths', 'tls', 'proxy'),
+  ...members('adapters[].auth', 'type', 'username', 'password', 'token', 'name', 'value'),
+  ...members('adapters[].auth', 'tokenUrl', 'clientId', 'clientSecret', 'scope'),
+  ...members('adapters[].health', 'interval'),
+  ...members('adapters[].breaker', 'failures', 'openFor'),
+  ...members('adapters[].allowPaths', 'actions', 'queries'),
+  ...members('adapters[].denyPaths', 'actions', 'queries'),
+  ...members('adapters[].tls', 'serverName', 'verify'),
+  ...members('audit', 'retention', 'checkpointFile'),
+];
+
+function members(parent: string, ...keys: readonly string[]): readonly string[] {
+  return keys.map((key) => (parent === '' ? key : `${parent}.${key}`));
+}
+
+test('the keys are exactly those of the contract', () => {
+  assert.deepEqual([...new Set(configKeys().map(({ path }) => path))].sort(), contractKeys.toSorted());
+});
+
+test('docs/reference/configuration.md lists every key with its type, default and meaning, and no other', async () => {
+  const page = await readFile(new URL('../../docs/reference/configuration.md', import.meta.url), 'utf8');
+  const documented = page.split('\n').filter((line) => line.startsWith('| `'));
+  assert.deepEqual(documented, configKeys().map(row));
+});
+
+function row({ path, only, type, default: standard, meaning }: ConfigKey): string {
+  const value = standard === 'required' || standard === '–' ? standard : `\`${standard}\``;
+  return `| \`${path}\`${only === undefined ? '' : ` (${only})`} | ${type} | ${value} | ${meaning} |`;
+}

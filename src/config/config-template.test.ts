@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isMap, isSeq, parseDocument } from 'yaml';
+import { configKeys } from './config-keys.ts';
+import { ConfigError } from './config-problem.ts';
+import { configTemplate } from './config-template.ts';
+import { loadConfig } from './load-config.ts';
+
+const exampleFile = new URL('../../gateway.example.yaml', import.meta.url);
+const example = await readFile(exampleFile, 'utf8');
+const exampleHash = /passwordHash: '(\$argon2id[^']+)'/u.exec(example)?.[1] ?? '';
+
+/** The template with every setting in force. */
+const everything = example.replaceAll(/^#(?! \S|$|\n)/gmu, '').replaceAll('$argon2id$v=19$...', exampleHash);
+
+test('gateway.example.yaml is the template that init writes', () => {
+  assert.equal(example, configTemplate({ adminPasswordHash: exampleHash }));
+});
+
+test('gateway.example.yaml loads as it stands, without a warning', async () => {
+  const { warnings } = await loadConfig({ file: exampleFile.pathname, env: {}, cwd: '/' });
+  assert.deepEqual(warnings, []);
+});
+
+test('the settings that the template shows with a default are the defaults', async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'config-'));
+  t.after(() => rm(cwd, { recursive: true, force: true }));
+  // Each of these lines in force changes nothing.
+  const defaults = example.replaceAll(
+    /^#(?=audit:|outbound:| {2}(?:requestBodyLimit|openMetrics|trustedProxies|logLevel|tokenLifetime|allow|deny|timeouts|responseLimit|redirects|retention):)/gmu,
+    '',
+  );
+  assert.notEqual(defaults, example);
+  await writeFile(join(cwd, 'a.yaml'), example);
+  await writeFile(join(cwd, 'b.yaml'), defaults);
+  const load = (file: string) => loadConfig({ file, env: {}, cwd });
+  assert.deepEqual((await load('b.yaml')).config, (await load('a.yaml')).config);
+});
+
+test('with every setting in force the template loads, save for what is not supported yet', async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'config-'));
+  t.after(() => rm(cwd, { recursive: true, force: true }));
+  await writeFile(join(cwd, 'gateway.yaml'), everything);
+  for (const name of ['cert.pem', 'ca.pem', 'client.pem']) {
+    await copyFile(new URL('fixtures/test-only-certificate.pem', import.meta.url), join(cwd, name));
+  }
+  for (const name of ['key.pem', 'client.key'])
+    await copyFile(new URL('fixtures/test-only-key.pem', import.meta.url), join(cwd, name));
+  const env = { NSO_PASSWORD: 'x', PROXY_PASSWORD: 'x', API_TOKEN: 'x' };
+  const error = await loadConfig({ file: 'gateway.yaml', env, cwd }).catch((caught: unknown) => caught);
+  assert.ok(error instanceof ConfigError);
+  assert.deepEqual(
+    error.problems.filter(({ message }) => !message.includes('not supported yet')),
+    [],
+  );
+});
+
+test('every key of the schema stands in the template, and no other', () => {
+  const written = new Set<string>();
+  const visit = (node: unknown, path: string): void => {
+    if (isMap(node)) {
+      for (const { key, value } of node.items) {
+        const at = path === '' ? String(key) : `${path}.${String(key)}`;
+        written.add(at);
+        visit(value, at);
+      }
+    }
+    if (isSeq(node)) for (const item of node.items) visit(item, `${path}[]`);
+  };
+  visit(parseDocument(everything).contents, '');
+  for (const path of written) if (path.endsWith('.env') || path.endsWith('.file')) written.delete(path);
+  assert.deepEqual([...written].sort(), [...new Set(configKeys().map(({ path }) => path))].sort());
+});

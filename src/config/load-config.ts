@@ -1,0 +1,60 @@
+import { dirname, resolve } from 'node:path';
+import type { Config } from './config.ts';
+import { ConfigError, type ConfigProblem } from './config-problem.ts';
+import { configShape } from './config-shape.ts';
+import { reportNotYet } from './not-yet.ts';
+import { Reading, TooManyNodes } from './place.ts';
+import { readRegularFile } from './regular-file.ts';
+import { parseYaml } from './yaml-text.ts';
+
+const configFileLimit = 1024 ** 2;
+
+interface LoadOptions {
+  /** Relative names start at `cwd`; problems name the file as it is written here. */
+  readonly file: string;
+  /** Where `{ env: NAME }` looks. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** A configuration that can be used, deeply frozen, and what its operator should know nevertheless. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly warnings: readonly ConfigProblem[];
+}
+
+/** Reads a YAML file of at most 1 MiB and all that it names. Throws ConfigError with every problem at once. */
+export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<LoadedConfig> {
+  const fileName = resolve(cwd, file);
+  const read = await readRegularFile(fileName, configFileLimit);
+  if ('fault' in read) throw new ConfigError([wholeFile(file, `the file ${read.fault}`)]);
+  const yaml = parseYaml(read.text);
+  // What follows a syntax error is guesswork: its problems would be, too.
+  if (yaml.faults.length > 0) throw new ConfigError(yaml.faults.map((fault) => ({ file, path: '', ...fault })));
+  if (yaml.root === null) throw new ConfigError([wholeFile(file, 'the file is empty; at least "access" must be given')]);
+  try {
+    return await readConfig(new Reading({ file, directory: dirname(fileName), env, yaml }));
+  } catch (error) {
+    if (error instanceof TooManyNodes)
+      throw new ConfigError([wholeFile(file, 'the file has too many values; use fewer aliases (*name)')]);
+    throw error;
+  }
+}
+
+async function readConfig(reading: Reading): Promise<LoadedConfig> {
+  const config = await configShape.read(reading.root);
+  reportNotYet(reading.root);
+  const { problems, warnings } = reading;
+  if (config === undefined || problems.length > 0) throw new ConfigError(problems, warnings);
+  return { config: deepFreeze(config), warnings };
+}
+
+function wholeFile(file: string, message: string): ConfigProblem {
+  return { file, line: 1, column: 1, path: '', message };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,97 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { resolve } from 'node:path';
+import { Secret } from '#base/secret.ts';
+import type { ClientTlsConfig } from './config.ts';
+import { memberOf, type Place } from './place.ts';
+import { readRegularFile } from './regular-file.ts';
+import { label } from './scalar-shapes.ts';
+import { type Check, mapped, type Shape } from './shape.ts';
+
+const pemFileLimit = 1024 ** 2;
+
+/** A path as written; relative ones start at the configuration file's directory. */
+export const path: Shape<string> = mapped(label({ type: 'path', example: './file', atMost: 4096 }), (value, place) =>
+  resolve(place.reading.directory, value),
+);
+
+/** The PEM text of a file of one or more certificates, each of which parses. */
+export const certificateFile: Shape<string> = pemFile(certificateFault);
+
+/** The PEM text of a file with an unencrypted private key. */
+export const keyFile: Shape<Secret> = mapped(pemFile(keyFault), (pem) => new Secret(pem));
+
+function pemFile(faultOf: (pem: string) => string | undefined): Shape<string> {
+  return mapped({ ...path, type: 'path of a PEM file' }, async (name, place) => {
+    const read = await readRegularFile(name, pemFileLimit);
+    const fault = 'text' in read ? faultOf(read.text) : read.fault;
+    if (fault === undefined && 'text' in read) return read.text;
+    place.reading.problem(place, 'text' in read ? `the file ${name} ${fault}` : `the file ${fault}`);
+    return undefined;
+  });
+}
+
+function certificateFault(pem: string): string | undefined {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu);
+  if (blocks === null) return 'holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)';
+  const broken = blocks.findIndex((block) => !parses(() => new X509Certificate(block)));
+  return broken === -1 ? undefined : `holds a certificate that does not parse (number ${broken + 1})`;
+}
+
+function keyFault(pem: string): string | undefined {
+  if (!/-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/u.test(pem))
+    return 'holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)';
+  if (/-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/mu.test(pem))
+    return 'holds an encrypted key; decrypt it and protect the file by its permissions';
+  return parses(() => createPrivateKey(pem)) ? undefined : 'holds a private key that does not parse';
+}
+
+function parses(parse: () => unknown): boolean {
+  try {
+    parse();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A certificate needs its key, and a key its certificate. */
+export const certificateWithKey: Check = (place) => {
+  const [cert, key] = [memberOf(place, 'certFile'), memberOf(place, 'keyFile')];
+  if (cert !== undefined && key === undefined) place.reading.problem(cert, 'needs keyFile beside it');
+  if (key !== undefined && cert === undefined) place.reading.problem(key, 'needs certFile beside it');
+};
+
+/** Does the key belong to the first certificate of the file? Reported at `keyFile` where not. */
+export function isPair(place: Place, cert: string, key: Secret): boolean {
+  if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()))) return true;
+  place.reading.problem(memberOf(place, 'keyFile') ?? place, 'does not belong to the certificate of certFile');
+  return false;
+}
+
+interface ClientTlsFiles {
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: Secret;
+  readonly serverName?: string;
+  readonly verify?: boolean;
+}
+
+/** The TLS settings of a client from the texts of its files. */
+export function clientTls(files: ClientTlsFiles, place: Place): ClientTlsConfig | undefined {
+  const { caFile: ca, certFile: cert, keyFile: key, serverName, verify = true } = files;
+  if (!verify) {
+    place.reading.warning(
+      memberOf(place, 'verify') ?? place,
+      'certificates are not verified: anyone on the way can read and change the calls',
+    );
+  }
+  if (cert !== undefined && key !== undefined && !isPair(place, cert, key)) return undefined;
+  return { ...given({ ca, cert, key, serverName }), verify };
+}
+
+type Given<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** The members that have a value. */
+function given<T extends object>(members: T): Given<T> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Given<T>;
+}

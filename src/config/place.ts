@@ -1,0 +1,148 @@
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import type { ConfigProblem } from './config-problem.ts';
+import type { YamlText } from './yaml-text.ts';
+
+/** One value of the file: its node (aliases followed; null where the file leaves it empty), its offset in the text, its key path. */
+export interface Place {
+  readonly reading: Reading;
+  readonly node: Node | null;
+  readonly offset: number;
+  readonly path: string;
+}
+
+/** One key of a mapping and the place of its value. `key` is undefined where it is no plain text. */
+export interface Entry {
+  readonly key: string | undefined;
+  readonly keyPlace: Place;
+  readonly value: Place;
+}
+
+interface ReadingOptions {
+  readonly file: string;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly yaml: YamlText;
+}
+
+/** Thrown inside one load when aliases blow the file up beyond what any operator writes. */
+export class TooManyNodes extends Error {}
+
+const nodesAtMost = 100_000;
+
+/** One pass over one file: gathers problems and warnings with their positions. Relative paths of the file start at `directory`. */
+export class Reading {
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly root: Place;
+  readonly #file: string;
+  readonly #yaml: YamlText;
+  readonly #problems: ConfigProblem[] = [];
+  readonly #warnings: ConfigProblem[] = [];
+  #nodes = 0;
+
+  constructor({ file, directory, env, yaml }: ReadingOptions) {
+    this.directory = directory;
+    this.env = env;
+    this.#file = file;
+    this.#yaml = yaml;
+    this.root = this.place(yaml.root, '', 0);
+  }
+
+  get problems(): readonly ConfigProblem[] {
+    return this.#problems.toSorted(byPosition);
+  }
+
+  get warnings(): readonly ConfigProblem[] {
+    return this.#warnings.toSorted(byPosition);
+  }
+
+  problem(place: Place, message: string): void {
+    this.#problems.push(this.#at(place, message));
+  }
+
+  warning(place: Place, message: string): void {
+    this.#warnings.push(this.#at(place, message));
+  }
+
+  /** The place of `node`; where it has no position of its own, that of `offset`. */
+  place(node: unknown, path: string, offset: number): Place {
+    if (++this.#nodes > nodesAtMost) throw new TooManyNodes();
+    const written = (node ?? null) as Node | null;
+    const target = isAlias(written) ? (this.#follow(written) ?? written) : written;
+    return { reading: this, node: target, offset: startOf(target) ?? startOf(written) ?? offset, path };
+  }
+
+  /** The place of a default, written as YAML; problems in it would be ours, and are reported at `parent`. */
+  defaultPlace(text: string, path: string, parent: Place): Place {
+    return this.place(parseDocument(text).contents, path, parent.offset);
+  }
+
+  #follow(alias: Alias): Node | undefined {
+    return alias.resolve(this.#yaml.document);
+  }
+
+  #at(place: Place, message: string): ConfigProblem {
+    return { file: this.#file, ...this.#yaml.positionOf(place.offset), path: place.path, message };
+  }
+}
+
+function startOf(node: Node | null): number | undefined {
+  return node?.range?.[0];
+}
+
+function byPosition(a: ConfigProblem, b: ConfigProblem): number {
+  return a.line - b.line || a.column - b.column;
+}
+
+/** The key path of a member: `adapters[0].url`. */
+export function memberPath(parent: string, key: string): string {
+  return parent === '' ? key : `${parent}.${key}`;
+}
+
+/** The entries of a mapping in the order of the file; none where `place` is no mapping. */
+export function entriesOf(place: Place): readonly Entry[] {
+  if (!isMap(place.node)) return [];
+  return place.node.items.map(({ key: keyNode, value }) => {
+    const key = isScalar(keyNode) && typeof keyNode.value === 'string' ? keyNode.value : undefined;
+    const path = key === undefined ? place.path : memberPath(place.path, key);
+    const keyPlace = place.reading.place(keyNode, path, place.offset);
+    return { key, keyPlace, value: place.reading.place(value, path, keyPlace.offset) };
+  });
+}
+
+/** The place of one member's value, or undefined where the mapping lacks it. */
+export function memberOf(place: Place, key: string): Place | undefined {
+  return entriesOf(place).find((entry) => entry.key === key)?.value;
+}
+
+/** The places of a list's items; none where `place` is no list. */
+export function itemsOf(place: Place): readonly Place[] {
+  if (!isSeq(place.node)) return [];
+  return place.node.items.map((item, index) => place.reading.place(item, `${place.path}[${index}]`, place.offset));
+}
+
+/** The value of a scalar (string, number, boolean, null); undefined where `place` is something else. */
+export function scalarOf(place: Place | undefined): unknown {
+  if (place === undefined) return undefined;
+  if (place.node === null) return null;
+  return isScalar(place.node) ? place.node.value : undefined;
+}
+
+/** What stands at `place`, as the subject of a complaint; the value itself is never named. */
+export function kindOf(place: Place): string {
+  const { node } = place;
+  if (isMap(node)) return 'a mapping';
+  if (isSeq(node)) return 'a list';
+  if (isAlias(node)) return 'an alias (*name) without its anchor (&name)';
+  const value = scalarOf(place);
+  if (value === null) return 'empty';
+  return typeof value === 'boolean' ? 'true or false' : typeof value === 'string' ? 'text' : 'a number';
+}
+
+/** Reports that something else belongs at `place`; `wanted` completes "write …". Answers undefined, as every failed read does. */
+export function wrongKind(place: Place, wanted: string): undefined {
+  const remedy = scalarOf(place) === null ? `write ${wanted}, or remove the key` : `write ${wanted}`;
+  const quoting = isAlias(place.node) ? '; text that begins with * must be quoted' : '';
+  place.reading.problem(place, `is ${kindOf(place)}; ${remedy}${quoting}`);
+  return undefined;
+}

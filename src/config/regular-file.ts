@@ -1,0 +1,33 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/** What became of reading a file: its text, or a fault that completes the sentence "the file …". */
+export type FileText = { readonly text: string } | { readonly fault: string };
+
+/** The UTF-8 text of a regular file of at most `limit` bytes. Never throws; a pipe or device is refused, for it could keep the start waiting. */
+export async function readRegularFile(path: string, limit: number): Promise<FileText> {
+  try {
+    // O_NONBLOCK: opening a FIFO that nobody writes would otherwise block for ever.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { size, isRegular } = await handle.stat().then((stat) => ({ size: stat.size, isRegular: stat.isFile() }));
+    if (!isRegular) return { fault: `${path} is no regular file` };
+    if (size > limit) return { fault: `${path} is larger than ${limit} bytes` };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(await handle.readFile()) };
+  } catch (error) {
+    return { fault: `${path} ${reason(error)}` };
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'may not be read by this user',
+  EISDIR: 'is a directory',
+  ENOTDIR: 'lies below something that is no directory',
+  ENXIO: 'is no regular file',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text',
+};
+
+function reason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return reasons[code] ?? `cannot be read (${code})`;
+}

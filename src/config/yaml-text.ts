@@ -1,0 +1,63 @@
+import { type Document, LineCounter, type Node, parseDocument, type YAMLParseError } from 'yaml';
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A YAML text whose nodes know their place in it. */
+export interface YamlText {
+  readonly document: Document.Parsed;
+  readonly root: Node | null;
+  readonly faults: readonly (Position & { readonly message: string })[];
+  readonly positionOf: (offset: number) => Position;
+}
+
+/**
+ * Reads one YAML 1.2 document. Faults never quote the text, for the text may be a secret.
+ * Duplicate keys are left to the reader of each mapping: the library compares all pairs of keys, which takes half a minute for 60,000 of them.
+ */
+export function parseYaml(text: string): YamlText {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    // Not 'silent', which would also silence the error about a second document.
+    logLevel: 'error',
+    uniqueKeys: false,
+    version: '1.2',
+  });
+  const positionOf = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const faults = document.errors.map((error) => ({ ...positionOf(error.pos[0]), message: explain(error) }));
+  // "%YAML 1.1" would turn `off` and `no` into false, and 0777 into an octal number.
+  if (document.directives.yaml.version !== '1.2') {
+    faults.push({ line: 1, column: 1, message: 'the %YAML directive asks for another version than 1.2; remove it' });
+  }
+  return { document, root: document.contents, faults, positionOf };
+}
+
+const explanations: Partial<Record<YAMLParseError['code'], string>> = {
+  ALIAS_PROPS: 'an alias (*name) takes neither anchor nor tag',
+  BAD_ALIAS: 'an alias (*name) has no valid name; text that begins with * must be quoted',
+  BAD_DQ_ESCAPE: 'an escape in double quotes that YAML does not know; use single quotes to keep the backslash',
+  BAD_INDENT: 'the indentation or a closing bracket is wrong here',
+  BAD_SCALAR_START: 'a value cannot begin with this character; put the value in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; put the value in quotes, or begin a new line',
+  BLOCK_IN_FLOW: 'indented lines inside [ ] or { }; write all of it in one style',
+  KEY_OVER_1024_CHARS: 'a key of more than 1,024 characters',
+  MISSING_CHAR: 'a closing quote or bracket, a colon, or a space is missing here',
+  MULTILINE_IMPLICIT_KEY: 'a line without ": " where "key: value" belongs',
+  MULTIPLE_ANCHORS: 'a value has two anchors (&name)',
+  MULTIPLE_DOCS: 'a second document begins here (---); keep one',
+  MULTIPLE_TAGS: 'a value has two tags (!name)',
+  RESOURCE_EXHAUSTION: 'the text is nested too deeply',
+  TAB_AS_INDENT: 'a tab indents this line; use spaces',
+  UNEXPECTED_TOKEN: 'something stands here that YAML does not allow; text with special characters must be quoted',
+};
+
+function explain(error: YAMLParseError): string {
+  return `is not valid YAML: ${explanations[error.code] ?? 'this cannot be read'}`;
+}

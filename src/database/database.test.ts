@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { suite, test } from 'node:test';
+import type { Worker } from 'node:worker_threads';
+import { sql } from 'kysely';
+import { GatewayError } from '#base/gateway-error.ts';
+import { Secret } from '#base/secret.ts';
+import { eachStore, silentLog, sqliteStore } from '../../test/support/stores.ts';
+import { openDatabase } from './database.ts';
+import { migrate } from './migrate.ts';
+import type { Migration } from './migration.ts';
+import { migrations } from './migrations.ts';
+import { isUniqueViolation } from './store-failure.ts';
+
+const key = { kid: 'k1', private_jwk: '{}', public_jwk: '{}', created_at: 1, retired_at: null };
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'store-unavailable' && error.status === 503;
+}
+
+eachStore((store) => {
+  test('what is written is read again after the store was closed and opened', async (t) => {
+    const options = await store.fresh(t);
+    const first = await openDatabase({ store: options, log: silentLog });
+    await first.query.insertInto('signing_key').values(key).execute();
+    await first.close();
+    const second = await store.open(t, options);
+    assert.deepEqual(await second.query.selectFrom('signing_key').selectAll().execute(), [key]);
+  });
+
+  test('integers come back as numbers, and as bigint where a number would lose digits', async (t) => {
+    const database = await store.open(t);
+    const { rows } = await sql`select cast(9007199254740991 as bigint) as exact, cast(9223372036854775807 as bigint) as large,
+      count(*) as counted from signing_key`.execute(database.query);
+    assert.deepEqual(rows, [{ exact: 9007199254740991, large: 9223372036854775807n, counted: 0 }]);
+  });
+
+  test('a broken unique key is told apart from other failures and shows no value', async (t) => {
+    const database = await store.open(t);
+    await database.query.insertInto('signing_key').values(key).execute();
+    await assert.rejects(
+      database.query
+        .insertInto('signing_key')
+        .values({ ...key, private_jwk: 'geheim' })
+        .execute(),
+      (error) => {
+        assert.ok(isUniqueViolation(error));
+        assert.doesNotMatch(JSON.stringify(error) + String(error) + String((error as Error).stack), /geheim|k1/u);
+        return true;
+      },
+    );
+    await assert.rejects(sql`select geheim from nowhere`.execute(database.query), (error) => {
+      assert.ok(!isUniqueViolation(error) && !isUnavailable(error));
+      return true;
+    });
+  });
+
+  test('a transaction that throws leaves nothing behind, also after a failed statement', async (t) => {
+    const database = await store.open(t);
+    await assert.rejects(
+      database.query.transaction().execute(async (transaction) => {
+        await transaction.insertInto('signing_key').values(key).execute();
+        await transaction.insertInto('signing_key').values(key).execute();
+      }),
+      isUniqueViolation,
+    );
+    assert.deepEqual(await database.query.selectFrom('signing_key').select('kid').execute(), []);
+  });
+
+  test('exclusive transactions on a table run one after the other, across gateways', async (t) => {
+    const options = await store.fresh(t);
+    const [one, two] = [await store.open(t, options), await store.open(t, options)];
+    const made = await Promise.all(
+      [one, two, one, two, one, two, one, two].map((gateway) =>
+        gateway.exclusively('signing_key', async (transaction) => {
+          const { count } = await transaction
+            .selectFrom('signing_key')
+            .select((expression) => expression.fn.countAll<number>().as('count'))
+            .executeTakeFirstOrThrow();
+          await transaction
+            .insertInto('signing_key')
+            .values({ ...key, kid: `k${count}` })
+            .execute();
+          return count;
+        }),
+      ),
+    );
+    assert.deepEqual(
+      made.toSorted((a, b) => a - b),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    );
+  });
+
+  test('gateways that start at once on an empty store migrate it once', async (t) => {
+    const options = await store.fresh(t);
+    const gateways = await Promise.all(Array.from({ length: 4 }, () => store.open(t, options)));
+    for (const gateway of gateways) {
+      const rows = await gateway.query.selectFrom('schema_migration').select('number').execute();
+      assert.deepEqual(
+        rows.map((row) => row.number),
+        migrations.map((migration) => migration.number),
+      );
+    }
+  });
+
+  test('a migration that fails leaves nothing behind and is taken again', async (t) => {
+    const database = await store.open(t);
+    let broken = true;
+    const extra: Migration = {
+      number: 9001,
+      name: 'extra',
+      async up(transaction) {
+        await transaction.schema.createTable('extra').addColumn('id', 'text').execute();
+        if (broken) throw new Error('stopped half-way');
+      },
+    };
+    const run = (): Promise<void> =>
+      migrate({ query: database.query, dialect: store.dialect, migrations: [...migrations, extra] });
+    await assert.rejects(run(), /half-way/u);
+    broken = false;
+    await run();
+    await run();
+    await sql`select id from extra`.execute(database.query);
+  });
+
+  test('a store that a newer gateway has moved on is refused with what to do', async (t) => {
+    const options = await store.fresh(t);
+    const database = await store.open(t, options);
+    await database.query.insertInto('schema_migration').values({ number: 9999, name: 'future', applied_at: 1 }).execute();
+    await assert.rejects(openDatabase({ store: options, log: silentLog }), /schema 9999.*start the newer gateway/u);
+  });
+
+  test('ping answers while the store is open, and a closed store is unavailable', async (t) => {
+    const options = await store.fresh(t);
+    const database = await openDatabase({ store: options, log: silentLog });
+    await database.ping();
+    await database.close();
+    await database.close();
+    await assert.rejects(database.ping(), isUnavailable);
+  });
+});
+
+suite('SQLite alone', () => {
+  test('the file and its directory are made, readable by the owner only', async (t) => {
+    const options = await sqliteStore.fresh(t);
+    assert.ok(options.kind === 'sqlite');
+    const file = join(dirname(options.file), 'deeper', 'still', 'gateway.db');
+    await sqliteStore.open(t, { kind: 'sqlite', file });
+    for (const name of [file, `${file}-wal`]) assert.equal((await stat(name)).mode & 0o777, 0o600);
+  });
+
+  test('commits wait for the disk and foreign keys hold', async (t) => {
+    const database = await sqliteStore.open(t);
+    const pragma = async (name: string): Promise<unknown> => (await sql.raw(`pragma ${name}`).execute(database.query)).rows[0];
+    assert.deepEqual(await pragma('journal_mode'), { journal_mode: 'wal' });
+    assert.deepEqual(await pragma('synchronous'), { synchronous: 2 });
+    assert.deepEqual(await pragma('foreign_keys'), { foreign_keys: 1 });
+  });
+
+  test('a file that is no database is refused and left as it is', async (t) => {
+    const options = await sqliteStore.fresh(t);
+    assert.ok(options.kind === 'sqlite');
+    await writeFile(options.file, 'this is a shopping list, not a database. '.repeat(100));
+    await assert.rejects(openDatabase({ store: options, log: silentLog }), /no SQLite database/u);
+    assert.equal((await stat(options.file)).size, 4100);
+    const directory = join(dirname(options.file), 'directory.db');
+    await mkdir(directory);
+    await assert.rejects(openDatabase({ store: { kind: 'sqlite', file: directory }, log: silentLog }), isUnavailable);
+  });
+
+  test('when the worker dies, calls under way get 503 and the next call starts another', async (t) => {
+    const workers: Worker[] = [];
+    const remember = (worker: Worker): void => void workers.push(worker);
+    process.on('worker', remember);
+    t.after(() => process.off('worker', remember));
+    const database = await sqliteStore.open(t);
+    await database.query.insertInto('signing_key').values(key).execute();
+    const slow = sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 30000000) select count(*) as c from n`;
+    const running = assert.rejects(slow.execute(database.query), isUnavailable);
+    await workers[0]?.terminate();
+    await running;
+    assert.equal((await database.query.selectFrom('signing_key').selectAll().execute()).length, 1);
+    assert.equal(workers.length, 2);
+  });
+
+  test('a lock that another process holds too long is 503, not a lost update', async (t) => {
+    const options = await sqliteStore.fresh(t);
+    const holder = await sqliteStore.open(t, options);
+    const other = await sqliteStore.open(t, options);
+    await sql`pragma busy_timeout = 50`.execute(other.query);
+    await holder.query.transaction().execute(async (transaction) => {
+      await transaction.insertInto('signing_key').values(key).execute();
+      await assert.rejects(
+        other.query
+          .insertInto('signing_key')
+          .values({ ...key, kid: 'k2' })
+          .execute(),
+        isUnavailable,
+      );
+    });
+    await other.query
+      .insertInto('signing_key')
+      .values({ ...key, kid: 'k2' })
+      .execute();
+  });
+});
+
+suite('PostgreSQL alone', () => {
+  test('a server that does not answer is 503 with what to check, and the password stays secret', async () => {
+    for (const url of ['postgres://u:geheim@127.0.0.1:1/db', 'postgres://u:geheim@[broken/db']) {
+      await assert.rejects(openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, log: silentLog }), (error) => {
+        assert.ok(isUnavailable(error));
+        assert.match(String(error), /check store\.url/u);
+        assert.doesNotMatch(String((error as Error).stack) + String((error as Error).cause), /geheim/u);
+        return true;
+      });
+    }
+  });
+});
+
+eachStore((store) => {
+  test('connections that the server ends are replaced', { skip: store.dialect === 'sqlite' && 'PostgreSQL only' }, async (t) => {
+    const options = await store.fresh(t);
+    const [victim, other] = [await store.open(t, options), await store.open(t, options)];
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(victim.query);
+    const running = assert.rejects(sql`select pg_sleep(20)`.execute(victim.query), isUnavailable);
+    await sql`select pg_sleep(0.1), pg_terminate_backend(${rows[0]?.pid ?? 0})`.execute(other.query);
+    await running;
+    await victim.ping();
+  });
+});

@@ -1,0 +1,92 @@
+import { Pool, type PoolClient, types } from 'pg';
+import type { Secret } from '#base/secret.ts';
+import { postgresFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
+import type { SessionSource, StatementResult, StoreSession } from './store-session.ts';
+
+interface PostgresSessionsOptions {
+  readonly url: Secret;
+  /** Connections at most. */
+  readonly connections: number;
+  /** Milliseconds a statement may take. */
+  readonly statementLimit: number;
+}
+
+/** OID of `bigint` (`select oid from pg_type where typname = 'int8'`). */
+const int8 = 20;
+
+/**
+ * A pool of connections. One that failed is thrown away, and the next call dials anew: the gateway recovers as soon as
+ * PostgreSQL answers. Dialling takes 5 s at most.
+ */
+export function createPostgresSessions(options: PostgresSessionsOptions): SessionSource {
+  const pool = new Pool({
+    connectionString: options.url.reveal(),
+    application_name: 'orchestration-gateway',
+    max: options.connections,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    statement_timeout: options.statementLimit,
+    // The server's own limit says nothing to a client whose packets are lost: give up a little later by ourselves.
+    query_timeout: options.statementLimit + 2_000,
+    idle_in_transaction_session_timeout: 60_000,
+    types: {
+      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+        oid === int8 && format !== 'binary' ? parseInteger : types.getTypeParser(oid, format ?? 'text'),
+    },
+  });
+  // An idle connection that the server ends; the pool drops it by itself, but an unheard 'error' event would end the process.
+  pool.on('error', () => {});
+  return {
+    begin: 'begin',
+    open: async () => {
+      try {
+        return sessionOver(await pool.connect());
+      } catch (error) {
+        throw storeUnavailable(codeOf(error));
+      }
+    },
+    close: async () => {
+      if (!pool.ending) await pool.end();
+    },
+  };
+}
+
+function sessionOver(client: PoolClient): StoreSession {
+  let broken = false;
+  const markBroken = (): void => {
+    broken = true;
+  };
+  client.on('error', markBroken);
+  return {
+    async run(sql, parameters): Promise<StatementResult> {
+      try {
+        const { rows, rowCount, command } = await client.query<Record<string, unknown>>(sql, [...parameters]);
+        return changesRows(command) ? { rows, command, affected: rowCount ?? 0 } : { rows, command };
+      } catch (error) {
+        const code = codeOf(error);
+        const kind = postgresFailureKind(code);
+        if (kind === 'unavailable') markBroken();
+        throw storeFailure(kind, code);
+      }
+    },
+    release() {
+      client.off('error', markBroken);
+      client.release(broken);
+    },
+  };
+}
+
+function changesRows(command: string): boolean {
+  return command === 'INSERT' || command === 'UPDATE' || command === 'DELETE';
+}
+
+/** pg's own errors (time-outs, a connection that ended) carry no code; their texts hold no data, but a URL error quotes the URL. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no connection';
+}
+
+function parseInteger(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}

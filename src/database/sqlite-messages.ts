@@ -1,0 +1,15 @@
+/** What the main thread asks of the SQLite worker. `id` comes back in the reply. */
+export type SqliteRequest =
+  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: readonly SqliteValue[] }
+  | { readonly kind: 'close' };
+
+/** `opened` or `refused` is the first thing a worker says. */
+export type SqliteReply =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly resultCode: number }
+  | { readonly kind: 'done'; readonly id: number; readonly rows: readonly SqliteRow[]; readonly affected?: number }
+  | { readonly kind: 'failed'; readonly id: number; readonly resultCode: number };
+
+export type SqliteValue = string | number | bigint | null | Uint8Array;
+
+export type SqliteRow = Readonly<Record<string, SqliteValue>>;

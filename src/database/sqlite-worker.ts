@@ -1,0 +1,90 @@
+/**
+ * The worker thread that owns the SQLite file: a commit waits for fsync (synchronous=FULL, so that what was acknowledged
+ * survives a power cut), and that wait may not stand on the gateway's event loop.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { SqliteReply, SqliteRequest, SqliteRow, SqliteValue } from './sqlite-messages.ts';
+
+const preparedAtMost = 256;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly givesRows: boolean;
+}
+
+function openFile(file: string): DatabaseSync {
+  const database = new DatabaseSync(file);
+  // Another process (a second gateway, a back-up) may hold the write lock: wait for it, here, for five seconds.
+  database.exec('pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+  // The pragmas above do not read the header of every damaged file; this does.
+  database.exec('select count(*) from sqlite_schema');
+  return database;
+}
+
+function createRunner(
+  database: DatabaseSync,
+): (sql: string, parameters: readonly SqliteValue[]) => Omit<SqliteReply & { kind: 'done' }, 'id'> {
+  const prepared = new Map<string, Prepared>();
+  const prepare = (sql: string): Prepared => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    // Every integer is read as a bigint: as a number, one beyond 2^53 would throw.
+    statement.setReadBigInts(true);
+    const entry = { statement, givesRows: statement.columns().length > 0 };
+    if (prepared.size >= preparedAtMost) prepared.clear();
+    prepared.set(sql, entry);
+    return entry;
+  };
+  return (sql, parameters) => {
+    const { statement, givesRows } = prepare(sql);
+    if (givesRows) return { kind: 'done', rows: statement.all(...parameters).map(withPlainIntegers) };
+    return { kind: 'done', rows: [], affected: Number(statement.run(...parameters).changes) };
+  };
+}
+
+/** Integers that a number holds exactly become numbers; the others stay bigint. */
+function withPlainIntegers(row: Readonly<Record<string, SqliteValue>>): SqliteRow {
+  const plain: Record<string, SqliteValue> = {};
+  for (const [name, value] of Object.entries(row)) {
+    plain[name] =
+      typeof value === 'bigint' && BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  }
+  return plain;
+}
+
+function resultCodeOf(error: unknown): number {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+  return typeof code === 'number' ? code : 0;
+}
+
+function serve(file: string): void {
+  const port = parentPort;
+  if (port === null) throw new Error('sqlite-worker.ts runs as a worker thread only.');
+  const say = (reply: SqliteReply): void => port.postMessage(reply);
+  let database: DatabaseSync;
+  try {
+    database = openFile(file);
+  } catch (error) {
+    say({ kind: 'refused', resultCode: resultCodeOf(error) });
+    port.close();
+    return;
+  }
+  const run = createRunner(database);
+  port.on('message', (request: SqliteRequest) => {
+    if (request.kind === 'close') {
+      database.close();
+      port.close();
+      return;
+    }
+    try {
+      say({ ...run(request.sql, request.parameters), id: request.id });
+    } catch (error) {
+      say({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
+    }
+  });
+  say({ kind: 'opened' });
+}
+
+serve(String(workerData));

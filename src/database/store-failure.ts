@@ -1,0 +1,72 @@
+import { GatewayError } from '#base/gateway-error.ts';
+
+/** Why a store did not carry a statement out: `unavailable` is the store's state, the others are about the statement. */
+export type FailureKind = 'unavailable' | 'unique' | 'other';
+
+/**
+ * A statement that the store understood and refused. Its message names the dialect's code alone: the driver's own text may
+ * quote values (PostgreSQL: `Key (name)=(…) already exists`).
+ */
+export class StatementRefused extends Error {
+  readonly kind: Exclude<FailureKind, 'unavailable'>;
+  /** SQLSTATE, or SQLite's extended result code. */
+  readonly code: string;
+
+  constructor(kind: Exclude<FailureKind, 'unavailable'>, code: string) {
+    super(`The store refused a statement (${code}).`);
+    this.name = 'StatementRefused';
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** True where a unique or primary key stood in the way: the caller's 409. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof StatementRefused && error.kind === 'unique';
+}
+
+/** The 503 for a store that cannot be reached, is full, locked, read-only or damaged. `reason` is an error code, never data. */
+export function storeUnavailable(reason: string, message = 'The store cannot take the call now; try again later.'): GatewayError {
+  return new GatewayError('store-unavailable', message, {
+    cause: new Error(`store: ${reason}`),
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+/** The error to throw for a driver's failure, already judged. */
+export function storeFailure(kind: FailureKind, code: string): Error {
+  return kind === 'unavailable' ? storeUnavailable(code) : new StatementRefused(kind, code);
+}
+
+/** Primary result codes (sqlite.org/rescode.html) that speak of the file, the disk or a lock. */
+const sqliteUnavailable: ReadonlySet<number> = new Set([
+  5, // BUSY
+  6, // LOCKED
+  7, // NOMEM
+  8, // READONLY
+  10, // IOERR
+  11, // CORRUPT
+  13, // FULL
+  14, // CANTOPEN
+  15, // PROTOCOL
+  26, // NOTADB
+]);
+
+const sqliteUnique: ReadonlySet<number> = new Set([1555 /* PRIMARYKEY */, 2067 /* UNIQUE */]);
+
+export function sqliteFailureKind(resultCode: number): FailureKind {
+  if (sqliteUnavailable.has(resultCode & 0xff)) return 'unavailable';
+  return sqliteUnique.has(resultCode) ? 'unique' : 'other';
+}
+
+/**
+ * SQLSTATE classes that say "not now": authorisation, transaction rollback, connection, resources, intervention, system error,
+ * a database that does not exist, a standby that only reads, a lock or statement that took too long.
+ */
+const postgresUnavailable = /^(?:08|28|40|53|57|58|3D000|25006|25P03|55P03)/u;
+
+/** A failure without a five-character SQLSTATE comes from the socket or the pool, not from a server that judged the statement. */
+export function postgresFailureKind(code: string): FailureKind {
+  if (!/^[0-9A-Z]{5}$/u.test(code) || postgresUnavailable.test(code)) return 'unavailable';
+  return code === '23505' ? 'unique' : 'other';
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { hashPassword } from '#access/password-hash.ts';
+import type { DemoOptions } from '#cli/command.ts';
+import { loadConfig } from '#config/load-config.ts';
+import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
+import { freePort } from '../demo/free-port.ts';
+import { type ServingProcess, serve } from './serve.ts';
+
+const configFile = 'data/demo.yaml';
+
+/** Runs a gateway beside the demo orchestrator, on loopback alone, and prints calls to try; answers the exit code. */
+export async function demo({ adminPassword }: DemoOptions, process: ServingProcess & { cwd(): string }): Promise<number> {
+  const orchestratorPassword = randomBytes(18).toString('base64url');
+  const orchestrator = await startDemoOrchestrator({ username: 'gateway', password: orchestratorPassword });
+  try {
+    const port = await freePort(3000);
+    await mkdir('data', { recursive: true });
+    await writeFile(
+      configFile,
+      demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(adminPassword) }),
+      { mode: 0o600 },
+    );
+    const loaded = await loadConfig({
+      file: configFile,
+      cwd: process.cwd(),
+      env: { DEMO_ORCHESTRATOR_PASSWORD: orchestratorPassword },
+    });
+    return await serve({ ...loaded, configFile }, process, (url) =>
+      process.stdout.write(invitation(url, orchestrator.url, adminPassword)),
+    );
+  } finally {
+    await orchestrator.close();
+  }
+}
+
+function demoConfig({
+  port,
+  orchestrator,
+  passwordHash,
+}: {
+  readonly port: number;
+  readonly orchestrator: string;
+  readonly passwordHash: string;
+}): string {
+  return `# Written anew by each "orchestration-gateway demo"; for a gateway of your own: "orchestration-gateway init".
+server: { port: ${port} }
+store: { url: sqlite:./demo.db }
+access:
+  users:
+    - { username: admin, passwordHash: "${passwordHash}", roles: [admin] }
+outbound:
+  allow: [127.0.0.0/8, "::1/128", localhost]   # loopback destinations, for the demo alone
+adapters:
+  - name: Local NSO
+    kind: nso
+    url: ${orchestrator}
+    auth: { type: basic, username: gateway, password: { env: DEMO_ORCHESTRATOR_PASSWORD } }
+`;
+}
+
+function invitation(gateway: string, orchestrator: string, password: string): string {
+  const curl = (path: string, body: string): string =>
+    `curl -s -u ${quoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${quoted(body)}`;
+  const json = 'application/yang-data+json';
+  const device = 'restconf/data/tailf-ncs:devices/device';
+  return `
+A gateway, and a demo orchestrator that stands in for Cisco NSO on ${orchestrator} (adapter "Local NSO").
+User admin, password ${password} (set GATEWAY_ADMIN_PASSWORD to choose it). What it can do: ${gateway}/docs
+
+A query:
+${curl('/orchestrator_manager/restQuery/Local%20NSO', JSON.stringify({ params: { path: `${device}?limit=2&depth=2`, accept: 'application/yang-data+json' } }))}
+
+An action:
+${curl('/orchestrator_manager/restAction/Local%20NSO', JSON.stringify({ params: { path: 'restconf/data/tailf-ncs:devices/check-sync', accept: json }, body: {} }))}
+
+A REST call:
+${curl('/tools/restCall', JSON.stringify({ uri: `${orchestrator}/demo/echo`, verb: 'POST', body: { id: 1 }, responseHeaders: false }))}
+
+Ctrl-C ends it.
+`;
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,113 @@
+import { createAccess } from '#access/access.ts';
+import { createAdapterInstance } from '#adapters/adapter-instance.ts';
+import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
+import { adapterKinds } from '#adapters/adapter-kinds.ts';
+import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { AdapterConfig, Config } from '#config/config.ts';
+import { openDatabase } from '#database/database.ts';
+import { createMetrics } from '#http/metrics.ts';
+import { automationRoutes } from '#http/routes/automation-routes.ts';
+import { documentationRoutes } from '#http/routes/documentation-routes.ts';
+import { operationsRoutes } from '#http/routes/operations-routes.ts';
+import { relayRoutes } from '#http/routes/relay-routes.ts';
+import { sessionRoutes } from '#http/routes/session-routes.ts';
+import { createHttpServer } from '#http/server.ts';
+import { createConnector } from '#outbound/connector.ts';
+import { createDestinationPolicy } from '#outbound/destination-policy.ts';
+import { fetchDocument } from '#outbound/document.ts';
+import { createResolver } from '#outbound/resolver.ts';
+import { createSender, type Sender } from '#outbound/sender.ts';
+import { restCall } from '#relay/rest-call.ts';
+
+/** A gateway that runs. */
+export interface Gateway {
+  /** Where it listens, such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  /** Accepts no more, lets calls in flight finish, closes everything. */
+  stop(): Promise<void>;
+}
+
+/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
+export async function startGateway(options: {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly version: string;
+}): Promise<Gateway> {
+  const { config, log, clock, version } = options;
+  const userAgent = `orchestration-gateway/${version}`;
+  const database = await openDatabase({ store: config.store, log });
+  const resolve = createResolver();
+  const adapters = createAdapters(config.adapters, { resolve, clock });
+  const documents = createSender({ connect: createConnector({ resolve, timeouts: documentTimeouts }) });
+  const access = await createAccess({
+    config: config.access,
+    database,
+    clock,
+    log,
+    fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
+    secureCookies: config.server.tls !== undefined,
+  });
+  const { outbound } = config;
+  const outboundSender = createSender({
+    connect: createConnector({
+      ...outbound,
+      resolve,
+      policy: createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() }),
+    }),
+  });
+  const metrics = createMetrics();
+  const catalogue = createAutomationCatalogue({ database });
+  const served = [
+    ...relayRoutes({
+      adapters: () => adapters,
+      restCall: (request, context) => restCall({ request, context, limits: outbound, sender: outboundSender, userAgent }),
+      userAgent,
+    }),
+    ...automationRoutes(catalogue),
+    ...sessionRoutes(access),
+    ...operationsRoutes({
+      openMetrics: config.server.openMetrics,
+      metrics,
+      pingStore: () => database.ping(),
+      adapterStates: () => adapters.states(),
+    }),
+  ];
+  const routes = [...served, ...documentationRoutes({ routes: served, version })];
+  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics });
+  const url = await server.listen();
+  return {
+    url,
+    async stop() {
+      await server.close();
+      await Promise.all([adapters.close(), outboundSender.close(), documents.close()]);
+      await access.close();
+      await database.close();
+    },
+  };
+}
+
+/** For what an OIDC issuer publishes; milliseconds. */
+const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
+
+function createAdapters(
+  configured: readonly AdapterConfig[],
+  shared: { readonly resolve: ReturnType<typeof createResolver>; readonly clock: Clock },
+): AdapterInstances {
+  return createAdapterInstances(
+    configured.map((adapter) =>
+      createAdapterInstance({
+        kind: adapterKinds[adapter.kind],
+        instance: adapter,
+        sender: adapterSender(adapter, shared.resolve),
+        clock: shared.clock,
+      }),
+    ),
+  );
+}
+
+function adapterSender(adapter: AdapterConfig, resolve: ReturnType<typeof createResolver>): Sender {
+  return createSender({ connect: createConnector({ ...adapter, resolve }) });
+}

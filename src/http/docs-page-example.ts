@@ -1,0 +1,51 @@
+import type { Operation, Parameter, Reference } from './openapi-document.ts';
+
+interface CurlTarget {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
+/**
+ * A `curl` line for an operation by its examples. `$GATEWAY` stands for the gateway's address and `$LOGIN` for `user:password`;
+ * undefined where a required value has no example.
+ */
+export function curlExample({ method, path, operation }: CurlTarget): string | undefined {
+  const target = exampleTarget(path, operation.parameters);
+  const body = bodyArguments(operation);
+  if (target === undefined || body === undefined) return undefined;
+  const login = operation['x-roles'] === 'everyone' ? [] : ['-u "$LOGIN"'];
+  const implied = operation.requestBody === undefined ? 'get' : 'post';
+  const verb = method === implied ? [] : [`-X ${method.toUpperCase()}`];
+  return [['curl', ...verb, ...login, `"$GATEWAY${target}"`].join(' '), ...body].join(' \\\n  ');
+}
+
+function exampleTarget(path: string, parameters: readonly (Parameter | Reference)[]): string | undefined {
+  let target = path;
+  const query = new URLSearchParams();
+  for (const parameter of parameters) {
+    if (!('in' in parameter)) continue;
+    const { name, example } = parameter;
+    if (parameter.in === 'query' && example !== undefined) query.set(name, String(example));
+    if (parameter.in === 'path') target = target.replace(`{${name}}`, encodeURIComponent(String(example ?? '{}')));
+  }
+  return target.includes('%7B') ? undefined : `${target}${query.size === 0 ? '' : `?${query.toString()}`}`;
+}
+
+function bodyArguments({ requestBody }: Operation): readonly string[] | undefined {
+  const [entry] = Object.entries(requestBody?.content ?? {});
+  if (entry === undefined) return [];
+  const [mediaType, { example }] = entry;
+  if (example === undefined) return undefined;
+  if (mediaType === 'application/x-www-form-urlencoded') {
+    return Object.entries(example as Record<string, unknown>).map(
+      ([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`,
+    );
+  }
+  return [`-H ${quoted(`Content-Type: ${mediaType}`)}`, `-d ${quoted(JSON.stringify(example))}`];
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

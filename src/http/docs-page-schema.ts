@@ -1,0 +1,84 @@
+import type { TSchema } from 'typebox';
+import { type Html, html, inline } from './html.ts';
+
+/** The keywords of JSON Schema that the gateway's schemas use. */
+interface SchemaView {
+  readonly type?: string;
+  readonly description?: string;
+  readonly format?: string;
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly SchemaView[];
+  readonly items?: SchemaView;
+  readonly properties?: Readonly<Record<string, SchemaView>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | SchemaView;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+interface Field {
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly description: string;
+}
+
+/** What is worth a mark: a caller looks for what must be sent, a reader of replies for what may be missing. */
+type Marked = 'required' | 'optional' | 'nothing';
+
+/** The members of a body as a list, `params.path` for a nested one; a body that can have several shapes as several lists. */
+export function schemaFields(schema: TSchema, marked: Marked): Html {
+  const view = schema as SchemaView;
+  const shapes = view.anyOf ?? [view];
+  const lists = shapes.map((shape) => fieldList(membersOf(shape, ''), marked));
+  if (lists.length === 1) return html`${lists}`;
+  return html`${lists.map((list, index) => html`<p class="or">${index === 0 ? 'Either' : 'or'}</p>${list}`)}`;
+}
+
+/** Whether there is more to say of a body than its type. */
+export function hasFields(schema: TSchema): boolean {
+  const view = schema as SchemaView;
+  return (view.anyOf ?? [view]).some((shape) => membersOf(shape, '').length > 0);
+}
+
+/** Rows in the same form as those of a schema, for parameters and headers. */
+export function fieldList(fields: readonly Field[], marked: Marked): Html {
+  const mark = (required: boolean): Html | undefined =>
+    marked === (required ? 'required' : 'optional') ? html` <span class="${marked}">${marked}</span>` : undefined;
+  return html`<dl class="fields">${fields.map(
+    ({ name, type, required, description }) =>
+      html`<dt><code>${name}</code> <span class="type">${type}</span>${mark(required)}</dt><dd>${inline(description)}</dd>`,
+  )}</dl>`;
+}
+
+function membersOf(schema: SchemaView, prefix: string): readonly Field[] {
+  if (schema.items !== undefined) return membersOf(schema.items, `${prefix}[]`);
+  return Object.entries(schema.properties ?? {}).flatMap(([key, member]) => {
+    const name = prefix === '' ? key : `${prefix}.${key}`;
+    const required = schema.required?.includes(key) === true;
+    return [{ name, type: typeOf(member), required, description: member.description ?? '' }, ...membersOf(member, name)];
+  });
+}
+
+/** A schema's type in a few words. */
+export function typeOf(schema: SchemaView): string {
+  const byDefault = schema.default === undefined ? '' : `, default ${JSON.stringify(schema.default)}`;
+  return `${withoutDefault(schema)}${byDefault}`;
+}
+
+function withoutDefault(schema: SchemaView): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(' or ');
+  if (schema.items !== undefined) return `array of ${typeOf(schema.items)}`;
+  if (typeof schema.additionalProperties === 'object') return `object of ${typeOf(schema.additionalProperties)}`;
+  return `${schema.format ?? schema.type ?? 'any'}${rangeOf(schema)}`;
+}
+
+function rangeOf({ minimum, maximum }: SchemaView): string {
+  if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` from ${minimum}`;
+  return maximum === undefined ? '' : ` up to ${maximum}`;
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
+import { problemReply, unexpected } from './problem.ts';
+import { bodyTooLarge } from './request-checks.ts';
+import type { RequestScope } from './request-scope.ts';
+
+/** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
+export function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: { readonly log: Log; readonly bodyLimit: number },
+): void {
+  const known = error instanceof GatewayError ? error : (frameworkError(error, options.bodyLimit) ?? unexpected(error));
+  const scope = request.scope as RequestScope | undefined;
+  const requestId = scope?.requestId ?? crypto.randomUUID();
+  if (known.code === 'internal-error') logUnexpected(known.cause, requestId, options.log);
+  scope?.failed(known);
+  const response = reply.raw;
+  reply.hijack();
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const problem = problemReply(known, requestId);
+  response.writeHead(problem.status, {
+    'X-Request-Id': requestId,
+    ...problem.headers,
+    ...(hasUnreadBody(request.raw) ? { Connection: 'close' } : {}),
+  });
+  response.end(problem.body);
+}
+
+/** A body that nobody read may be endless: unless it is known to be small, the connection ends with the answer (RFC 9112 9.6). */
+function hasUnreadBody(request: IncomingMessage): boolean {
+  const { 'transfer-encoding': coding, 'content-length': length } = request.headers;
+  return !request.complete && (coding !== undefined || Number(length ?? 0) > smallBody);
+}
+
+const smallBody = 65_536;
+
+function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
+  const cause = thrown instanceof Error ? thrown : new Error('not an Error');
+  const frames = (cause.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
+  log.error('a request failed unexpectedly', { requestId, errorName: cause.name, stack: frames.slice(0, 8).join('\n') });
+}
+
+/** Fastify's own refusals in the gateway's words. */
+function frameworkError(error: unknown, bodyLimit: number): GatewayError | undefined {
+  const { code, statusCode } = error as Partial<FastifyError>;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyLimit);
+  if (code === 'FST_ERR_BAD_URL') return new GatewayError('malformed-request', 'The path has a faulty percent-encoding.');
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return new GatewayError('malformed-request', 'The request could not be read.', { cause: error });
+  return undefined;
+}
+
+/** Bytes that are no HTTP request: answered on the bare socket, then closed. */
+export function answerUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { known, reason } = unreadable(error.code);
+  const requestId = crypto.randomUUID();
+  const problem = problemReply(known, requestId);
+  const headers = Object.entries({ ...problem.headers, 'X-Request-Id': requestId, Connection: 'close' });
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${reason}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${problem.body}`,
+  );
+}
+
+function unreadable(code: string | undefined): { readonly known: GatewayError; readonly reason: string } {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return {
+      known: new GatewayError('request-timeout', 'The request did not arrive in full in time (headers 10 s, all of it 30 s).'),
+      reason: 'Request Timeout',
+    };
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return {
+      known: new GatewayError('headers-too-large', 'The request headers are over 16 KiB.'),
+      reason: 'Request Header Fields Too Large',
+    };
+  }
+  const known = new GatewayError('malformed-request', `The bytes are no well-formed HTTP/1.1 request (${code ?? 'unknown'}).`);
+  return { known, reason: 'Bad Request' };
+}

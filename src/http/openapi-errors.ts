@@ -1,0 +1,33 @@
+import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
+import type { Route } from './route.ts';
+
+/** What the reading of any HTTP request can end in, and a query parameter that the route does not know. */
+const ofEveryRoute: readonly ErrorCode[] = [
+  'malformed-request',
+  'invalid-request',
+  'method-not-allowed',
+  'request-timeout',
+  'headers-too-large',
+  'internal-error',
+];
+/** Credentials are checked against the store, with the login throttle in between. */
+const ofKnownCallers: readonly ErrorCode[] = ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'];
+const ofBodies: readonly ErrorCode[] = ['body-too-large', 'unsupported-media-type'];
+const order = Object.keys(errorCodes) as readonly ErrorCode[];
+
+/** Every code that a route can answer with, in the order of the table: those that follow from its properties and those it names. */
+export function errorsOf(route: Route): readonly ErrorCode[] {
+  const codes = new Set<ErrorCode>([...ofEveryRoute, ...route.docs.errors]);
+  const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
+  if (route.access !== 'everyone') add(ofKnownCallers);
+  if (typeof route.access !== 'string') add(['forbidden']);
+  if (route.body !== undefined) add(ofBodies);
+  if (route.body?.kind === 'json') add(['invalid-json']);
+  return order.filter((code) => codes.has(code));
+}
+
+/** The statuses a code comes with: the table's, and for `outcome-unknown` also that of a time-out. */
+export function statusesOf(code: ErrorCode): readonly number[] {
+  const { status } = errorCodes[code];
+  return code === 'outcome-unknown' ? [status, errorCodes['upstream-timeout'].status] : [status];
+}

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '#base/gateway-error.ts';
+
+const headerCountLimit = 100;
+/** Headers that may stand once in a request: a second one is how requests are smuggled or credentials confused. */
+const singleHeaders = new Set([
+  'authorization',
+  'content-length',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'transfer-encoding',
+]);
+
+/**
+ * Refuses what Node lets through although RFC 9112 says it is faulty: a repeated Host or Content-Type, Transfer-Encoding in
+ * HTTP/1.0 (6.1), any transfer coding but chunked; and more headers than the limit. Each closes the connection.
+ */
+export function checkFraming(request: IncomingMessage): void {
+  const { rawHeaders } = request;
+  if (rawHeaders.length > 2 * headerCountLimit)
+    throw new GatewayError('headers-too-large', `The request has more than ${headerCountLimit} headers.`, { headers: closing });
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) throw malformed(`The header ${name} stands twice; send it once.`);
+    seen.add(name);
+  }
+  const coding = request.headers['transfer-encoding'];
+  if (coding === undefined) return;
+  if (request.httpVersion !== '1.1') throw malformed('Transfer-Encoding needs HTTP/1.1 (RFC 9112 6.1).');
+  if (coding.toLowerCase() !== 'chunked') throw malformed('The only transfer coding taken is chunked.');
+}
+
+const closing = { Connection: 'close' };
+
+function malformed(detail: string): GatewayError {
+  return new GatewayError('malformed-request', detail, { headers: closing });
+}
+
+/** The caller's request id where it sent a sane one: 1 to 128 visible ASCII characters. */
+export function receivedRequestId(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/u.test(value) ? value : undefined;
+}
+
+const charset = /^[ \t]*;[ \t]*charset[ \t]*=[ \t]*(?:"utf-?8"|utf-?8)[ \t]*$/iu;
+
+/** Refuses a body of another media type than the route takes, another charset than UTF-8, or a compressed one. */
+export function checkMediaType(request: IncomingMessage, expected: string): void {
+  const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers;
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    throw new GatewayError(
+      'unsupported-media-type',
+      `Send the body without Content-Encoding; ${JSON.stringify(contentEncoding.slice(0, 64))} is not taken.`,
+    );
+  }
+  const [essence = '', parameters = ''] = splitType(contentType ?? '');
+  if (essence.toLowerCase() !== expected || (parameters !== '' && !charset.test(parameters))) {
+    throw new GatewayError('unsupported-media-type', `Send the body as ${expected} in UTF-8 (Content-Type: ${expected}).`, {
+      headers: { Accept: expected },
+    });
+  }
+}
+
+function splitType(contentType: string): readonly [string, string] {
+  const semicolon = contentType.indexOf(';');
+  return semicolon < 0 ? [contentType.trim(), ''] : [contentType.slice(0, semicolon).trim(), contentType.slice(semicolon)];
+}
+
+/** Refuses a body whose declared length is over `limit` bytes, before any of it is read. */
+export function checkDeclaredLength(request: IncomingMessage, limit: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw bodyTooLarge(limit);
+}
+
+export function bodyTooLarge(limit: number): GatewayError {
+  return new GatewayError('body-too-large', `The request body is over the limit of ${limit} bytes (server.requestBodyLimit).`, {
+    headers: closing,
+  });
+}
+
+/** Seconds the caller is willing to wait (`Prefer: wait=10`, RFC 7240 4.3); unknown or malformed preferences are ignored, as the RFC has it. */
+export function preferredWait(value: string | string[] | undefined): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const seconds = /(?:^|,)[ \t]*wait[ \t]*=[ \t]*"?(\d{1,7})"?[ \t]*(?:[;,]|$)/iu.exec(value)?.[1];
+  return seconds === undefined || Number(seconds) === 0 ? undefined : Number(seconds);
+}

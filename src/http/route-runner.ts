@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Access } from '#access/access.ts';
+import { decide } from '#access/decide.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { readEnvelope } from '#json/json-envelope.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
+import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
+import type { RequestScope } from './request-scope.ts';
+import type { Route, RouteAccess, RouteReply } from './route.ts';
+import { schemaProblems } from './schema-problems.ts';
+
+export interface RouteRunnerOptions {
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly server: { readonly requestBodyLimit: number };
+}
+
+/** Serves routes in the contract's order of checks: who, role, precondition, size and media type; only then the body. */
+export function createRouteRunner(options: RouteRunnerOptions): { add(app: FastifyInstance, route: Route): void; drain(): void } {
+  let draining = false;
+  return {
+    drain() {
+      draining = true;
+    },
+    add(app, route) {
+      const read = bodyReader(route);
+      app.route({
+        method: route.method,
+        url: route.url,
+        onRequest: (request) => admit(route, request, options),
+        preParsing: (request, reply, payload, done) => {
+          if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
+          done(null, payload);
+        },
+        handler: async (request, reply) => {
+          const { value, spans } = read(request.body);
+          const query = readQuery(route, request.raw);
+          const answer = await route.handle({
+            params: request.params as Record<string, string>,
+            query,
+            headers: request.headers,
+            body: value,
+            spans,
+            sourceAddress: request.ip,
+            context: request.scope,
+          });
+          if (draining) reply.raw.setHeader('Connection', 'close');
+          reply.hijack();
+          await write(reply.raw, answer, request.method === 'HEAD');
+        },
+      });
+    },
+  };
+}
+
+async function admit(route: Route, request: FastifyRequest, options: RouteRunnerOptions): Promise<void> {
+  if (route.access !== 'everyone') {
+    const { authorization, cookie } = request.headers;
+    const authentication = options.access.authenticate({
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(cookie === undefined ? {} : { cookie }),
+      sourceAddress: request.ip,
+    });
+    const { principal } = authentication instanceof Promise ? await authentication : authentication;
+    request.scope.principal = principal;
+    refuseRole(route.access, request.scope);
+  }
+  route.precondition?.(request.params as Record<string, string>);
+  if (route.body === undefined) return;
+  checkDeclaredLength(request.raw, options.server.requestBodyLimit);
+  checkMediaType(request.raw, route.body.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded');
+}
+
+function refuseRole(access: RouteAccess, scope: RequestScope): void {
+  if (access === 'everyone' || access === 'callers') return;
+  const decision = decide({ principal: scope.principal, roles: access });
+  if (!decision.allowed)
+    throw new GatewayError('forbidden', `This route is for the roles ${access.join(', ')}: ${decision.reason}.`);
+}
+
+interface ReadBody {
+  readonly value: unknown;
+  readonly spans: ReadonlyMap<string, Buffer>;
+}
+
+const noSpans: ReadonlyMap<string, Buffer> = new Map();
+
+/** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once. */
+function bodyReader(route: Route): (body: unknown) => ReadBody {
+  const { body } = route;
+  if (body === undefined) return () => ({ value: undefined, spans: noSpans });
+  if (body.kind === 'form') return (bytes) => ({ value: (bytes as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans });
+  const problemsOfSchema = schemaProblems(body.schema);
+  return (bytes) => {
+    const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque: body.opaque ?? [] });
+    const problems = [...problemsOfSchema(envelope.value), ...(body.problems?.(envelope.value) ?? [])];
+    if (problems.length > 0) throw new GatewayError('invalid-request', summary(problems), { errors: problems });
+    return envelope;
+  };
+}
+
+function summary(problems: readonly RequestProblem[]): string {
+  const [first] = problems;
+  const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
+  return `${where} ${first?.detail ?? ''}${more}.`;
+}
+
+function readQuery(route: Route, request: IncomingMessage): URLSearchParams {
+  const [, text = ''] = (request.url ?? '').split(/\?(.*)/su);
+  const query = new URLSearchParams(text);
+  const unknown = [...new Set(query.keys())].filter((name) => route.query?.(name) !== true);
+  if (unknown.length === 0) return query;
+  const problems = unknown.map((name) => ({ pointer: `?${name}`, detail: 'is no query parameter of this route; leave it out' }));
+  throw new GatewayError(
+    'invalid-request',
+    `The query string has a parameter that this route does not know: ${JSON.stringify(unknown[0]?.slice(0, 64))}.`,
+    { errors: problems },
+  );
+}
+
+async function write(response: ServerResponse, answer: RouteReply, headOnly: boolean): Promise<void> {
+  if (answer.kind === 'relayed') {
+    await writeRelayed(response, answer.reply);
+    return;
+  }
+  const body = answer.body ?? '';
+  const content =
+    answer.body === undefined
+      ? {}
+      : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
+  response.writeHead(answer.status, { ...content, ...answer.headers });
+  response.end(headOnly ? '' : body);
+}
+
+const jsonType = 'application/json; charset=utf-8';
+
+/** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
+async function writeRelayed(response: ServerResponse, reply: RelayReply): Promise<void> {
+  const { headers } = reply;
+  if (reply.rest === undefined) {
+    response.writeHead(200, { 'Content-Type': jsonType, 'Content-Length': String(reply.head.length), ...headers });
+    response.end(reply.head);
+    return;
+  }
+  response.writeHead(200, { 'Content-Type': jsonType, ...headers });
+  response.write(reply.head);
+  try {
+    for await (const chunk of reply.rest) {
+      if (!response.write(chunk)) await drained(response);
+    }
+    response.end();
+  } catch {
+    // The status line is out: a broken connection is the only way left to say that this is not the whole reply.
+    response.destroy();
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  response.once('close', leave);
+  try {
+    await once(response, 'drain', { signal: left.signal });
+  } finally {
+    response.off('close', leave);
+  }
+}

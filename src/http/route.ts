@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { TSchema } from 'typebox';
+import type { Role } from '#access/principal.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
+import type { RequestProblem } from '#base/gateway-error.ts';
+import type { CallContext } from '#relay/call-context.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
+
+/** Who may call a route: anybody, anybody who is known, or the holders of one of the roles. */
+export type RouteAccess = 'everyone' | 'callers' | readonly Role[];
+
+/** One route, stated once: the server serves it, OpenAPI and the role matrix are made from it. */
+export interface Route {
+  readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
+  /** With `:name` for path parameters. */
+  readonly url: string;
+  readonly access: RouteAccess;
+  /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
+  readonly precondition?: (params: Readonly<Record<string, string>>) => void;
+  readonly body?: JsonBody | FormBody;
+  /** Names of the query parameters it takes; where absent, any query parameter is refused. */
+  readonly query?: (name: string) => boolean;
+  readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
+  readonly docs: RouteDocs;
+}
+
+interface JsonBody {
+  readonly kind: 'json';
+  readonly schema: TSchema;
+  /** RFC 6901 pointers of members that are relayed as their exact bytes. */
+  readonly opaque?: readonly string[];
+  /** Problems that the schema cannot say; members of a wrong type are passed over. */
+  readonly problems?: (body: unknown) => readonly RequestProblem[];
+}
+
+interface FormBody {
+  readonly kind: 'form';
+  /** For the documentation only: the reader of the form judges it. */
+  readonly schema: TSchema;
+}
+
+export interface RouteRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  /** Fits the route's schema where it has one; for a form its text. */
+  readonly body: unknown;
+  /** The exact bytes of the opaque members that the caller gave. */
+  readonly spans: ReadonlyMap<string, Buffer>;
+  readonly sourceAddress: string;
+  readonly context: CallContext;
+}
+
+export type RouteReply =
+  | { readonly kind: 'relayed'; readonly reply: RelayReply }
+  | {
+      readonly kind: 'plain';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** Default `application/json; charset=utf-8`. */
+      readonly mediaType?: string;
+      readonly body?: string;
+    };
+
+/** A JSON answer. */
+export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): RouteReply {
+  return { kind: 'plain', status, headers, body: JSON.stringify(value) };
+}
+
+/** What OpenAPI and /docs say of a route beside its schemas. */
+export interface RouteDocs {
+  readonly operationId: string;
+  readonly tag: 'relay' | 'automations' | 'access' | 'operations';
+  readonly summary: string;
+  readonly description?: string;
+  /** Header parameters it reads, by name. */
+  readonly requestHeaders?: readonly { readonly name: string; readonly description: string }[];
+  readonly pathParameters?: Readonly<Record<string, string>>;
+  readonly queryParameters?: readonly { readonly name: string; readonly description: string; readonly schema: TSchema }[];
+  readonly success: {
+    readonly status: number;
+    readonly description: string;
+    readonly mediaType?: string;
+    readonly schema?: TSchema;
+    /** Headers beside X-Request-Id, by name. */
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  /** The codes of the error table it can answer with, beside those that follow from the route's own properties (openapi-errors.ts). */
+  readonly errors: readonly ErrorCode[];
+  /** Errors in another shape than problem+json, where another standard asks for one. */
+  readonly otherErrors?: readonly OtherError[];
+  readonly example?: RouteExample;
+}
+
+interface OtherError {
+  readonly status: number;
+  readonly description: string;
+  readonly schema: TSchema;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One call and its reply, shown in the documentation; a test holds both against the schemas. */
+interface RouteExample {
+  /** Values of the path parameters, not encoded. */
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number>>;
+  readonly request?: unknown;
+  readonly reply?: unknown;
+}

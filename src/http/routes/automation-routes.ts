@@ -1,0 +1,116 @@
+import { Type } from 'typebox';
+import { textFields } from '#automations/automation.ts';
+import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import { filterKinds, pageSize } from '#automations/list-options.ts';
+import { json, type Route, type RouteDocs } from '#http/route.ts';
+import { closedObject } from '#http/schemas.ts';
+
+const text = (description: string) => Type.Optional(Type.String({ description }));
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
+const groups = (description: string) => Type.Optional(Type.Array(Type.String(), { description }));
+
+const automation = closedObject({
+  _id: Type.String({ description: 'Identifier of the automation.' }),
+  name: Type.String({ description: 'Name of the automation.' }),
+  data: Type.Optional(
+    closedObject({
+      gbac: Type.Optional(
+        closedObject({
+          write: groups('Groups with write access.'),
+          read: groups('Groups with read access; empty or absent: every role that may list.'),
+        }),
+      ),
+      lastUpdated: time('When it was last changed.'),
+      description: text('Description of the automation.'),
+      workflowId: text('Identifier of the workflow that it runs.'),
+      formId: text('Identifier of the form that it uses.'),
+    }),
+  ),
+  lastModifiedBy: text('Who changed it last.'),
+  lastRunAt: time('When it last ran.'),
+  nextRunAt: time('When it runs next.'),
+  repeatInterval: text('A count and a unit, such as `5 minutes`; absent: not repeated.'),
+});
+
+const count = Type.Integer({ minimum: 0 });
+const field = Type.Enum([...textFields], { default: 'name' });
+
+const filterWords = { contains: 'holds', equals: 'is', startsWith: 'begins with' } as const;
+
+const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
+  {
+    name: 'limit',
+    description: 'Size of the page; 0 answers the counts alone.',
+    schema: Type.Integer({ minimum: 0, maximum: pageSize.most, default: pageSize.usual }),
+  },
+  {
+    name: 'skip',
+    description: 'Automations to pass over.',
+    schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+  },
+  {
+    name: 'sort',
+    description: 'Field to sort by, ignoring case and accents; automations without it come first.',
+    schema: field,
+  },
+  { name: 'order', description: '-1 is the exact reverse.', schema: Type.Enum([1, -1], { default: 1 }) },
+  ...filterKinds.flatMap((kind) => [
+    {
+      name: kind,
+      description: `Only automations whose ${kind}Field ${filterWords[kind]} this text, ignoring case and accents.`,
+      schema: Type.String(),
+    },
+    { name: `${kind}Field`, description: `The field that ${kind} looks at; only together with it.`, schema: field },
+  ]),
+  {
+    name: 'queryParameters',
+    description: 'In place of the parameters above: all of them as one JSON object, such as `{"limit":50}`.',
+    schema: Type.String(),
+  },
+];
+
+/** The catalogue of automations. */
+export function automationRoutes(catalogue: AutomationCatalogue): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      url: '/automation_catalog/automations',
+      access: ['admin', 'other', 'readonly', 'apiread'],
+      // The catalogue judges names and values together, so that every problem is told at once.
+      query: () => true,
+      handle: async ({ query, context }) => json(200, await catalogue.list({ principal: context.principal, query })),
+      docs: {
+        operationId: 'listAutomations',
+        tag: 'automations',
+        summary: 'List the automations in alphabetical order',
+        description:
+          'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins.',
+        queryParameters,
+        success: {
+          status: 200,
+          description: 'A page, and the values in effect. `total` counts what the caller may see and the filters match.',
+          schema: closedObject({ list: Type.Array(automation), total: count, skip: count, limit: count }),
+        },
+        errors: ['invalid-request', 'store-unavailable'],
+        example: {
+          query: { limit: 50, startsWith: 'backup' },
+          reply: {
+            list: [
+              {
+                _id: '65f0c2a1b4d3e2f1a0b9c8d7',
+                name: 'Backup of core routers',
+                data: { gbac: { write: [], read: [] }, lastUpdated: '2026-03-01T22:00:00.000Z', workflowId: 'backup' },
+                lastModifiedBy: 'admin',
+                nextRunAt: '2026-03-02T22:00:00.000Z',
+                repeatInterval: '1 day',
+              },
+            ],
+            total: 1,
+            skip: 0,
+            limit: 50,
+          },
+        },
+      },
+    },
+  ];
+}

@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import { contentSecurityPolicy, docsPage } from '#http/docs-page.ts';
+import { createOpenApiDocument } from '#http/openapi.ts';
+import type { Route, RouteReply } from '#http/route.ts';
+
+export interface DocumentationRoutesOptions {
+  /** Every other route that is served. */
+  readonly routes: readonly Route[];
+  readonly version: string;
+}
+
+/** The API for programs (OpenAPI) and for people (a page that needs no internet); both are written once, at the start. */
+export function documentationRoutes({ routes, version }: DocumentationRoutesOptions): readonly Route[] {
+  const own = [documentRoute(() => replies.document), pageRoute(() => replies.page)];
+  const document = createOpenApiDocument({ routes: [...routes, ...own], version });
+  const replies: { readonly document: RouteReply; readonly page: RouteReply } = {
+    document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(document) },
+    page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },
+  };
+  return own;
+}
+
+function documentRoute(reply: () => RouteReply): Route {
+  return {
+    method: 'GET',
+    url: '/openapi.json',
+    access: 'everyone',
+    handle: reply,
+    docs: {
+      operationId: 'openapi',
+      tag: 'operations',
+      summary: 'This API as an OpenAPI 3.1 document',
+      success: {
+        status: 200,
+        description: 'The document.',
+        schema: Type.Object({ openapi: Type.String() }),
+        headers: cachingDocs,
+      },
+      errors: [],
+      example: { reply: { openapi: '3.1.0' } },
+    },
+  };
+}
+
+function pageRoute(reply: () => RouteReply): Route {
+  return {
+    method: 'GET',
+    url: '/docs',
+    access: 'everyone',
+    handle: reply,
+    docs: {
+      operationId: 'docs',
+      tag: 'operations',
+      summary: 'This API as a page for people',
+      description: 'Everything on the page is in the reply itself: it works without internet and runs no script.',
+      success: {
+        status: 200,
+        description: 'The page.',
+        mediaType: 'text/html',
+        schema: Type.String(),
+        headers: {
+          ...cachingDocs,
+          'Content-Security-Policy': 'Allows nothing but the style in the page.',
+          'Referrer-Policy': '`no-referrer`.',
+        },
+      },
+      errors: [],
+      example: { reply: '<!doctype html>' },
+    },
+  };
+}
+
+/** Another version of the gateway may answer the next time. */
+const caching = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' };
+const cachingDocs = { 'Cache-Control': '`no-cache`.', 'X-Content-Type-Options': '`nosniff`.' };
+const pageHeaders = { ...caching, 'Content-Security-Policy': contentSecurityPolicy, 'Referrer-Policy': 'no-referrer' };

@@ -1,0 +1,268 @@
+import { Type } from 'typebox';
+import type { AdapterInstance } from '#adapters/adapter-instance.ts';
+import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
+import type { RequestProblem } from '#base/gateway-error.ts';
+import type { Route, RouteReply, RouteRequest } from '#http/route.ts';
+import { closedObject, verbs } from '#http/schemas.ts';
+import { relayDocs } from './relay-docs.ts';
+import type { CallContext } from '#relay/call-context.ts';
+import { type OrchestratorParams, type PassedOnHeaders, paramsProblems, passedOnHeaders } from '#relay/orchestrator-call.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
+import { restAction } from '#relay/rest-action.ts';
+import { type RestCallRequest, restCallProblems } from '#relay/rest-call.ts';
+import { restQuery } from '#relay/rest-query.ts';
+import { restRequest } from '#relay/rest-request.ts';
+
+/** What the relay routes need of the gateway. The adapter instances are asked for anew with each request, since a reload replaces them. */
+export interface RelayRoutesOptions {
+  readonly adapters: () => AdapterInstances;
+  readonly restCall: (request: RestCallRequest, context: CallContext) => Promise<RelayReply>;
+  readonly userAgent: string;
+}
+
+const restCallBody = closedObject({
+  uri: Type.String({ description: 'Absolute http or https address, at most 8,192 characters, without userinfo.' }),
+  verb: verbs,
+  user: Type.Optional(Type.String({ description: 'User name for the target API (HTTP Basic).' })),
+  password: Type.Optional(Type.String({ description: 'Password for the target API, in clear text.' })),
+  headers: Type.Optional(
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Headers to send.',
+    }),
+  ),
+  body: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Sent byte for byte as written here.' })),
+  responseHeaders: Type.Boolean({
+    description: 'True: `response` is the JSON text of { statusCode, headers, body }. False: the body alone.',
+  }),
+});
+
+const pathSchema = Type.String({
+  description: 'Orchestrator-relative resource path, may carry a query string; sent as written.',
+});
+const acceptSchema = Type.String({
+  description: 'Value of the Accept header: the media type wanted in the reply, or a list of them.',
+});
+const contentTypeSchema = Type.Optional(Type.String({ description: "Media type of the body; default by the adapter's kind." }));
+const anyObject = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'Forwarded byte for byte as written here (JSON types), or written as XML or a form.',
+  },
+);
+
+const restActionBody = closedObject({
+  params: closedObject({ path: pathSchema, accept: acceptSchema, contentType: contentTypeSchema }),
+  body: anyObject,
+});
+const restQueryBody = closedObject({ params: closedObject({ path: pathSchema, accept: acceptSchema }) });
+const restRequestBody = closedObject({
+  params: closedObject({ method: verbs, path: pathSchema, accept: acceptSchema, contentType: contentTypeSchema }),
+  body: Type.Optional(anyObject),
+});
+
+const replyHeaders = {
+  'X-Upstream-Status': 'Status that the far side answered.',
+  'X-Upstream-Content-Type': 'Media type that the far side answered, where it named one.',
+  'X-Upstream-ETag': 'ETag of the far side, where it sent one.',
+  'X-Upstream-Location': 'Location of the far side, where it sent one.',
+  'X-Upstream-Body-Encoding': '`base64` where the body is no text.',
+} as const;
+
+const farSideErrors: readonly ErrorCode[] = [
+  'upstream-dns-failed',
+  'upstream-connect-failed',
+  'upstream-tls-failed',
+  'upstream-closed',
+  'upstream-protocol-error',
+  'upstream-timeout',
+  'response-too-large',
+];
+const orchestratorErrors: readonly ErrorCode[] = [
+  'path-denied',
+  'adapter-not-found',
+  ...farSideErrors,
+  'upstream-error',
+  'redirect-refused',
+  'adapter-busy',
+];
+
+const preferHeader = {
+  name: 'Prefer',
+  description: '`wait=SECONDS`: another time limit than the configured total, never a longer one (RFC 7240).',
+};
+const traceHeader = { name: 'traceparent', description: 'W3C Trace Context: continued and passed on.' };
+const orchestratorHeaders = [
+  preferHeader,
+  traceHeader,
+  { name: 'If-Match', description: 'Passed on to the orchestrator.' },
+  { name: 'If-Unmodified-Since', description: 'Passed on to the orchestrator.' },
+  { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
+];
+
+/** The four ways to call through the gateway. */
+export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
+  const { userAgent } = options;
+  const adapterOf = (request: { readonly params: Readonly<Record<string, string>> }): AdapterInstance =>
+    options.adapters().find(request.params['adapterId'] ?? '');
+  const orchestrator = {
+    method: 'POST' as const,
+    access: ['admin'] as const,
+    precondition: (params: Readonly<Record<string, string>>) => void adapterOf({ params }),
+  };
+  const pathParameters = { adapterId: "The adapter instance's name, URL-encoded, such as `Local%20NSO`." };
+
+  return [
+    {
+      method: 'POST',
+      url: '/tools/restCall',
+      access: ['admin', 'engineering'],
+      body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
+      handle: async ({ body, spans, context }) =>
+        relayed(await options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), ...bodySpan(spans) }, context)),
+      docs: {
+        operationId: 'restCall',
+        ...relayDocs.restCall,
+        tag: 'relay',
+        summary: 'Execute a REST call and return its response',
+        requestHeaders: [preferHeader, traceHeader],
+        success: {
+          status: 200,
+          description: 'What the far side answered, whatever its status.',
+          schema: closedObject({ response: Type.String() }),
+          headers: { ...replyHeaders, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
+        },
+        errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown'],
+      },
+    },
+    {
+      ...orchestrator,
+      url: '/orchestrator_manager/restAction/:adapterId',
+      body: { kind: 'json', schema: restActionBody, opaque: ['/body'], problems: orchestratorProblems },
+      handle: async (request) =>
+        relayed(
+          await restAction({
+            adapter: adapterOf(request),
+            context: request.context,
+            params: paramsOf(request),
+            passedOn: passedOn(request),
+            body: request.spans.get('/body') ?? Buffer.from('{}'),
+            userAgent,
+          }),
+        ),
+      docs: {
+        operationId: 'restAction',
+        ...relayDocs.restAction,
+        tag: 'relay',
+        summary: 'Send a REST action (POST) to the orchestrator; it is never sent twice',
+        pathParameters,
+        requestHeaders: orchestratorHeaders,
+        success: {
+          status: 200,
+          description: "One element: the reply's body as text, or its status code where it has no body.",
+          schema: Type.Array(closedObject({ result: Type.String() })),
+          headers: replyHeaders,
+        },
+        errors: [...orchestratorErrors, 'outcome-unknown'],
+      },
+    },
+    {
+      ...orchestrator,
+      url: '/orchestrator_manager/restQuery/:adapterId',
+      body: { kind: 'json', schema: restQueryBody, problems: orchestratorProblems },
+      handle: async (request) =>
+        relayed(await restQuery({ adapter: adapterOf(request), context: request.context, params: paramsOf(request), userAgent })),
+      docs: {
+        operationId: 'restQuery',
+        ...relayDocs.restQuery,
+        tag: 'relay',
+        summary: 'Send a REST query (GET) to the orchestrator',
+        pathParameters,
+        requestHeaders: [preferHeader, traceHeader],
+        success: {
+          status: 200,
+          description: 'One element for each instance in the reply.',
+          schema: closedObject({
+            result: Type.Array(
+              closedObject({ instance_data: Type.Unsafe({ type: 'object', additionalProperties: { type: 'string' } }) }),
+            ),
+          }),
+          headers: replyHeaders,
+        },
+        errors: orchestratorErrors,
+      },
+    },
+    {
+      ...orchestrator,
+      url: '/orchestrator_manager/restRequest/:adapterId',
+      body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], problems: orchestratorProblems },
+      handle: async (request) =>
+        relayed(
+          await restRequest({
+            adapter: adapterOf(request),
+            context: request.context,
+            params: paramsOf(request),
+            passedOn: passedOn(request),
+            ...bodySpan(request.spans),
+            userAgent,
+          }),
+        ),
+      docs: {
+        operationId: 'restRequest',
+        ...relayDocs.restRequest,
+        tag: 'relay',
+        summary: 'Send any request to the orchestrator; an error status is the answer',
+        pathParameters,
+        requestHeaders: orchestratorHeaders,
+        success: {
+          status: 200,
+          description: 'What the orchestrator answered, whatever its status.',
+          schema: closedObject({
+            statusCode: Type.Integer(),
+            headers: Type.Object(
+              {},
+              { additionalProperties: true, description: 'Names in lower case; strings, `set-cookie` an array.' },
+            ),
+            body: Type.String(),
+            bodyEncoding: Type.Optional(Type.Literal('base64')),
+          }),
+          headers: replyHeaders,
+        },
+        errors: [...orchestratorErrors.filter((code) => code !== 'upstream-error'), 'outcome-unknown'],
+      },
+    },
+  ];
+}
+
+function relayed(reply: RelayReply): RouteReply {
+  return { kind: 'relayed', reply };
+}
+
+function bodySpan(spans: ReadonlyMap<string, Buffer>): { readonly body?: Buffer } {
+  const body = spans.get('/body');
+  return body === undefined ? {} : { body };
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+function orchestratorProblems(body: unknown): readonly RequestProblem[] {
+  return paramsProblems(asObject(asObject(body)['params']));
+}
+
+function paramsOf<Params extends OrchestratorParams>(request: RouteRequest): Params {
+  return (request.body as { readonly params: Params }).params;
+}
+
+function passedOn(request: RouteRequest): PassedOnHeaders {
+  const found: Record<string, string> = {};
+  for (const name of passedOnHeaders) {
+    const value = request.headers[name];
+    if (typeof value === 'string') found[name] = value;
+  }
+  return found;
+}

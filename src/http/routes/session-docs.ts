@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+import type { RouteDocs } from '#http/route.ts';
+import { closedObject } from '#http/schemas.ts';
+
+type Prose = Pick<RouteDocs, 'description' | 'example' | 'otherErrors'>;
+
+/** RFC 6749 5.2, with the codes that this endpoint uses. */
+const tokenError = closedObject({
+  error: Type.Enum(['invalid_request', 'invalid_client', 'unsupported_grant_type', 'invalid_scope']),
+  error_description: Type.String({ description: 'What to do about it.' }),
+});
+
+/** What the documentation says of the session routes at length. */
+export const sessionDocs = {
+  login: {
+    description:
+      'The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`; failed logins are throttled by account and by address.',
+    example: {
+      request: { username: 'admin', password: 'the password you were given' },
+      reply: { token: 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl', expiresAt: '2026-03-02T09:00:00.000Z' },
+    },
+  },
+  logout: {
+    description: 'Ends that one token on every gateway that shares the store. Basic credentials have nothing to end.',
+    example: { reply: {} },
+  },
+  whoami: {
+    example: { reply: { username: 'admin', roles: ['admin'], groups: [] } },
+  },
+  issueToken: {
+    description:
+      'The client stands in the form, or in `Authorization: Basic` with both halves form-encoded first, not in both. Refusals have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.',
+    example: {
+      request: { grant_type: 'client_credentials', client_id: 'reporting', client_secret: 'the secret you were given' },
+      reply: { access_token: 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl', token_type: 'Bearer', expires_in: 3600 },
+    },
+    otherErrors: [
+      {
+        status: 400,
+        description: 'The form is faulty: `invalid_request`, `unsupported_grant_type` or `invalid_scope` (RFC 6749 5.2).',
+        schema: tokenError,
+        headers: { 'Cache-Control': '`no-store`.' },
+      },
+      {
+        status: 401,
+        description: 'No client has this id and secret: `invalid_client`.',
+        schema: tokenError,
+        headers: { 'WWW-Authenticate': 'Basic (RFC 6749 5.2).', 'Cache-Control': '`no-store`.' },
+      },
+    ],
+  },
+} as const satisfies Record<string, Prose>;

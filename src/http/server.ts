@@ -1,0 +1,149 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
+import type { Secret } from '#base/secret.ts';
+import { answerError, answerUnreadable } from './error-replies.ts';
+import type { Metrics } from './metrics.ts';
+import { checkFraming } from './request-checks.ts';
+import { RequestScope } from './request-scope.ts';
+import type { Route } from './route.ts';
+import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
+import { allowedMethods } from './route-table.ts';
+
+/** Where and how the gateway listens. */
+export interface HttpServerOptions extends RouteRunnerOptions {
+  readonly server: {
+    readonly host: string;
+    readonly port: number;
+    readonly tls?: { readonly cert: string; readonly key: Secret };
+    readonly requestBodyLimit: number;
+    readonly trustedProxies: readonly string[];
+  };
+  readonly routes: readonly Route[];
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface HttpServer {
+  /** Resolves to the address to call, such as `http://127.0.0.1:3000`. */
+  listen(): Promise<string>;
+  /** The address and port it listens on, once it does. */
+  listeners(): readonly { readonly address: string; readonly port: number }[];
+  /** Stops accepting, lets calls in flight finish, closes idle connections. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds. Slow headers and slow bodies end in 408 (hardening rows 43 and 44). */
+const inboundLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 72_000,
+  connectionsCheckingInterval: 2_000,
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    scope: RequestScope;
+  }
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const app = createApp(options);
+  const runner = createRouteRunner(options);
+  app.decorateRequest('scope', null as unknown as RequestScope);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.scope = new RequestScope({
+      request: request.raw,
+      response: reply.raw,
+      route: request.routeOptions.url,
+      sourceAddress: request.ip,
+      clock: options.clock,
+    });
+    reply.raw.setHeader('X-Request-Id', request.scope.requestId);
+    options.metrics.requestStarted();
+    checkFraming(request.raw);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    observe(request.scope, reply.raw.statusCode, options);
+    done();
+  });
+  for (const route of options.routes) runner.add(app, route);
+  app.setNotFoundHandler((request) => {
+    throw noRoute(options.routes, request.raw);
+  });
+  app.setErrorHandler((error, request, reply) =>
+    answerError(error, request, reply, { log: options.log, bodyLimit: options.server.requestBodyLimit }),
+  );
+  const listeners = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
+  return {
+    async listen() {
+      await app.listen({ host: options.server.host, port: options.server.port });
+      const [bound] = listeners();
+      const host = bound?.address.includes(':') === true ? `[${bound.address}]` : (bound?.address ?? '');
+      return `${options.server.tls === undefined ? 'http' : 'https'}://${host}:${bound?.port ?? 0}`;
+    },
+    listeners,
+    async close() {
+      runner.drain();
+      await app.close();
+    },
+  };
+}
+
+function createApp(options: HttpServerOptions): FastifyInstance {
+  const { tls, requestBodyLimit, trustedProxies } = options.server;
+  const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: true };
+  const app = fastify({
+    ...(tls === undefined ? { http } : { https: { ...http, cert: tls.cert, key: tls.key.reveal() } }),
+    requestTimeout: inboundLimits.requestTimeout,
+    keepAliveTimeout: inboundLimits.keepAliveTimeout,
+    bodyLimit: requestBodyLimit,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    routerOptions: { maxParamLength: 8_192 },
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+      answerError(error, request, reply, {
+        log: options.log,
+        bodyLimit: requestBodyLimit,
+      }),
+    clientErrorHandler: answerUnreadable,
+  } as object) as unknown as FastifyInstance;
+  // Node answers "Expect: 100-continue" before anybody asked who the caller is; the body's reader does it instead.
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+    app.server.emit('request', request, response),
+  );
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  return app;
+}
+
+/** 404, or 405 with the methods that the path knows. */
+function noRoute(routes: readonly Route[], request: IncomingMessage): GatewayError {
+  const allowed = allowedMethods(routes, request.url ?? '');
+  if (allowed.length === 0) return new GatewayError('not-found', 'There is no such route; GET /openapi.json lists them all.');
+  const allow = allowed.join(', ');
+  return new GatewayError('method-not-allowed', `This route takes ${allow}.`, { headers: { Allow: allow } });
+}
+
+/** One line and one observation for each request, once its reply is out. */
+function observe(scope: RequestScope, status: number, { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>): void {
+  metrics.requestDone(scope, status);
+  const { requestId, method, route, sourceAddress, adapter, upstreamStatus, failure } = scope;
+  log.info('request', {
+    requestId,
+    traceId: scope.trace.traceId,
+    principal: scope.principal.username,
+    sourceAddress,
+    method,
+    status,
+    durationMs: Math.round(scope.duration * 100) / 100,
+    ...(route === undefined ? {} : { route }),
+    ...(adapter === undefined ? {} : { adapter }),
+    ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
+    ...(failure === undefined ? {} : { code: failure.code }),
+  });
+}

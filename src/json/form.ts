@@ -1,0 +1,44 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import { pointerTo } from './json-pointer.ts';
+import { type JsonNode, readJsonTree } from './json-tree.ts';
+import { createProblemList, type ProblemList } from './problem-list.ts';
+
+/**
+ * A flat JSON object as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2): numbers by their exact
+ * text, null as an empty value, repeated names repeated. Anything nested is `invalid-request`, pointed to below `/body`.
+ */
+export function writeForm(object: Buffer): Buffer {
+  const tree = readJsonTree(object);
+  const list = createProblemList();
+  const form = new URLSearchParams();
+  if (tree.kind === 'object') {
+    for (const [name, value] of tree.members) appendField(form, name, value, list);
+  } else {
+    list.add('/body', 'A form is written from an object: give one.');
+  }
+  if (list.problems.length > 0) {
+    throw new GatewayError('invalid-request', 'The body cannot be written as a form: correct what "errors" lists.', {
+      errors: list.problems,
+    });
+  }
+  return Buffer.from(form.toString());
+}
+
+function appendField(form: URLSearchParams, name: string, node: JsonNode, list: ProblemList): void {
+  const pointer = pointerTo('/body', name);
+  const value = fieldValue(node);
+  if (value === undefined) {
+    list.add(pointer, 'A form field is a string, a number, true, false or null: give one of these.');
+  } else if (!name.isWellFormed() || !value.isWellFormed()) {
+    list.add(pointer.toWellFormed(), 'Holds a lone surrogate, which UTF-8 cannot hold: leave it out.');
+  } else {
+    form.append(name, value);
+  }
+}
+
+function fieldValue(node: JsonNode): string | undefined {
+  if (node.kind === 'string') return node.value;
+  if (node.kind === 'number') return node.text;
+  if (node.kind === 'boolean') return String(node.value);
+  return node.kind === 'null' ? '' : undefined;
+}

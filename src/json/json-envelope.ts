@@ -1,0 +1,144 @@
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '#base/gateway-error.ts';
+import { pointerTo } from './json-pointer.ts';
+import { JsonSyntaxError } from './json-scanner.ts';
+import { type JsonNode, readJsonTree } from './json-tree.ts';
+import { createProblemList, type ProblemList } from './problem-list.ts';
+
+const maxDepth = 128;
+
+interface EnvelopeOptions {
+  /** RFC 6901 pointers of the members that are relayed and not interpreted, such as `/body`. */
+  readonly opaque: readonly string[];
+}
+
+/** A request body as read: its value, and the bytes of its relayed members. */
+export interface JsonEnvelope {
+  /** Relayed members stand in it as an empty value of their kind, so that a schema can still judge the kind. */
+  readonly value: unknown;
+  /** By pointer, exactly as they arrived: parts of the bytes given, not copies. */
+  readonly spans: ReadonlyMap<string, Buffer>;
+}
+
+/**
+ * Reads the JSON body of a request. Refused with `invalid-json`: no body, a byte order mark, bytes that are not UTF-8, bad
+ * syntax, nesting deeper than 128; and outside the relayed members duplicate names, lone surrogates, `__proto__` and
+ * `constructor.prototype`, all of them named at once.
+ */
+export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvelope {
+  checkText(bytes);
+  const spans = new Map<string, Buffer>();
+  const tree = readTree(bytes, options.opaque, spans);
+  const list = createProblemList();
+  const value = plainValue(tree, '', list);
+  const problems = list.problems;
+  if (problems.length > 0) {
+    const places = problems.length === 1 ? 'in one place' : `in ${problems.length} places`;
+    throw new GatewayError(
+      'invalid-json',
+      `The body is JSON that could be read in two ways ${places}: correct what "errors" lists.`,
+      {
+        errors: problems,
+      },
+    );
+  }
+  return { value, spans };
+}
+
+function refuse(message: string, pointer = ''): never {
+  throw new GatewayError('invalid-json', message, { errors: [{ pointer, detail: message }] });
+}
+
+function checkText(bytes: Buffer): void {
+  if (bytes.length === 0) refuse('The request has no body: send a JSON object.');
+  // RFC 8259 section 8.1: a JSON text has no byte order mark.
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
+    refuse('The body begins with a byte order mark: send UTF-8 without one.');
+  }
+  if (!isUtf8(bytes)) refuse(`The body is not UTF-8 at byte ${invalidUtf8Offset(bytes)}: encode it as UTF-8.`);
+}
+
+function readTree(bytes: Buffer, opaque: readonly string[], spans: Map<string, Buffer>): JsonNode {
+  let pointer = '';
+  try {
+    return readJsonTree(bytes, { maxDepth, opaque, spans, onFailure: (failedIn) => (pointer = failedIn) });
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const place = placeOf(bytes, error.offset);
+    const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
+    return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, pointer.slice(0, 1024));
+  }
+}
+
+/** Lines and characters are counted from 1, bytes from 0. */
+function placeOf(bytes: Buffer, offset: number): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = bytes.indexOf(0x0a); at !== -1 && at < offset; at = bytes.indexOf(0x0a, at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  let column = 1;
+  for (let i = lineStart; i < offset; i++) if (((bytes[i] ?? 0) & 0xc0) !== 0x80) column++;
+  return `line ${line}, column ${column} (byte ${offset})`;
+}
+
+/** The offset of the first character that is not UTF-8, found by halving: each byte is checked about twice. */
+function invalidUtf8Offset(bytes: Buffer): number {
+  let valid = 0;
+  let invalid = bytes.length;
+  while (invalid - valid > 8) {
+    let middle = (valid + invalid) >>> 1;
+    // Not in the middle of a character, which has at most three bytes after its first.
+    for (let i = 0; i < 3 && ((bytes[middle] ?? 0) & 0xc0) === 0x80; i++) middle--;
+    if (isUtf8(bytes.subarray(valid, middle))) valid = middle;
+    else invalid = middle;
+  }
+  let longest = valid;
+  for (let end = valid; end <= invalid; end++) if (isUtf8(bytes.subarray(valid, end))) longest = end;
+  return longest;
+}
+
+/** The node as an ordinary value. Names that would reach a prototype are reported, and never assigned. */
+function plainValue(node: JsonNode, pointer: string, problems: ProblemList): unknown {
+  switch (node.kind) {
+    case 'object':
+      return plainObject(node, pointer, problems);
+    case 'array':
+      return node.items.map((item, index) => plainValue(item, pointerTo(pointer, index), problems));
+    case 'string':
+      // The bytes are UTF-8, so that a lone surrogate can only come from an escape.
+      if (!node.value.isWellFormed())
+        problems.add(pointer, 'Holds a lone surrogate escape: write both halves, or another character.');
+      return node.value;
+    case 'number':
+      return Number(node.text);
+    case 'boolean':
+      return node.value;
+    case 'null':
+      break;
+  }
+  return null;
+}
+
+function plainObject(node: JsonNode & { kind: 'object' }, pointer: string, problems: ProblemList): Record<string, unknown> {
+  const value: Record<string, unknown> = {};
+  for (const [name, member] of node.members) {
+    const memberPointer = pointerTo(pointer, name);
+    const plain = plainValue(member, memberPointer, problems);
+    if (name === '__proto__') problems.add(memberPointer, 'The name __proto__ is not accepted: leave the member out.');
+    else if (Object.hasOwn(value, name))
+      problems.add(memberPointer, 'The name is given more than once in one object: give it once.');
+    else if (!name.isWellFormed())
+      problems.add(memberPointer.toWellFormed(), 'The name holds a lone surrogate escape: rename it.');
+    else value[name] = plain;
+    if (name === 'constructor' && holdsPrototype(member)) {
+      problems.add(`${memberPointer}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
+    }
+  }
+  return value;
+}
+
+function holdsPrototype(node: JsonNode): boolean {
+  return node.kind === 'object' && node.members.some(([name]) => name === 'prototype');
+}

@@ -1,0 +1,247 @@
+import {
+  afterDocument,
+  afterItem,
+  afterMember,
+  beforeColon,
+  beforeFirstItem,
+  beforeFirstKey,
+  beforeValue,
+  beginToken,
+  closeContainer,
+  endKey,
+  endNumber,
+  endValue,
+  expectedIn,
+  fail,
+  failed,
+  firstAction,
+  inKey,
+  isCompleteNumber,
+  openObject,
+  reportingTable,
+  silentTable,
+  skipValue,
+  stateAfterFirstByte,
+} from './json-grammar.ts';
+
+/** Why a text was refused: against RFC 8259's grammar, nested too deeply, or over before it was complete. */
+export type JsonFault = 'syntax' | 'depth' | 'incomplete';
+
+/** A text that is not JSON. `offset` counts bytes from the beginning of the text, across all chunks. */
+export class JsonSyntaxError extends Error {
+  readonly kind: JsonFault;
+  readonly offset: number;
+
+  constructor(kind: JsonFault, message: string, offset: number) {
+    super(message);
+    this.name = 'JsonSyntaxError';
+    this.kind = kind;
+    this.offset = offset;
+  }
+}
+
+/** What a reported span is; `key` is the name of a member, quotes included. */
+export type JsonSpanKind = 'key' | 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
+
+/**
+ * Told of spans as they open and close. Offsets are absolute, `end` is exclusive. The outermost value has level 1, the
+ * keys and values in it level 2, and so on. Both may set the scanner's `eventDepth`, which holds for what comes after.
+ */
+export interface JsonHandler {
+  begin(kind: JsonSpanKind, start: number, level: number): void;
+  end(kind: JsonSpanKind, end: number, level: number): void;
+}
+
+interface JsonScannerOptions {
+  /** The deepest nesting of objects and arrays; the outermost counts as 1. */
+  readonly maxDepth: number;
+  /** Spans up to this level are reported; 0, the default, reports none. */
+  readonly eventDepth?: number;
+  readonly handler?: JsonHandler;
+}
+
+const noHandler: JsonHandler = { begin: () => undefined, end: () => undefined };
+
+/** The first offset from `from` on whose byte ends a run of plain string bytes: a quote, a backslash or a control character. */
+function plainEnd(bytes: Uint8Array, from: number, length: number): number {
+  let i = from;
+  while (i < length) {
+    const byte = bytes[i] as number;
+    if (byte < 0x20 || byte === 0x22 || byte === 0x5c) break;
+    i++;
+  }
+  return i;
+}
+
+/**
+ * A strict RFC 8259 scanner over bytes in any chunking: accepts exactly what `JSON.parse` accepts, up to `maxDepth`. Whether
+ * the bytes are UTF-8 is not its matter. Throws JsonSyntaxError; after that it refuses everything.
+ */
+export class JsonScanner {
+  readonly #maxDepth: number;
+  readonly #handler: JsonHandler;
+  #eventDepth: number;
+  #state = beforeValue;
+  #table = silentTable;
+  #offset = 0;
+  #depth = 0;
+  /** One bit for each open container, 1 for an object, so that a depth of a million costs 125 kB. */
+  #containers = new Uint8Array(16);
+  /** The state after a value that ends here. */
+  #afterValue = afterDocument;
+  #tokenKind: JsonSpanKind = 'null';
+
+  constructor(options: JsonScannerOptions) {
+    this.#maxDepth = options.maxDepth;
+    this.#handler = options.handler ?? noHandler;
+    this.#eventDepth = options.handler === undefined ? 0 : (options.eventDepth ?? 0);
+    this.#chooseTable();
+  }
+
+  /** Down to which level spans are reported. Set it only from the handler, or between two chunks. */
+  get eventDepth(): number {
+    return this.#eventDepth;
+  }
+
+  set eventDepth(level: number) {
+    this.#eventDepth = level;
+    this.#chooseTable();
+  }
+
+  /** The count of bytes scanned in all chunks before this one. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  push(chunk: Uint8Array): void {
+    const length = chunk.length;
+    let state = this.#state;
+    let table = this.#table;
+    let afterValue = this.#afterValue;
+    let i = 0;
+    while (i < length) {
+      if (state <= inKey) {
+        i = plainEnd(chunk, i, length);
+        if (i === length) break;
+      }
+      const byte = chunk[i] as number;
+      const next = table[(state << 8) | byte] as number;
+      if (next < firstAction) {
+        state = next;
+        i++;
+      } else if (next <= skipValue) {
+        state = afterValue;
+        i += next - firstAction;
+      } else {
+        state = this.#act(next, this.#offset + i, byte, state);
+        table = this.#table;
+        afterValue = this.#afterValue;
+        // The byte that ends a number belongs to what follows it.
+        if (next !== endNumber) i++;
+      }
+    }
+    this.#state = state;
+    this.#offset += length;
+  }
+
+  /** The text is over. Throws JsonSyntaxError of kind `incomplete` where it lacks something. */
+  end(): void {
+    const state = this.#state;
+    if (this.#depth === 0 && isCompleteNumber(state)) {
+      this.#state = this.#endToken(this.#offset);
+    } else if (state !== afterDocument) {
+      this.#state = failed;
+      throw new JsonSyntaxError('incomplete', `the text ends early: expected ${expectedIn(state)}`, this.#offset);
+    }
+  }
+
+  #chooseTable(): void {
+    this.#table = this.#depth < this.#eventDepth ? reportingTable : silentTable;
+  }
+
+  #act(action: number, offset: number, byte: number, state: number): number {
+    switch (action) {
+      case endValue:
+        return this.#endToken(offset + 1);
+      case endNumber:
+        return this.#endToken(offset);
+      case beginToken:
+        return this.#beginToken(offset, byte, state);
+      case endKey:
+        this.#handler.end('key', offset + 1, this.#depth + 1);
+        return beforeColon;
+      case closeContainer:
+        return this.#close(offset + 1);
+      case fail:
+        return this.#refuse('syntax', `unexpected ${describe(byte)}: expected ${expectedIn(state)}`, offset);
+      default:
+        return this.#open(action === openObject, offset);
+    }
+  }
+
+  #beginToken(offset: number, byte: number, state: number): number {
+    const isKey = state !== beforeValue && state !== beforeFirstItem;
+    this.#tokenKind = isKey ? 'key' : kindOf(byte);
+    this.#handler.begin(this.#tokenKind, offset, this.#depth + 1);
+    return isKey ? inKey : (stateAfterFirstByte[byte] as number);
+  }
+
+  #endToken(end: number): number {
+    if (this.#depth < this.#eventDepth) this.#handler.end(this.#tokenKind, end, this.#depth + 1);
+    return this.#afterValue;
+  }
+
+  #open(isObject: boolean, offset: number): number {
+    const depth = this.#depth;
+    if (depth === this.#maxDepth) {
+      return this.#refuse('depth', `nested deeper than ${this.#maxDepth} objects and arrays`, offset);
+    }
+    if (depth < this.#eventDepth) this.#handler.begin(isObject ? 'object' : 'array', offset, depth + 1);
+    const index = depth >>> 3;
+    if (index === this.#containers.length) this.#growStack();
+    const bit = 1 << (depth & 7);
+    const bits = this.#containers[index] as number;
+    this.#containers[index] = isObject ? bits | bit : bits & ~bit;
+    this.#depth = depth + 1;
+    this.#afterValue = isObject ? afterMember : afterItem;
+    this.#chooseTable();
+    return isObject ? beforeFirstKey : beforeFirstItem;
+  }
+
+  #close(end: number): number {
+    const wasObject = this.#afterValue === afterMember;
+    const depth = this.#depth - 1;
+    this.#depth = depth;
+    if (depth === 0) this.#afterValue = afterDocument;
+    else {
+      const outer = depth - 1;
+      const isObject = ((this.#containers[outer >>> 3] as number) >>> (outer & 7)) & 1;
+      this.#afterValue = isObject === 1 ? afterMember : afterItem;
+    }
+    this.#chooseTable();
+    if (depth < this.#eventDepth) this.#handler.end(wasObject ? 'object' : 'array', end, depth + 1);
+    return this.#afterValue;
+  }
+
+  #growStack(): void {
+    const grown = new Uint8Array(this.#containers.length * 2);
+    grown.set(this.#containers);
+    this.#containers = grown;
+  }
+
+  #refuse(kind: JsonFault, message: string, offset: number): never {
+    this.#state = failed;
+    throw new JsonSyntaxError(kind, message, offset);
+  }
+}
+
+function kindOf(firstByte: number): JsonSpanKind {
+  if (firstByte === 0x22) return 'string';
+  if (firstByte === 0x74 || firstByte === 0x66) return 'boolean';
+  return firstByte === 0x6e ? 'null' : 'number';
+}
+
+function describe(byte: number): string {
+  if (byte > 0x20 && byte < 0x7f) return `character ${String.fromCharCode(byte)}`;
+  return `byte 0x${byte.toString(16).padStart(2, '0')}`;
+}

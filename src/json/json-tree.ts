@@ -1,0 +1,138 @@
+import { pointerTo } from './json-pointer.ts';
+import { type JsonHandler, JsonScanner, type JsonSpanKind } from './json-scanner.ts';
+import { decodeJsonString } from './json-string.ts';
+
+/** A JSON value without loss: members keep their order and their repetitions, numbers their text. */
+export type JsonNode =
+  | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
+  | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'null' };
+
+export type JsonMember = readonly [name: string, value: JsonNode];
+
+interface JsonTreeOptions {
+  /** Nesting beyond this throws; 128 unless given. */
+  readonly maxDepth?: number;
+  /** Pointers of values that are not read: they stand in the tree as an empty value of their kind. */
+  readonly opaque?: readonly string[];
+  /** Receives the bytes (no copies) of the opaque values that are there. */
+  readonly spans?: Map<string, Buffer>;
+  /** Told, where the text is refused, which value it was refused in. */
+  readonly onFailure?: (pointer: string) => void;
+}
+
+/** Reads a whole text of UTF-8. Throws JsonSyntaxError where it is not JSON or nested deeper than `maxDepth`. */
+export function readJsonTree(bytes: Buffer, options: JsonTreeOptions = {}): JsonNode {
+  const builder = new TreeBuilder(bytes, options);
+  try {
+    return builder.read();
+  } catch (error) {
+    options.onFailure?.(builder.pointer);
+    throw error;
+  }
+}
+
+interface OpenContainer {
+  /** The member name that the container itself stands under. */
+  readonly key: string;
+  readonly pointer: string;
+  readonly members: JsonMember[] | undefined;
+  readonly items: JsonNode[];
+}
+
+const empties: Readonly<Record<JsonNode['kind'], JsonNode>> = {
+  object: { kind: 'object', members: [] },
+  array: { kind: 'array', items: [] },
+  string: { kind: 'string', value: '' },
+  number: { kind: 'number', text: '0' },
+  boolean: { kind: 'boolean', value: true },
+  null: { kind: 'null' },
+};
+
+class TreeBuilder implements JsonHandler {
+  readonly #bytes: Buffer;
+  readonly #opaque: ReadonlySet<string>;
+  readonly #spans: Map<string, Buffer>;
+  readonly #scanner: JsonScanner;
+  readonly #open: OpenContainer[] = [];
+  #root: JsonNode = empties.null;
+  #key = '';
+  #start = 0;
+  /** Where and at which level the opaque value began that is being passed over; 0 is none. */
+  #opaqueLevel = 0;
+  #opaqueStart = 0;
+
+  constructor(bytes: Buffer, options: JsonTreeOptions) {
+    this.#bytes = bytes;
+    this.#opaque = new Set(options.opaque);
+    this.#spans = options.spans ?? new Map();
+    this.#scanner = new JsonScanner({ maxDepth: options.maxDepth ?? 128, eventDepth: Infinity, handler: this });
+  }
+
+  /** The value being read: the opaque one, else the innermost open container. */
+  get pointer(): string {
+    return this.#opaqueLevel > 0 ? this.#pointerToNext() : (this.#open.at(-1)?.pointer ?? '');
+  }
+
+  read(): JsonNode {
+    this.#scanner.push(this.#bytes);
+    this.#scanner.end();
+    return this.#root;
+  }
+
+  begin(kind: JsonSpanKind, start: number, level: number): void {
+    this.#start = start;
+    if (kind === 'key') return;
+    if (this.#opaque.size > 0 && this.#opaque.has(this.#pointerToNext())) {
+      this.#opaqueLevel = level;
+      this.#opaqueStart = start;
+      this.#scanner.eventDepth = level;
+    } else if (kind === 'object') {
+      this.#open.push({ key: this.#key, pointer: this.#pointerToNext(), members: [], items: [] });
+    } else if (kind === 'array') {
+      this.#open.push({ key: this.#key, pointer: this.#pointerToNext(), members: undefined, items: [] });
+    }
+  }
+
+  end(kind: JsonSpanKind, end: number, level: number): void {
+    if (kind === 'key') this.#key = decodeJsonString(this.#bytes.subarray(this.#start, end));
+    else if (level === this.#opaqueLevel) this.#endOpaque(kind, end);
+    else this.#add(kind === 'object' || kind === 'array' ? this.#closed() : leaf(kind, this.#bytes.subarray(this.#start, end)));
+  }
+
+  #endOpaque(kind: JsonNode['kind'], end: number): void {
+    this.#spans.set(this.#pointerToNext(), this.#bytes.subarray(this.#opaqueStart, end));
+    this.#opaqueLevel = 0;
+    this.#scanner.eventDepth = Infinity;
+    this.#add(empties[kind]);
+  }
+
+  #closed(): JsonNode {
+    const container = this.#open.pop();
+    this.#key = container?.key ?? '';
+    if (container?.members !== undefined) return { kind: 'object', members: container.members };
+    return { kind: 'array', items: container?.items ?? [] };
+  }
+
+  #add(node: JsonNode): void {
+    const container = this.#open.at(-1);
+    if (container === undefined) this.#root = node;
+    else if (container.members === undefined) container.items.push(node);
+    else container.members.push([this.#key, node]);
+  }
+
+  #pointerToNext(): string {
+    const container = this.#open.at(-1);
+    if (container === undefined) return '';
+    return pointerTo(container.pointer, container.members === undefined ? container.items.length : this.#key);
+  }
+}
+
+function leaf(kind: 'string' | 'number' | 'boolean' | 'null', token: Buffer): JsonNode {
+  if (kind === 'string') return { kind, value: decodeJsonString(token) };
+  if (kind === 'number') return { kind, text: token.toString('latin1') };
+  return kind === 'boolean' ? { kind, value: token[0] === 0x74 } : empties.null;
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+// Nothing is imported before the version is known: the modules behind this line need Node 26.
+const [major = '0'] = process.versions.node.split('.');
+if (Number(major) < 26) {
+  process.stderr.write(
+    `orchestration-gateway needs Node.js 26 or later; this is ${process.versions.node}. "npm start" brings its own.\n`,
+  );
+  process.exitCode = 1;
+} else {
+  const { runCli } = await import('#cli/cli.ts');
+  const { serve } = await import('./serve.ts');
+  const { demo } = await import('./demo.ts');
+  process.exitCode = await runCli({
+    argv: process.argv.slice(2),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: process.cwd(),
+    isTerminal: process.stdin.isTTY,
+    serve: (options) => serve(options, process),
+    demo: (options) => demo(options, process),
+  });
+}

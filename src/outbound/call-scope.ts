@@ -1,0 +1,86 @@
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+
+/**
+ * The life of one call from its arrival to the last byte of its reply: one total time limit over waiting, attempts,
+ * redirects and the reply's body, and the caller's leaving. Ending it aborts whatever is under way.
+ */
+export class CallScope {
+  readonly #clock: Clock;
+  readonly #expiresAt: number;
+  readonly #timer: NodeJS.Timeout;
+  #ended: Error | undefined;
+  #abort: ((reason: Error) => void) | undefined;
+  #giveBack: (() => void) | undefined;
+
+  /** `total` is in milliseconds. */
+  constructor(options: { readonly total: number; readonly clock: Clock }) {
+    this.#clock = options.clock;
+    this.#expiresAt = options.clock.monotonic() + options.total;
+    this.#timer = setTimeout(() => {
+      this.end(timedOut('total', options.total));
+    }, options.total);
+  }
+
+  /** Milliseconds left, at least 0. */
+  remaining(): number {
+    return Math.max(0, this.#expiresAt - this.#clock.monotonic());
+  }
+
+  /** Why the call is over before its time, if it is. */
+  get ended(): Error | undefined {
+    return this.#ended;
+  }
+
+  /** Names what is to be stopped when the scope ends; called at once if it has ended already. One at a time: a call has one thing under way. */
+  whenEnded(abort: ((reason: Error) => void) | undefined): void {
+    this.#abort = abort;
+    if (abort !== undefined && this.#ended !== undefined) abort(this.#ended);
+  }
+
+  end(reason: Error): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    clearTimeout(this.#timer);
+    this.#abort?.(reason);
+  }
+
+  /** Names what is to be given back when the call is done, in whatever way. */
+  whenFinished(giveBack: () => void): void {
+    this.#giveBack = giveBack;
+  }
+
+  /** The call is done: nothing is aborted any more. Whoever opened the scope calls this once nothing of the reply is left to send. */
+  finish(): void {
+    clearTimeout(this.#timer);
+    this.#abort = undefined;
+    this.#giveBack?.();
+    this.#giveBack = undefined;
+  }
+}
+
+/** The caller went away: the call at the far side is cancelled, nobody reads the error. */
+export class CallerLeft extends Error {
+  constructor() {
+    super('the caller closed its connection');
+    this.name = 'CallerLeft';
+  }
+}
+
+type TimeLimit = 'dns' | 'connect' | 'firstByte' | 'idle' | 'total';
+
+const limitMeaning: Readonly<Record<TimeLimit, string>> = {
+  dns: 'the look-up of its name',
+  connect: 'the connection',
+  firstByte: 'the first byte of its reply',
+  idle: 'the next part of its reply',
+  total: 'the whole reply',
+};
+
+/** 504 that names the phase and the limit in force. */
+export function timedOut(limit: TimeLimit, milliseconds: number): GatewayError {
+  return new GatewayError(
+    'upstream-timeout',
+    `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit timeouts.${limit}).`,
+  );
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttpServer } from 'node:http';
+import { connect as connectTcp, createServer, Socket } from 'node:net';
+import { test } from 'node:test';
+import { Agent, request } from 'undici';
+import { GatewayError } from '#base/gateway-error.ts';
+import { connectOnce } from '../../test/support/connect-once.ts';
+import { allClosed, listen } from '../../test/support/listen.ts';
+import { createConnector } from './connector.ts';
+import { createDestinationPolicy, type DestinationPolicy } from './destination-policy.ts';
+import { dialDirectly } from './dial.ts';
+
+const timeouts = { dns: 5_000, connect: 5_000 };
+
+function policyOf(allow: readonly string[], deny: readonly string[] = []): DestinationPolicy {
+  return createDestinationPolicy({ allow, deny, ownListeners: () => [] });
+}
+
+function answers(...addresses: readonly string[]): () => Promise<readonly string[]> {
+  return () => Promise.resolve(addresses);
+}
+
+function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof GatewayError, String(error));
+    assert.equal(error.code, code);
+    assert.match(error.message, text);
+    return true;
+  };
+}
+
+test('undici sends its requests over the checked connection and reuses it', async (t) => {
+  const server = createHttpServer((incoming, outgoing) => outgoing.end(`${incoming.headers.host} ${incoming.url}`));
+  const { port, accepted } = await listen(t, server);
+  const agent = new Agent({
+    connections: 1,
+    connect: createConnector({ policy: policyOf(['*.lab.example']), resolve: answers('127.0.0.1'), timeouts }),
+  });
+  t.after(() => agent.destroy());
+  for (const path of ['/one', '/two']) {
+    const { body } = await request(`http://a.lab.example:${port}${path}`, { dispatcher: agent });
+    assert.equal(await body.text(), `a.lab.example:${port} ${path}`);
+  }
+  assert.equal(accepted(), 1);
+});
+
+test('undici hands the refusal of the connector to its caller as it is', async (t) => {
+  const { port, accepted } = await listen(t, createServer());
+  const agent = new Agent({ connect: createConnector({ policy: policyOf([]), resolve: answers('127.0.0.1'), timeouts }) });
+  t.after(() => agent.destroy());
+  await assert.rejects(
+    request(`http://far.example:${port}/`, { dispatcher: agent }),
+    failsWith('destination-denied', /127\.0\.0\.1.*loopback/u),
+  );
+  await assert.rejects(
+    request(`https://127.0.0.1:${port}/`, { dispatcher: agent }),
+    failsWith('destination-denied', /loopback/u),
+  );
+  await assert.rejects(request(`https://[::1]:${port}/`, { dispatcher: agent }), failsWith('destination-denied', /\[::1\]/u));
+  assert.equal(accepted(), 0);
+});
+
+test('a denied name is not looked up, a denied address not dialled', async () => {
+  const asked: string[] = [];
+  const dialled: string[] = [];
+  const connect = createConnector({
+    policy: policyOf([], ['bad.example']),
+    resolve: (host) => {
+      asked.push(host);
+      return Promise.resolve(['8.8.8.8', '10.0.0.1']);
+    },
+    timeouts,
+    dial: ({ host }) => {
+      dialled.push(host);
+      return new Socket();
+    },
+  });
+  await assert.rejects(connectOnce(connect, 'http://localhost/'), failsWith('destination-denied', /name of this machine/u));
+  await assert.rejects(connectOnce(connect, 'http://bad.example/'), failsWith('destination-denied', /outbound\.deny/u));
+  assert.deepEqual(asked, []);
+  await assert.rejects(
+    connectOnce(connect, 'http://mixed.example/'),
+    failsWith('destination-denied', /10\.0\.0\.1:80, to which mixed\.example resolves/u),
+  );
+  assert.deepEqual([asked, dialled], [['mixed.example'], []]);
+});
+
+test('without a policy any address is dialled, by literal and by name', async (t) => {
+  const { port } = await listen(t, createServer());
+  const connect = createConnector({ resolve: answers('127.0.0.1'), timeouts });
+  for (const origin of [`http://127.0.0.1:${port}`, `http://localhost:${port}`, `http://0.0.0.0:${port}`]) {
+    const socket = await connectOnce(connect, origin);
+    assert.equal(socket.remoteAddress, '127.0.0.1');
+    socket.destroy();
+  }
+});
+
+test('the checked addresses are tried in turn until one answers', async (t) => {
+  const { port } = await listen(t, createServer());
+  const dialled: string[] = [];
+  const connect = createConnector({
+    resolve: answers('127.0.0.2', '127.0.0.3', '127.0.0.1', '127.0.0.4'),
+    timeouts,
+    dial: (destination) => {
+      dialled.push(destination.host);
+      return dialDirectly(destination);
+    },
+  });
+  const socket = await connectOnce(connect, `http://far.example:${port}`);
+  socket.destroy();
+  assert.deepEqual(dialled, ['127.0.0.2', '127.0.0.3', '127.0.0.1']);
+});
+
+test('a refused connection is upstream-connect-failed and names each address and cause', async (t) => {
+  const server = createServer();
+  const { port } = await listen(t, server);
+  await new Promise((resolve) => server.close(resolve));
+  const connect = createConnector({ resolve: answers('127.0.0.1', '127.0.0.2'), timeouts });
+  await assert.rejects(
+    connectOnce(connect, `http://far.example:${port}`),
+    failsWith(
+      'upstream-connect-failed',
+      new RegExp(`127\\.0\\.0\\.1:${port} refused the connection \\(ECONNREFUSED\\); 127\\.0\\.0\\.2:${port} refused`, 'u'),
+    ),
+  );
+});
+
+test('a connection that never comes is upstream-timeout, naming phase, address and limit, and its socket is closed', async () => {
+  const sockets: Socket[] = [];
+  const dial = (): Socket => {
+    const socket = new Socket();
+    sockets.push(socket);
+    return socket;
+  };
+  const connect = createConnector({ resolve: answers('10.0.0.1', '10.0.0.2'), timeouts: { dns: 1_000, connect: 60 }, dial });
+  await assert.rejects(
+    connectOnce(connect, 'http://10.0.0.9:81/'),
+    failsWith('upstream-timeout', /60 ms \(phase connect.*10\.0\.0\.9:81.*timeouts\.connect/u),
+  );
+  assert.ok(sockets.every((socket) => socket.destroyed));
+});
+
+test('an address that never answers leaves time for the next one', async (t) => {
+  const { port } = await listen(t, createServer());
+  const silent = new Socket();
+  const connect = createConnector({
+    resolve: answers('127.0.0.9', '127.0.0.1'),
+    timeouts: { dns: 1_000, connect: 3_000 },
+    dial: (destination) => (destination.host === '127.0.0.9' ? silent : dialDirectly(destination)),
+  });
+  const socket = await connectOnce(connect, `http://far.example:${port}`);
+  socket.destroy();
+  assert.ok(silent.destroyed);
+});
+
+test('a connection that ends elsewhere than at the checked address is denied and closed', async (t) => {
+  const { port, open } = await listen(t, createServer());
+  const allow = ['0.0.0.0', '127.0.0.2', '::ffff:127.0.0.1'];
+  const straight = createConnector({ policy: policyOf(allow), resolve: answers('127.0.0.2'), timeouts });
+  await assert.rejects(
+    connectOnce(straight, `http://0.0.0.0:${port}`),
+    failsWith('destination-denied', /ended at 127\.0\.0\.1/u),
+  );
+  const diverted = createConnector({
+    policy: policyOf(allow),
+    resolve: answers('127.0.0.2'),
+    timeouts,
+    dial: () => connectTcp(port, '127.0.0.1'),
+  });
+  await assert.rejects(connectOnce(diverted, `http://far.example:${port}`), failsWith('destination-denied', /127\.0\.0\.2/u));
+  await allClosed(open);
+  const mapped = await connectOnce(straight, `http://[::ffff:127.0.0.1]:${port}`);
+  mapped.destroy();
+});
+
+test('an answer of the look-up that is no address is never dialled', async () => {
+  const dialled: string[] = [];
+  const dial = ({ host }: { host: string }): Socket => {
+    dialled.push(host);
+    return new Socket();
+  };
+  const free = createConnector({ resolve: answers('far.example'), timeouts, dial });
+  await assert.rejects(connectOnce(free, 'http://far.example/'), failsWith('upstream-dns-failed', /no usable address/u));
+  await assert.rejects(
+    connectOnce(createConnector({ resolve: answers(), timeouts, dial }), 'http://far.example/'),
+    failsWith('upstream-dns-failed', /no usable/u),
+  );
+  const judged = createConnector({
+    policy: policyOf(['far.example']),
+    resolve: answers('10.0.0.1', 'far.example'),
+    timeouts,
+    dial,
+  });
+  await assert.rejects(connectOnce(judged, 'http://far.example/'), failsWith('destination-denied', /not a plain IP address/u));
+  assert.deepEqual(dialled, []);
+});
+
+test('what the resolver says and how long it may take is passed on', async () => {
+  const limits: number[] = [];
+  const connect = createConnector({
+    resolve: (host, { timeout }) => {
+      limits.push(timeout);
+      return Promise.reject(new GatewayError('upstream-dns-failed', `no ${host}`));
+    },
+    timeouts: { dns: 1_234, connect: 1 },
+  });
+  await assert.rejects(connectOnce(connect, 'http://gone.example/'), failsWith('upstream-dns-failed', /no gone\.example/u));
+  assert.deepEqual(limits, [1_234]);
+});
+
+test('an unexpected failure is a GatewayError too, and shows nothing of its cause', async () => {
+  const connect = createConnector({ resolve: () => Promise.reject(new TypeError('inner matters')), timeouts });
+  await assert.rejects(
+    connectOnce(connect, 'http://far.example/'),
+    failsWith('upstream-connect-failed', /^No connection to far\.example could be made\.$/u),
+  );
+});
+
+test('a pooled connection that failed once is tried anew', async (t) => {
+  const server = createHttpServer((_incoming, outgoing) => outgoing.end('ok'));
+  const { port } = await listen(t, server);
+  let times = 0;
+  const connect = createConnector({
+    resolve: () => {
+      times += 1;
+      return times === 1 ? Promise.reject(new GatewayError('upstream-dns-failed', 'not yet')) : Promise.resolve(['127.0.0.1']);
+    },
+    timeouts,
+  });
+  const agent = new Agent({ connect });
+  t.after(() => agent.destroy());
+  await assert.rejects(
+    request(`http://far.example:${port}/`, { dispatcher: agent }),
+    failsWith('upstream-dns-failed', /not yet/u),
+  );
+  const { body } = await request(`http://far.example:${port}/`, { dispatcher: agent });
+  assert.equal(await body.text(), 'ok');
+});

@@ -1,0 +1,105 @@
+import { isIP, type Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import { type Clock, systemClock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { ConnectDeadline } from './connect-deadline.ts';
+import { type DestinationDecision, type DestinationPolicy, deniedError, hostAndPort } from './destination-policy.ts';
+import { type Dial, dialDirectly, dialInTurn, dialOne } from './dial.ts';
+import { createProxy, type ProxyOptions } from './proxy-connect.ts';
+import type { Resolve } from './resolver.ts';
+import { createHandshake, type TlsOptions } from './tls-handshake.ts';
+
+interface ConnectorOptions {
+  /** Without one (adapters: the operator named the far side) nothing is decided, all else is the same. */
+  readonly policy?: DestinationPolicy;
+  readonly resolve: Resolve;
+  /** Milliseconds: `dns` for a look-up, `connect` for dialling, a proxy's answer and TLS together. */
+  readonly timeouts: { readonly dns: number; readonly connect: number };
+  readonly tls?: TlsOptions;
+  readonly proxy?: ProxyOptions;
+  readonly clock?: Clock;
+  readonly dial?: Dial;
+}
+
+interface Target {
+  /** ASCII name or literal, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+}
+
+/**
+ * The `connect` of an undici Agent that dials only what was checked: one look-up, a decision on each of its addresses, then those
+ * very addresses in turn, and TLS by the name of the URI (never by a Host header). Fails with `destination-denied`,
+ * `upstream-dns-failed`, `upstream-connect-failed`, `upstream-tls-failed` or `upstream-timeout`; no socket outlives a failure.
+ * Throws at once where a PEM text or the proxy's URL cannot be used. One connector, and one Agent, for each policy.
+ */
+export function createConnector(options: ConnectorOptions): buildConnector.connector {
+  const { policy, resolve, timeouts, clock = systemClock, dial = dialDirectly } = options;
+  const handshake = createHandshake(options.tls ?? { verify: true });
+  const proxy =
+    options.proxy === undefined
+      ? undefined
+      : createProxy({ proxy: options.proxy, ca: options.tls?.ca, dial, resolve, dnsTimeout: timeouts.dns });
+
+  async function open(target: Target): Promise<Socket> {
+    const { host, port, secure } = target;
+    const addresses = await checkedAddresses(target);
+    const proxyAddresses = (await proxy?.addresses()) ?? [];
+    const deadline = new ConnectDeadline(timeouts.connect, clock);
+    const openOne = (address: string, limit: number): Promise<Socket> =>
+      proxy === undefined
+        ? dialOne({ dial, address, port, limit, pinned: policy !== undefined })
+        : proxy.tunnel(hostAndPort(address, port), proxyAddresses, deadline, limit);
+    const socket = await dialInTurn({ addresses, port, deadline, way: proxy?.way ?? '', open: openOne });
+    return secure ? await handshake(socket, { host, port, deadline }) : socket;
+  }
+
+  /** What to dial, or to ask the proxy for. One bad address among a name's denies the name. */
+  async function checkedAddresses({ host, port }: Target): Promise<readonly string[]> {
+    const addresses = isIP(host) === 0 ? await addressesOf(host, port) : [host];
+    if (addresses === undefined) return [host];
+    for (const address of addresses) permit(policy?.decideAddress({ host, address, port }));
+    // Dialling anything else would start a second look-up, one that nobody decides about.
+    if (addresses.length === 0 || addresses.some((address) => isIP(address) === 0)) {
+      throw new GatewayError('upstream-dns-failed', `The host name ${host} resolves to no usable address.`);
+    }
+    return addresses;
+  }
+
+  /** One look-up; undefined where the name itself goes to the proxy. */
+  async function addressesOf(name: string, port: number): Promise<readonly string[] | undefined> {
+    permit(policy?.decideName(name, port));
+    return proxy?.resolves === true ? undefined : await resolve(name, { timeout: timeouts.dns });
+  }
+
+  async function answer(request: buildConnector.Options, callback: buildConnector.Callback): Promise<void> {
+    let socket: Socket;
+    try {
+      socket = await open(readTarget(request));
+    } catch (error) {
+      callback(asGatewayError(error, request), null);
+      return;
+    }
+    callback(null, socket);
+  }
+
+  return (request, callback) => {
+    void answer(request, callback);
+  };
+}
+
+function readTarget({ hostname, port, protocol }: buildConnector.Options): Target {
+  const secure = protocol === 'https:';
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return { host, port: port === '' ? (secure ? 443 : 80) : Number(port), secure };
+}
+
+function permit(decision: DestinationDecision | undefined): void {
+  if (decision?.allowed === false) throw deniedError(decision);
+}
+
+function asGatewayError(error: unknown, { hostname }: buildConnector.Options): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('upstream-connect-failed', `No connection to ${hostname} could be made.`, { cause: error });
+}

@@ -1,0 +1,84 @@
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
+import { GatewayError } from '#base/gateway-error.ts';
+
+/** What the gateway offers a far side of restCall, and what it can take back (RFC 9110 8.4.1, RFC 8878). */
+export const acceptedCodings = 'gzip, deflate, br, zstd';
+
+/** A decoder that is fed chunk by chunk and answers whether it wants more at once. */
+export interface ContentDecoder {
+  /** False: wait for `onDrain`. */
+  write(chunk: Buffer): boolean;
+  end(): void;
+  pause(): void;
+  resume(): void;
+  destroy(): void;
+}
+
+interface DecoderOutput {
+  readonly onData: (chunk: Buffer) => void;
+  readonly onDrain: () => void;
+  readonly onEnd: () => void;
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * The decoder for a Content-Encoding, or undefined where the body is to be taken as it is: no coding, `identity`, or
+ * one that the gateway neither offers nor knows. More than one layer is refused: nested bombs have no honest use.
+ */
+export function createContentDecoder(contentEncoding: string | undefined, output: DecoderOutput): ContentDecoder | undefined {
+  const codings = (contentEncoding ?? '')
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  if (codings.length > 1) {
+    throw new GatewayError(
+      'upstream-protocol-error',
+      `The far side's reply has ${codings.length} content codings on top of each other; the gateway takes one off at most.`,
+    );
+  }
+  const start = decoders.get(codings[0] ?? '');
+  return start === undefined ? undefined : lazyDecoder(start, output);
+}
+
+const decoders: ReadonlyMap<string, (firstByte: number) => Transform> = new Map<string, (firstByte: number) => Transform>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  // RFC 9110 8.4.1.2: "deflate" is the zlib format, but servers send bare DEFLATE too; the low nibble of a zlib header is 8.
+  ['deflate', (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw())],
+  ['br', () => createBrotliDecompress()],
+  ['zstd', () => createZstdDecompress()],
+]);
+
+/** Starts with the first byte, so that an empty body under a Content-Encoding (a 204, a 304) stays empty. */
+function lazyDecoder(start: (firstByte: number) => Transform, output: DecoderOutput): ContentDecoder {
+  let transform: Transform | undefined;
+  let destroyed = false;
+  const open = (firstByte: number): Transform => {
+    const opened = start(firstByte);
+    opened.on('data', output.onData);
+    opened.on('drain', output.onDrain);
+    opened.on('end', output.onEnd);
+    opened.on('error', (error) => {
+      if (!destroyed) output.onError(error);
+    });
+    return opened;
+  };
+  return {
+    write(chunk) {
+      if (chunk.length === 0) return true;
+      transform ??= open(chunk[0] ?? 0);
+      return transform.write(chunk);
+    },
+    end() {
+      if (transform === undefined) output.onEnd();
+      else transform.end();
+    },
+    pause: () => transform?.pause(),
+    resume: () => transform?.resume(),
+    destroy() {
+      destroyed = true;
+      transform?.destroy();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { isIP } from 'node:net';
+import { hostNameProblem } from './host-name.ts';
+
+const longestUri = 8_192;
+
+/** What must not stand anywhere in a URI: the WHATWG parser strips, maps or ignores these, so that two readers may see two hosts. */
+const unwanted: readonly { readonly pattern: RegExp; readonly what: string }[] = [
+  { pattern: /\\/u, what: 'a backslash' },
+  { pattern: /\p{White_Space}/u, what: 'white space' },
+  { pattern: /\p{Cc}/u, what: 'a control character' },
+  { pattern: /\p{Cf}/u, what: 'an invisible (format) character' },
+  { pattern: /\p{Cs}/u, what: 'half of a surrogate pair' },
+];
+
+/**
+ * The URI of a restCall as the WHATWG URL parser reads it, without its fragment, or what is wrong with it (contract 2: absolute
+ * http or https, 1 to 8,192 characters, no userinfo, nothing invisible, valid labels, port 1 to 65535). A problem is the second
+ * half of a sentence about the URI and quotes no more of it than one label of its host, since a URI may carry secrets.
+ */
+export function readDestination(uri: string): { readonly url: URL } | { readonly problem: string } {
+  const problem = textProblem(uri) ?? authorityProblem(uri);
+  if (problem !== undefined) return { problem };
+  const url = URL.parse(uri);
+  if (url === null) return { problem: 'it is no valid URL: its host or its port cannot be read' };
+  const unusable = urlProblem(url);
+  if (unusable !== undefined) return { problem: unusable };
+  url.hash = '';
+  return { url };
+}
+
+function textProblem(uri: string): string | undefined {
+  if (uri === '') return 'it is empty';
+  if (longerThan(uri, longestUri)) return `it is longer than ${longestUri} characters`;
+  for (const { pattern, what } of unwanted) {
+    const found = pattern.exec(uri);
+    if (found !== null)
+      return `it holds ${what} (${codePoint(found[0])}) at character ${Array.from(uri.slice(0, found.index)).length + 1}; percent-encode what belongs there`;
+  }
+  return undefined;
+}
+
+/** Judges the part between `//` and the path, before the parser repairs it. */
+function authorityProblem(uri: string): string | undefined {
+  // RFC 9110 4.2.1: an http URI with an empty host is invalid; the WHATWG parser would skip any number of slashes, none included.
+  const authority = /^https?:\/\/([^/?#]+)/iu.exec(uri)?.[1];
+  if (authority === undefined) return 'it is no absolute http or https URI; it must begin with http://HOST or https://HOST';
+  if (authority.includes('@'))
+    return 'it holds user information ("@" before the host); give user and password beside the URI instead';
+  // UTS 46 maps these to nothing: what looks like one name would be another. Percent-encoding hides them from the test above.
+  const hidden = /[\p{Cf}\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.exec(percentDecoded(authority));
+  if (hidden !== null) return `its host holds an invisible character (${codePoint(hidden[0])})`;
+  return undefined;
+}
+
+function urlProblem(url: URL): string | undefined {
+  if (url.port === '0') return 'its port is 0; ports are 1 to 65535';
+  const host = url.hostname;
+  return host.startsWith('[') || isIP(host) !== 0 ? undefined : hostNameProblem(host);
+}
+
+/** As the parser decodes a host: what is no UTF-8 becomes U+FFFD, which it refuses afterwards. */
+function percentDecoded(authority: string): string {
+  if (!authority.includes('%')) return authority;
+  return authority.replaceAll(/(?:%[0-9a-f]{2})+/giu, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'));
+}
+
+/** Counts code points, as JSON Schema does, without spreading a text that is far too long. */
+function longerThan(text: string, limit: number): boolean {
+  return text.length > limit && (text.length > 2 * limit || Array.from(text).length > limit);
+}
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

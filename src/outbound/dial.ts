@@ -1,0 +1,103 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { GatewayError } from '#base/gateway-error.ts';
+import { canonicalAddress, readAddress } from './address.ts';
+import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
+import { deniedError, hostAndPort } from './destination-policy.ts';
+
+/** Opens a TCP connection to an address, which is never a name. Tests pass their own. */
+export type Dial = (destination: { readonly host: string; readonly port: number }) => Socket;
+
+/** `autoSelectFamily` is off: the addresses are tried here, in turn, and none besides them. */
+export function dialDirectly({ host, port }: Parameters<Dial>[0]): Socket {
+  return connect({ host, port, family: isIP(host), autoSelectFamily: false });
+}
+
+/** This address will not do, another may: the message is a sentence without its full stop. */
+export class AddressFailed extends Error {}
+
+interface DialOptions {
+  /** At least one. */
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly deadline: ConnectDeadline;
+  /** Stands after "No connection" in errors: " by way of the proxy 10.0.0.1:3128". */
+  readonly way: string;
+  /** Makes a usable connection by way of one address within `limit` milliseconds. */
+  readonly open: (address: string, limit: number) => Promise<Socket>;
+}
+
+/** An attempt gets an equal share of the time left, but not less than this many milliseconds while there are as many. */
+const shortestAttempt = 1_000;
+
+/**
+ * Tries the addresses in turn within the time limit. Fails with `upstream-timeout`, or with `upstream-connect-failed` that names
+ * each address and its cause; a GatewayError thrown by `open` ends it at once.
+ */
+export async function dialInTurn({ addresses, port, deadline, way, open }: DialOptions): Promise<Socket> {
+  const failures: string[] = [];
+  for (const [index, address] of addresses.entries()) {
+    const remaining = deadline.remaining();
+    const left = addresses.length - index;
+    try {
+      return await open(address, Math.max(remaining / left, Math.min(remaining, shortestAttempt)));
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      const where = hostAndPort(address, port);
+      // The last attempt had all the time there was; timers may fire a fraction of a millisecond early.
+      if (error instanceof StepTimedOut && (left === 1 || deadline.remaining() < 1))
+        throw deadline.expired(`the connection to ${where}${way}`);
+      failures.push(error instanceof AddressFailed ? error.message : `${where} ${socketFailure(error)}`);
+    }
+  }
+  throw new GatewayError('upstream-connect-failed', `No connection${way}: ${failures.join('; ')}.`);
+}
+
+/** Dials one address. `pinned` also makes sure that the connection ended there: 0.0.0.0, for one, ends at the loopback address. */
+export async function dialOne(options: {
+  readonly dial: Dial;
+  readonly address: string;
+  readonly port: number;
+  readonly limit: number;
+  readonly pinned: boolean;
+}): Promise<Socket> {
+  const { dial, address, port, limit, pinned } = options;
+  const socket = dial({ host: address, port });
+  return await untilReady({ socket, event: 'connect', limit }, () => {
+    if (pinned && !sameAddress(socket.remoteAddress, address)) throw strayed(address, port, socket.remoteAddress);
+    // As undici sets its own sockets: requests leave at once, and a far side that vanished is noticed.
+    return socket.setNoDelay(true).setKeepAlive(true, 60_000);
+  });
+}
+
+/** What a socket's error means, as a predicate, with the system's code. Messages are left out: they may quote anything. */
+export function socketFailure(error: unknown): string {
+  if (error instanceof StepTimedOut) return 'did not answer in time';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause';
+  return `${causes.get(code) ?? 'could not be connected to'} (${code})`;
+}
+
+function sameAddress(remote: string | undefined, checked: string): boolean {
+  const [one, other] = [remote, checked].map((text) => {
+    const address = readAddress(text ?? '');
+    return address === undefined ? undefined : canonicalAddress(address).toString();
+  });
+  return one !== undefined && one === other;
+}
+
+function strayed(address: string, port: number, remote: string | undefined): GatewayError {
+  const reason = `was checked, but the connection ended at ${remote ?? 'an unknown address'}`;
+  return deniedError({ allowed: false, host: address, port, address, reason });
+}
+
+const causes: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'refused the connection'],
+  ['ECONNRESET', 'closed the connection at once'],
+  ['ETIMEDOUT', 'did not answer in time'],
+  ['EHOSTUNREACH', 'cannot be reached'],
+  ['ENETUNREACH', 'is in a network that cannot be reached'],
+  ['EADDRNOTAVAIL', 'is not available from this machine'],
+  ['EACCES', 'is forbidden to this process by the system'],
+  ['EPERM', 'is forbidden to this process by the system'],
+  ['EMFILE', 'was not tried: the gateway has no file descriptor left'],
+  ['ENFILE', 'was not tried: the machine has no file descriptor left'],
+]);

@@ -1,0 +1,36 @@
+import type { Clock } from '#base/clock.ts';
+import { CallScope } from './call-scope.ts';
+import type { Sender } from './sender.ts';
+
+/**
+ * Fetches a small document, such as an issuer's JWKS: a GET without redirects, its body as UTF-8. Documents over 64 KiB are
+ * refused; other failures reject as Sender.send does. Durations in milliseconds.
+ */
+export async function fetchDocument(options: {
+  readonly url: string;
+  readonly sender: Sender;
+  readonly clock: Clock;
+  readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
+  readonly userAgent: string;
+}): Promise<{ readonly status: number; readonly body: string }> {
+  const { sender, clock, timeouts, userAgent } = options;
+  const url = new URL(options.url);
+  const scope = new CallScope({ total: timeouts.total, clock });
+  try {
+    const reply = await sender.send(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'GET',
+        headers: ['Accept', 'application/json', 'User-Agent', userAgent],
+        stateChanging: false,
+        timeouts,
+        responseLimit: 65_536,
+      },
+      scope,
+    );
+    return { status: reply.status, body: reply.head.toString('utf8') };
+  } finally {
+    scope.finish();
+  }
+}

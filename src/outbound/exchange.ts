@@ -1,0 +1,144 @@
+import type { Dispatcher } from 'undici';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
+import { farSideFailure } from './far-side-failure.ts';
+import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
+import { ReplyBody, tooLarge } from './reply-body.ts';
+
+/** More interim answers than this are a flood (hardening row 60). */
+const interimLimit = 16;
+
+/**
+ * One request and its reply, as undici's dispatch handler. `reply` settles when the body is whole or its first 64 KiB are
+ * there. A state-changing request is written at most once, whatever undici does with its connections.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly reply: Promise<FarSideReply>;
+  readonly #call: OutboundCall;
+  readonly #resolve: (reply: FarSideReply) => void;
+  readonly #reject: (reason: Error) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #body: ReplyBody | undefined;
+  #decoder: ContentDecoder | undefined;
+  #status: number | undefined;
+  #interim = 0;
+  #left = false;
+  #settled = false;
+  #over: Error | undefined;
+
+  constructor(call: OutboundCall) {
+    this.#call = call;
+    const { promise, resolve, reject } = Promise.withResolvers<FarSideReply>();
+    this.reply = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** True once a byte of the request may have left. */
+  get left(): boolean {
+    return this.#left;
+  }
+
+  /** Stops the call at whatever point it is; closing the connection is what tells the far side. */
+  abort(reason: Error): void {
+    if (this.#over !== undefined) return;
+    this.#over = reason;
+    this.#decoder?.destroy();
+    this.#controller?.abort(reason);
+    this.#fail(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over !== undefined) {
+      controller.abort(this.#over);
+    } else if (this.#left && this.#call.stateChanging) {
+      this.abort(new Error('a second sending was refused'));
+    } else {
+      this.#left = true;
+    }
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > interimLimit) {
+        this.abort(
+          new GatewayError('upstream-protocol-error', `The far side sent more than ${interimLimit} interim (1xx) answers.`),
+        );
+      }
+      return;
+    }
+    this.#status = status;
+    const declared = Number(headerValue(headers, 'content-length'));
+    if (declared > this.#call.responseLimit) {
+      this.abort(tooLarge(this.#call.responseLimit));
+      return;
+    }
+    this.#decoder = createContentDecoder(headerValue(headers, 'content-encoding'), {
+      onData: (chunk) => this.#body?.push(chunk),
+      onDrain: () => controller.resume(),
+      onEnd: () => this.#complete(),
+      onError: (error) => this.abort(undecodable(error)),
+    });
+    this.#body = this.#createBody(controller, status, headers);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#decoder === undefined) this.#body?.push(chunk);
+    else if (!this.#decoder.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#decoder === undefined) this.#complete();
+    else this.#decoder.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#over ??= error;
+    this.#decoder?.destroy();
+    this.#fail(this.#over);
+  }
+
+  #createBody(controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): ReplyBody {
+    const flow = this.#decoder ?? controller;
+    const body = new ReplyBody({
+      limit: this.#call.responseLimit,
+      source: { pause: () => flow.pause(), resume: () => flow.resume(), abort: (reason) => this.abort(reason) },
+      onHead: (head, complete) => {
+        this.#settled = true;
+        this.#resolve({
+          status,
+          headers,
+          head,
+          rest: complete ? undefined : body.rest(),
+          discard: () => this.abort(new Error('the reply was let go')),
+        });
+      },
+    });
+    return body;
+  }
+
+  #complete(): void {
+    this.#over ??= completed;
+    this.#body?.end();
+  }
+
+  #fail(thrown: Error): void {
+    const failure = farSideFailure(thrown, this.#call, { left: this.#left, status: this.#status });
+    if (this.#settled) {
+      this.#body?.fail(failure);
+      return;
+    }
+    this.#settled = true;
+    this.#reject(failure);
+  }
+}
+
+const completed = new Error('the exchange is complete');
+
+function undecodable(error: Error): GatewayError {
+  return new GatewayError('upstream-protocol-error', 'The reply of the far side does not decode by its Content-Encoding.', {
+    cause: error,
+  });
+}

@@ -1,0 +1,66 @@
+import { errors } from 'undici';
+import { GatewayError } from '#base/gateway-error.ts';
+import { CallerLeft, timedOut } from './call-scope.ts';
+import type { OutboundCall } from './outbound-call.ts';
+
+/** How far a call came before it failed. */
+export interface Progress {
+  /** A byte of the request may have left. */
+  readonly left: boolean;
+  /** The status of the reply, once its head had arrived. */
+  readonly status: number | undefined;
+}
+
+/**
+ * Turns whatever undici, Node or a decoder threw into one error of the closed table. Once a state-changing call has left,
+ * any failure before the end of its reply means that its outcome is unknown (RFC 9110 9.2.2: never sent again).
+ */
+export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Progress): Error {
+  if (thrown instanceof CallerLeft) return thrown;
+  const failure = thrown instanceof GatewayError ? thrown : translate(thrown, call);
+  if (!call.stateChanging || !progress.left || failure.code === 'response-too-large') return failure;
+  const answered =
+    progress.status === undefined ? 'no answer came' : `only a part of its answer (status ${progress.status}) came`;
+  return new GatewayError(
+    'outcome-unknown',
+    `The ${call.method} left the gateway and ${answered}: it may or may not have happened. Check the far side before sending it again. Cause: ${failure.message}`,
+    { cause: failure, status: failure.status === 504 ? 504 : 502 },
+  );
+}
+
+function translate(thrown: unknown, call: OutboundCall): GatewayError {
+  if (thrown instanceof errors.HeadersTimeoutError) return timedOut('firstByte', call.timeouts.firstByte);
+  if (thrown instanceof errors.BodyTimeoutError) return timedOut('idle', call.timeouts.idle);
+  const { code, description } = describe(thrown);
+  return new GatewayError(code, description, { cause: thrown });
+}
+
+const closedCodes = new Set([
+  'UND_ERR_SOCKET',
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]);
+
+function describe(thrown: unknown): {
+  readonly code: 'upstream-closed' | 'upstream-protocol-error';
+  readonly description: string;
+} {
+  const cause = codeOf(thrown);
+  if (closedCodes.has(cause)) {
+    return {
+      code: 'upstream-closed',
+      description: `The far side broke the connection off before its reply was complete (${cause}).`,
+    };
+  }
+  return { code: 'upstream-protocol-error', description: `The far side's reply is not well-formed HTTP (${cause}).` };
+}
+
+/** The machine-readable code of an error; messages are left out, since they may quote what the far side sent. */
+function codeOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'unknown';
+  const code = (thrown as NodeJS.ErrnoException).code;
+  return typeof code === 'string' && /^\w{1,64}$/u.test(code) ? code : thrown.name;
+}

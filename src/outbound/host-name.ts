@@ -1,0 +1,41 @@
+import { domainToUnicode } from 'node:url';
+
+const longestName = 253;
+const longestLabel = 63;
+
+/** The name that two spellings share: lower case, without the one trailing dot of a fully qualified name (RFC 1034 3.1). */
+export function comparableName(host: string): string {
+  return (host.endsWith('.') ? host.slice(0, -1) : host).toLowerCase();
+}
+
+/**
+ * Why a host in ASCII form, as the WHATWG parser leaves it, is no name to look up, or undefined where it is one. The parser
+ * is lenient on purpose; this holds names to DNS (RFC 1035 2.3.4: 63 octets a label, 253 a name), to letters, digits and
+ * hyphens (RFC 1123 2.1; underscores stand in names that are really used) and A-labels to Punycode that decodes (RFC 5891 4.4).
+ */
+export function hostNameProblem(host: string): string | undefined {
+  const name = comparableName(host);
+  if (name === '') return 'its host name is empty';
+  if (name.length > longestName) return `its host name has ${name.length} characters, and DNS allows ${longestName}`;
+  for (const label of name.split('.')) {
+    const problem = labelProblem(label);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function labelProblem(label: string): string | undefined {
+  if (label === '') return 'its host name has an empty label (a dot too many)';
+  if (label.length > longestLabel) {
+    return `its host name has a label of ${label.length} characters in its ASCII form, and DNS allows ${longestLabel}`;
+  }
+  if (!/^[a-z0-9_-]+$/u.test(label)) {
+    return `the label "${label}" of its host name holds something other than letters, digits, hyphens and underscores`;
+  }
+  if (label.startsWith('-') || label.endsWith('-')) return `the label "${label}" of its host name begins or ends with a hyphen`;
+  // The parser passes ASCII names through unread; an A-label that does not decode comes back from domainToUnicode as it went in.
+  if (label.startsWith('xn--') && domainToUnicode(label) === label) {
+    return `the label "${label}" of its host name is no valid internationalised (IDNA) label`;
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+import { networkInterfaces } from 'node:os';
+import { type Address, block, canonicalAddress, readAddress, within } from './address.ts';
+
+/** Where the gateway itself listens. `0.0.0.0` and `::` mean every address of this machine. */
+export interface Listener {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** True where a connection to one of these addresses (canonical forms of one destination) and this port would reach a listener. */
+export function reachesListener(addresses: readonly Address[], port: number, listeners: readonly Listener[]): boolean {
+  return listeners.some((listener) => listener.port === port && addresses.some((address) => reaches(address, listener)));
+}
+
+function reaches(address: Address, listener: Listener): boolean {
+  const bound = readAddress(withoutZone(listener.address));
+  // Linux takes a connection to 0.0.0.0 or :: as one to itself.
+  if (isUnspecified(address)) return true;
+  // A listener known by a name only may be at any address of this machine.
+  if (bound === undefined || isUnspecified(canonicalAddress(bound))) return isLocal(address);
+  return address.toString() === canonicalAddress(bound).toString();
+}
+
+const loopback = [block('127.0.0.0/8'), block('::1/128')];
+const unspecified = [block('0.0.0.0/32'), block('::/128')];
+
+function isLocal(address: Address): boolean {
+  if (loopback.some((candidate) => within(address, candidate))) return true;
+  return Object.values(networkInterfaces()).some((assigned) =>
+    assigned?.some((entry) => {
+      const own = readAddress(withoutZone(entry.address));
+      return own !== undefined && canonicalAddress(own).toString() === address.toString();
+    }),
+  );
+}
+
+function isUnspecified(address: Address): boolean {
+  return unspecified.some((candidate) => within(address, candidate));
+}
+
+function withoutZone(address: string): string {
+  return address.split('%', 1)[0] ?? '';
+}

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { connect as connectTcp, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Agent, request } from 'undici';
+import { GatewayError } from '#base/gateway-error.ts';
+import { Secret } from '#base/secret.ts';
+import { createAuthority } from '../../test/support/certificate.ts';
+import { connectOnce } from '../../test/support/connect-once.ts';
+import { allClosed, listen } from '../../test/support/listen.ts';
+import { createConnector } from './connector.ts';
+import { createDestinationPolicy } from './destination-policy.ts';
+import type { ProxyOptions } from './proxy-connect.ts';
+
+const authority = createAuthority();
+const identity = authority.issue({ names: ['far.example', 'proxy.example', '127.0.0.1'] });
+
+interface ProxyLog {
+  readonly port: number;
+  readonly open: ReadonlySet<Socket>;
+  readonly asked: string[];
+  readonly credentials: (string | undefined)[];
+}
+
+/** A real CONNECT proxy; `status` decides by authority, and every tunnel ends at `farPort` of 127.0.0.1. */
+async function startProxy(
+  t: TestContext,
+  farPort: number,
+  options: { secure?: boolean; status?: (authority: string) => number } = {},
+): Promise<ProxyLog> {
+  const asked: string[] = [];
+  const credentials: (string | undefined)[] = [];
+  const server = options.secure === true ? createHttpsServer(identity) : createHttpServer();
+  server.on('connect', (incoming, socket: Socket) => {
+    asked.push(incoming.url ?? '');
+    credentials.push(incoming.headers['proxy-authorization']);
+    assert.equal(incoming.headers.host, incoming.url);
+    const status = options.status?.(incoming.url ?? '') ?? 200;
+    socket.on('error', () => {});
+    if (status !== 200) {
+      socket.write(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`);
+      return;
+    }
+    const far = connectTcp(farPort, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\nProxy-Agent: test\r\n\r\n');
+      socket.pipe(far).pipe(socket);
+    });
+    far.on('error', () => socket.destroy()).on('close', () => socket.destroy());
+    socket.on('close', () => far.destroy());
+  });
+  const { port, open } = await listen(t, server);
+  return { port, open, asked, credentials };
+}
+
+interface Setup {
+  readonly proxy: ProxyOptions;
+  readonly addresses?: readonly string[];
+  readonly policy?: boolean;
+  readonly connectLimit?: number;
+}
+
+function connector({
+  proxy,
+  addresses = ['198.41.0.4'],
+  policy = true,
+  connectLimit = 5_000,
+}: Setup): ReturnType<typeof createConnector> {
+  return createConnector({
+    ...(policy ? { policy: createDestinationPolicy({ allow: [], deny: [], ownListeners: () => [] }) } : {}),
+    resolve: (host) => Promise.resolve(host === 'proxy.example' ? ['127.0.0.1'] : addresses),
+    timeouts: { dns: 1_000, connect: connectLimit },
+    tls: { ca: authority.cert, verify: true },
+    proxy,
+  });
+}
+
+const echo: RequestListener = (incoming, outgoing) => outgoing.end(`${incoming.method} ${incoming.headers.host} ${incoming.url}`);
+
+function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof GatewayError, String(error));
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, text);
+    return true;
+  };
+}
+
+for (const proxyScheme of ['http', 'https'] as const) {
+  for (const scheme of ['http', 'https'] as const) {
+    test(`an ${scheme} call goes through an ${proxyScheme} proxy to the checked address`, async (t) => {
+      const far = await listen(t, scheme === 'https' ? createHttpsServer(identity, echo) : createHttpServer(echo));
+      const proxy = await startProxy(t, far.port, { secure: proxyScheme === 'https' });
+      const agent = new Agent({
+        connections: 1,
+        connect: connector({ proxy: { url: `${proxyScheme}://proxy.example:${proxy.port}`, resolves: false } }),
+      });
+      t.after(() => agent.destroy());
+      for (const path of ['/one', '/two']) {
+        const { body } = await request(`${scheme}://far.example:8443${path}`, { dispatcher: agent });
+        assert.equal(await body.text(), `GET far.example:8443 ${path}`);
+      }
+      assert.deepEqual(proxy.asked, ['198.41.0.4:8443']);
+      assert.deepEqual(proxy.credentials, [undefined]);
+    });
+  }
+}
+
+test('credentials are sent as Basic, an IPv6 address in brackets', async (t) => {
+  const far = await listen(t, createHttpServer(echo));
+  const proxy = await startProxy(t, far.port);
+  const options: ProxyOptions = {
+    url: `http://127.0.0.1:${proxy.port}`,
+    username: 'gateway',
+    password: new Secret('pässword'),
+    resolves: false,
+  };
+  const socket = await connectOnce(connector({ proxy: options, addresses: ['2001:4860:4860::8888'] }), 'http://far.example');
+  socket.destroy();
+  assert.deepEqual(proxy.asked, ['[2001:4860:4860::8888]:80']);
+  assert.deepEqual(proxy.credentials, [`Basic ${Buffer.from('gateway:pässword', 'utf8').toString('base64')}`]);
+});
+
+test('the policy judges what is asked of the proxy', async (t) => {
+  const proxy = await startProxy(t, 9);
+  const options: ProxyOptions = { url: `http://127.0.0.1:${proxy.port}`, resolves: false };
+  await assert.rejects(
+    connectOnce(connector({ proxy: options, addresses: ['198.41.0.4', '10.0.0.1'] }), 'http://far.example'),
+    failsWith('destination-denied', /10\.0\.0\.1/u),
+  );
+  await assert.rejects(
+    connectOnce(connector({ proxy: options }), 'http://127.0.0.1'),
+    failsWith('destination-denied', /loopback/u),
+  );
+  assert.deepEqual(proxy.asked, []);
+});
+
+test('a proxy that resolves is handed the name, and only names of this machine and literals are judged', async (t) => {
+  const far = await listen(t, createHttpServer(echo));
+  const proxy = await startProxy(t, far.port);
+  const connect = connector({ proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: true }, addresses: ['10.0.0.1'] });
+  for (const origin of ['http://far.example:8080', 'http://8.8.8.8']) (await connectOnce(connect, origin)).destroy();
+  assert.deepEqual(proxy.asked, ['far.example:8080', '8.8.8.8:80']);
+  await assert.rejects(connectOnce(connect, 'http://localhost'), failsWith('destination-denied', /name of this machine/u));
+  await assert.rejects(connectOnce(connect, 'http://10.0.0.1'), failsWith('destination-denied', /private/u));
+  assert.equal(proxy.asked.length, 2);
+});
+
+test('without a policy a proxy is asked for any address', async (t) => {
+  const far = await listen(t, createHttpServer(echo));
+  const proxy = await startProxy(t, far.port);
+  const connect = connector({
+    policy: false,
+    addresses: ['10.0.0.1'],
+    proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
+  });
+  (await connectOnce(connect, 'http://far.example')).destroy();
+  assert.deepEqual(proxy.asked, ['10.0.0.1:80']);
+});
+
+test('a refused tunnel is upstream-connect-failed with the status, after each address was asked for', async (t) => {
+  const proxy = await startProxy(t, 9, { status: () => 503 });
+  const connect = connector({
+    addresses: ['198.41.0.4', '198.41.0.5'],
+    proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
+  });
+  await assert.rejects(
+    connectOnce(connect, 'https://far.example'),
+    failsWith(
+      'upstream-connect-failed',
+      /refused a tunnel to 198\.41\.0\.4:443 with status 503; .*198\.41\.0\.5:443 with status 503\.$/u,
+    ),
+  );
+  assert.deepEqual(proxy.asked, ['198.41.0.4:443', '198.41.0.5:443']);
+  await allClosed(proxy.open);
+});
+
+test('the next address is asked for when the proxy cannot reach the first', async (t) => {
+  const far = await listen(t, createHttpServer(echo));
+  const proxy = await startProxy(t, far.port, { status: (asked) => (asked.startsWith('198.41.0.4') ? 502 : 200) });
+  const connect = connector({
+    addresses: ['198.41.0.4', '198.41.0.5'],
+    proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
+  });
+  (await connectOnce(connect, 'http://far.example')).destroy();
+  assert.deepEqual(proxy.asked, ['198.41.0.4:80', '198.41.0.5:80']);
+});
+
+test('wrong credentials end it at once', async (t) => {
+  const proxy = await startProxy(t, 9, { status: () => 407 });
+  const options: ProxyOptions = {
+    url: `http://127.0.0.1:${proxy.port}`,
+    username: 'x',
+    password: new Secret('hunter2'),
+    resolves: false,
+  };
+  await assert.rejects(
+    connectOnce(connector({ addresses: ['198.41.0.4', '198.41.0.5'], proxy: options }), 'http://far.example'),
+    (error) => {
+      assert.doesNotMatch(String(error), /hunter2/u);
+      return failsWith('upstream-connect-failed', /status 407: it wants other credentials/u)(error);
+    },
+  );
+  assert.equal(proxy.asked.length, 1);
+});
+
+test('a proxy that cannot be reached is named', async (t) => {
+  const server = createServer();
+  const { port } = await listen(t, server);
+  await new Promise((resolve) => server.close(resolve));
+  const connect = connector({ proxy: { url: `http://proxy.example:${port}`, resolves: false } });
+  await assert.rejects(
+    connectOnce(connect, 'http://far.example'),
+    failsWith('upstream-connect-failed', new RegExp(`to the proxy: 127\\.0\\.0\\.1:${port} refused`, 'u')),
+  );
+});
+
+test('an https proxy must show a certificate for its own name', async (t) => {
+  const proxy = await startProxy(t, 9, { secure: true });
+  const connect = createConnector({
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    timeouts: { dns: 1_000, connect: 5_000 },
+    tls: { ca: authority.cert, verify: false },
+    proxy: { url: `https://other.example:${proxy.port}`, resolves: false },
+  });
+  await assert.rejects(
+    connectOnce(connect, 'http://far.example'),
+    failsWith('upstream-tls-failed', /TLS with the proxy other\.example.*wrong name/u),
+  );
+  await allClosed(proxy.open);
+});
+
+const badAnswers: readonly { readonly what: string; readonly answer: string | Buffer; readonly text: RegExp }[] = [
+  { what: 'no HTTP', answer: 'SSH-2.0-OpenSSH\r\n\r\n', text: /no HTTP\/1\.1/u },
+  { what: 'a status that is no number', answer: 'HTTP/1.1 2xx OK\r\n\r\n', text: /no HTTP\/1\.1/u },
+  { what: 'an endless head', answer: Buffer.alloc(20_000, 'x'), text: /head that is too long/u },
+  {
+    what: 'something after the head',
+    answer: 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\nforged',
+    text: /before the tunnel was used/u,
+  },
+];
+
+for (const { what, answer, text } of badAnswers) {
+  test(`a proxy that answers ${what} is upstream-connect-failed and the connection is closed`, async (t) => {
+    const { port, open } = await listen(
+      t,
+      createServer((socket) => socket.once('data', () => socket.write(answer))),
+    );
+    await assert.rejects(
+      connectOnce(connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } }), 'http://far.example'),
+      failsWith('upstream-connect-failed', text),
+    );
+    await allClosed(open);
+  });
+}
+
+test('a proxy that hangs up is upstream-connect-failed', async (t) => {
+  const { port } = await listen(
+    t,
+    createServer((socket) => socket.once('data', () => socket.end())),
+  );
+  await assert.rejects(
+    connectOnce(connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } }), 'http://far.example'),
+    failsWith('upstream-connect-failed', /asked for 198\.41\.0\.4:80, closed the connection/u),
+  );
+});
+
+test('interim answers and a head in small pieces are read', async (t) => {
+  const { port, open } = await listen(
+    t,
+    createServer((socket) => {
+      socket.once('data', () => {
+        const pieces = ['HTTP/1.1 10', '3 Early Hints\r\nLink: x\r\n\r', '\nHTTP/1.0 200\r\n', 'Via: x\r\n\r\n'];
+        const writeNext = (): void => {
+          const piece = pieces.shift();
+          if (piece !== undefined) socket.write(piece, () => setTimeout(writeNext, 5));
+        };
+        writeNext();
+      });
+    }),
+  );
+  const socket = await connectOnce(
+    connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } }),
+    'http://far.example',
+  );
+  assert.equal(open.size, 1);
+  socket.destroy();
+});
+
+test('a proxy that never answers is upstream-timeout with the limit', async (t) => {
+  const { port, open } = await listen(
+    t,
+    createServer((socket) => socket.resume()),
+  );
+  const connect = connector({ connectLimit: 80, proxy: { url: `http://127.0.0.1:${port}`, resolves: false } });
+  await assert.rejects(
+    connectOnce(connect, 'http://far.example'),
+    failsWith('upstream-timeout', /80 ms \(phase connect.*198\.41\.0\.4:80 by way of the proxy/u),
+  );
+  await allClosed(open);
+});
+
+test('a proxy URL that cannot be used is thrown when the connector is made', () => {
+  for (const url of ['proxy.example:3128', 'socks5://proxy.example', 'http://u:p@proxy.example', '']) {
+    assert.throws(() => connector({ proxy: { url, resolves: false } }), /proxy\.url/u, url);
+  }
+});

@@ -1,0 +1,139 @@
+import { isIP, type Socket } from 'node:net';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Secret } from '#base/secret.ts';
+import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
+import { hostAndPort } from './destination-policy.ts';
+import { AddressFailed, type Dial, dialInTurn, dialOne, socketFailure } from './dial.ts';
+import type { Resolve } from './resolver.ts';
+import { createHandshake, type Handshake, proxyTls } from './tls-handshake.ts';
+
+/** A forward proxy that the operator named; it is itself not subject to the outbound policy. */
+export interface ProxyOptions {
+  /** `http://host[:port]` or `https://host[:port]`; credentials stand beside it. */
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: Secret;
+  /** True hands names to the proxy, and with them the trust in what they resolve to. */
+  readonly resolves: boolean;
+}
+
+/** Opens connections by way of a proxy. */
+interface Proxy {
+  readonly resolves: boolean;
+  /** Stands after "No connection" in errors. */
+  readonly way: string;
+  /** The proxy's own addresses, looked up anew for each connection. */
+  addresses(): Promise<readonly string[]>;
+  /** A tunnel to `authority` (`host:port`). Fails with a GatewayError, or with what says that another address may do. */
+  tunnel(authority: string, addresses: readonly string[], deadline: ConnectDeadline, limit: number): Promise<Socket>;
+}
+
+interface ProxyNeeds {
+  readonly proxy: ProxyOptions;
+  /** CA for an https proxy, beside Node's own. */
+  readonly ca: string | undefined;
+  readonly dial: Dial;
+  readonly resolve: Resolve;
+  readonly dnsTimeout: number;
+}
+
+/** A head of the proxy's answer that is longer than this is no answer. */
+const longestHead = 16_384;
+
+/** Throws a TypeError where the proxy's URL is none that can be used. */
+export function createProxy({ proxy, ca, dial, resolve, dnsTimeout }: ProxyNeeds): Proxy {
+  const { host, port, secure } = readProxyUrl(proxy.url);
+  const handshake: Handshake | undefined = secure ? createHandshake(proxyTls(ca), 'proxy') : undefined;
+  const where = `the proxy ${hostAndPort(host, port)}`;
+  const credentials = basicCredentials(proxy);
+  return {
+    resolves: proxy.resolves,
+    addresses: async () => (isIP(host) === 0 ? await resolve(host, { timeout: dnsTimeout }) : [host]),
+    async tunnel(authority, addresses, deadline, limit) {
+      const open = (address: string, share: number): Promise<Socket> =>
+        dialOne({ dial, address, port, limit: Math.min(share, limit), pinned: false });
+      const dialled = await dialInTurn({ addresses, port, deadline, way: ' to the proxy', open });
+      const socket = handshake === undefined ? dialled : await handshake(dialled, { host, port, deadline });
+      await askForTunnel({ socket, authority, credentials, limit: Math.min(limit, deadline.remaining()), where });
+      return socket;
+    },
+    way: ` by way of ${where}`,
+  };
+}
+
+function readProxyUrl(text: string): { readonly host: string; readonly port: number; readonly secure: boolean } {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new TypeError('proxy.url must be an http or https URL');
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError('proxy.url holds credentials; give them as proxy.username and proxy.password');
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  return { host: url.hostname.replaceAll(/[[\]]/gu, ''), port, secure };
+}
+
+/** RFC 7617, in UTF-8. */
+function basicCredentials({ username, password }: ProxyOptions): string | undefined {
+  if (username === undefined && password === undefined) return undefined;
+  return Buffer.from(`${username ?? ''}:${password?.reveal() ?? ''}`, 'utf8').toString('base64');
+}
+
+interface TunnelRequest {
+  readonly socket: Socket;
+  readonly authority: string;
+  readonly credentials: string | undefined;
+  readonly limit: number;
+  readonly where: string;
+}
+
+/** CONNECT (RFC 9110 9.3.6). The socket is destroyed on any answer but a 2xx. */
+async function askForTunnel({ socket, authority, credentials, limit, where }: TunnelRequest): Promise<void> {
+  const authorization = credentials === undefined ? '' : `Proxy-Authorization: Basic ${credentials}\r\n`;
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`, 'latin1');
+  const status = await untilReady({ socket, event: 'readable', limit }, createHeadReader(socket)).catch((error: unknown) => {
+    if (error instanceof StepTimedOut) throw error;
+    const said = error instanceof UnusableAnswer ? error.message : socketFailure(error);
+    throw new AddressFailed(`${where}, asked for ${authority}, ${said}`, { cause: error });
+  });
+  if (status >= 200 && status < 300) return;
+  socket.destroy();
+  const refusal = `${where} refused a tunnel to ${authority} with status ${status}`;
+  if (status !== 407) throw new AddressFailed(refusal);
+  throw new GatewayError(
+    'upstream-connect-failed',
+    `No connection: ${refusal}: it wants other credentials (proxy.username, proxy.password).`,
+  );
+}
+
+class UnusableAnswer extends Error {}
+
+/** Answers the status once the head of a final answer is there; interim ones are passed over (RFC 9110 15.2). */
+function createHeadReader(socket: Socket): () => number | undefined {
+  let received = '';
+  let length = 0;
+  return () => {
+    for (let chunk = nextChunk(socket); chunk !== undefined; chunk = nextChunk(socket)) {
+      length += chunk.length;
+      received += chunk.toString('latin1');
+    }
+    if (length > longestHead) throw new UnusableAnswer('answered with a head that is too long');
+    for (let end = received.indexOf('\r\n\r\n'); end !== -1; end = received.indexOf('\r\n\r\n')) {
+      const status = Number(/^HTTP\/1\.[01] ([1-5][0-9]{2})(?: |\r\n)/u.exec(received)?.[1] ?? Number.NaN);
+      if (Number.isNaN(status)) throw new UnusableAnswer('answered with something that is no HTTP/1.1');
+      received = received.slice(end + 4);
+      if (status >= 200) return finalStatus(status, received);
+    }
+    return undefined;
+  };
+}
+
+/** Neither TLS nor HTTP servers speak first: what follows a 2xx at once comes from the proxy and would be taken for the far side's. */
+function finalStatus(status: number, rest: string): number {
+  if (status < 300 && rest !== '') throw new UnusableAnswer('sent something before the tunnel was used');
+  return status;
+}
+
+function nextChunk(socket: Socket): Buffer | undefined {
+  const chunk: unknown = socket.read();
+  return Buffer.isBuffer(chunk) ? chunk : undefined;
+}

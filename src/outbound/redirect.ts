@@ -1,0 +1,54 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import { readDestination } from './destination.ts';
+
+/** One request on the way through redirects. */
+export interface Hop {
+  readonly url: URL;
+  readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
+  readonly headers: readonly string[];
+  readonly body?: Buffer;
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+const bodyHeaders = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
+const credentialHeaders = new Set(['authorization', 'cookie']);
+
+/** True for the statuses that the Fetch standard follows. */
+export function isRedirect(status: number): boolean {
+  return redirectStatuses.has(status);
+}
+
+/**
+ * The call that follows a redirect by the Fetch standard (HTTP-redirect fetch): POST becomes GET on 301 and 302, everything on
+ * 303; credentials are dropped on a change of origin. A target that could not have been called in the first place is denied.
+ */
+export function nextHop(hop: Hop, status: number, location: string): Hop {
+  const url = target(hop.url, location);
+  const becomesGet = ((status === 301 || status === 302) && hop.method === 'POST') || (status === 303 && hop.method !== 'GET');
+  const dropped = new Set([...(becomesGet ? bodyHeaders : []), ...(url.origin === hop.url.origin ? [] : credentialHeaders)]);
+  const headers = without(hop.headers, dropped);
+  if (becomesGet) return { url, method: 'GET', headers };
+  return { url, method: hop.method, headers, ...(hop.body === undefined ? {} : { body: hop.body }) };
+}
+
+function target(base: URL, location: string): URL {
+  // Header bytes are Latin-1 in Node; a raw UTF-8 Location is read as UTF-8, as the Fetch standard's "isomorphic decode" consumers do.
+  const resolved = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), base);
+  if (resolved === null) throw denied('the Location it names is no URL');
+  const read = readDestination(resolved.href);
+  if ('problem' in read) throw denied(`the Location it names cannot be called: ${read.problem}`);
+  return read.url;
+}
+
+function denied(reason: string): GatewayError {
+  return new GatewayError('destination-denied', `The far side redirects, and ${reason}.`);
+}
+
+function without(headers: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const [name = '', value = ''] = headers.slice(index, index + 2);
+    if (!names.has(name.toLowerCase())) kept.push(name, value);
+  }
+  return kept;
+}

@@ -1,0 +1,119 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import { wholeReplyLimit } from './outbound-call.ts';
+
+/** Bytes that wait for a slow reader before the far side is asked to pause. */
+const queueLimit = 262_144;
+
+interface ReplyBodySource {
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** The reply is refused or nobody reads it: close its connection. */
+  readonly abort: (reason: Error) => void;
+}
+
+/**
+ * The body of one reply: collects up to 64 KiB, says so once through `onHead`, and hands the rest on as it arrives,
+ * with backpressure. Counts decoded bytes against `limit`.
+ */
+export class ReplyBody {
+  readonly #limit: number;
+  readonly #source: ReplyBodySource;
+  readonly #onHead: (head: Buffer, complete: boolean) => void;
+  #chunks: Buffer[] = [];
+  #waiting = 0;
+  #total = 0;
+  #headGiven = false;
+  #ended = false;
+  #paused = false;
+  #failure: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: {
+    readonly limit: number;
+    readonly source: ReplyBodySource;
+    readonly onHead: (head: Buffer, complete: boolean) => void;
+  }) {
+    this.#limit = options.limit;
+    this.#source = options.source;
+    this.#onHead = options.onHead;
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#failure !== undefined) return;
+    this.#total += chunk.length;
+    if (this.#total > this.#limit) {
+      this.#source.abort(tooLarge(this.#limit));
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#waiting += chunk.length;
+    if (!this.#headGiven) {
+      if (this.#total > wholeReplyLimit) this.#giveHead(false);
+      return;
+    }
+    if (this.#waiting > queueLimit && !this.#paused) {
+      this.#paused = true;
+      this.#source.pause();
+    }
+    this.#wakeReader();
+  }
+
+  end(): void {
+    this.#ended = true;
+    if (this.#headGiven) this.#wakeReader();
+    else this.#giveHead(true);
+  }
+
+  /** After the head: the reader gets the failure once it has read what came before. */
+  fail(failure: Error): void {
+    this.#failure ??= failure;
+    this.#wakeReader();
+  }
+
+  /** What follows the head, once. */
+  async *rest(): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      while (true) {
+        const chunk = this.#take();
+        if (chunk !== undefined) yield chunk;
+        else if (this.#failure !== undefined) throw this.#failure;
+        else if (this.#ended) return;
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      if (!this.#ended) this.#source.abort(new Error('the reply was not read to its end'));
+    }
+  }
+
+  #giveHead(complete: boolean): void {
+    this.#headGiven = true;
+    const head = this.#take() ?? Buffer.alloc(0);
+    this.#onHead(head, complete);
+  }
+
+  /** Everything that waits, as one buffer. */
+  #take(): Buffer | undefined {
+    if (this.#chunks.length === 0) return undefined;
+    const [first] = this.#chunks;
+    const taken = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#waiting);
+    this.#chunks = [];
+    this.#waiting = 0;
+    if (this.#paused) {
+      this.#paused = false;
+      this.#source.resume();
+    }
+    return taken;
+  }
+
+  #wakeReader(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+}
+
+export function tooLarge(limit: number): GatewayError {
+  return new GatewayError(
+    'response-too-large',
+    `The reply of the far side is over the limit of ${limit} bytes (responseLimit). Ask for less, or have the limit raised.`,
+  );
+}

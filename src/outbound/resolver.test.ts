@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import type { LookupAddress } from 'node:dns';
+import { test } from 'node:test';
+import { GatewayError } from '#base/gateway-error.ts';
+import { createResolver } from './resolver.ts';
+
+type Done = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
+
+/** A resolver whose answers the test gives itself. */
+interface HeldLookup {
+  readonly lookup: (host: string, done: Done) => void;
+  readonly asked: readonly string[];
+  readonly answer: (host: string, ...addresses: readonly string[]) => void;
+  readonly fail: (host: string, code: string) => void;
+}
+
+function heldLookup(): HeldLookup {
+  const waiting = new Map<string, Done>();
+  const asked: string[] = [];
+  const take = (host: string): Done => {
+    const done = waiting.get(host);
+    assert.ok(done, `${host} is not being looked up`);
+    waiting.delete(host);
+    return done;
+  };
+  return {
+    asked,
+    lookup(host, done) {
+      asked.push(host);
+      waiting.set(host, done);
+    },
+    answer: (host, ...addresses) =>
+      take(host)(
+        null,
+        addresses.map((address) => ({ address, family: 4 })),
+      ),
+    fail: (host, code) => take(host)(Object.assign(new Error(code), { code }), []),
+  };
+}
+
+function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, code);
+    assert.match(error.message, text);
+    return true;
+  };
+}
+
+test('the system resolver answers the addresses of localhost', async () => {
+  const addresses = await createResolver()('localhost', { timeout: 5_000 });
+  assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'));
+});
+
+test('a name that does not exist is upstream-dns-failed and says so', async () => {
+  const { lookup, fail } = heldLookup();
+  const resolving = createResolver({ lookup })('gone.example', { timeout: 5_000 });
+  fail('gone.example', 'ENOTFOUND');
+  await assert.rejects(
+    resolving,
+    failsWith('upstream-dns-failed', /gone\.example could not be resolved: there is no such name.*ENOTFOUND/u),
+  );
+});
+
+test('a name without addresses is upstream-dns-failed', async () => {
+  const { lookup, answer } = heldLookup();
+  const resolving = createResolver({ lookup })('empty.example', { timeout: 5_000 });
+  answer('empty.example');
+  await assert.rejects(resolving, failsWith('upstream-dns-failed', /no address/u));
+});
+
+test('the order of the answers is kept, an address that comes twice counts once', async () => {
+  const { lookup, answer } = heldLookup();
+  const resolving = createResolver({ lookup })('two.example', { timeout: 5_000 });
+  answer('two.example', '::2', '10.0.0.1', '::2');
+  assert.deepEqual(await resolving, ['::2', '10.0.0.1']);
+});
+
+test('a look-up over its time limit is upstream-timeout, naming the phase and the limit', async () => {
+  const { lookup } = heldLookup();
+  await assert.rejects(createResolver({ lookup })('slow.example', { timeout: 20 }), failsWith('upstream-timeout', /20 ms.*dns/u));
+});
+
+test('concurrent callers of one name share a look-up, later ones get a new one', async () => {
+  const { lookup, asked, answer } = heldLookup();
+  const resolve = createResolver({ lookup });
+  const both = [resolve('one.example', { timeout: 5_000 }), resolve('one.example', { timeout: 5_000 })];
+  answer('one.example', '10.0.0.1');
+  assert.deepEqual(await Promise.all(both), [['10.0.0.1'], ['10.0.0.1']]);
+  const later = resolve('one.example', { timeout: 5_000 });
+  answer('one.example', '10.0.0.2');
+  assert.deepEqual(await later, ['10.0.0.2']);
+  assert.deepEqual(asked, ['one.example', 'one.example']);
+});
+
+test('no more look-ups run at once than allowed, and those that everyone gave up on never run', async () => {
+  const { lookup, asked, answer } = heldLookup();
+  const resolve = createResolver({ lookup, concurrency: 2 });
+  const running = ['a.example', 'b.example'].map((host) => resolve(host, { timeout: 5_000 }));
+  const givenUp = resolve('c.example', { timeout: 20 });
+  const waiting = resolve('d.example', { timeout: 5_000 });
+  assert.deepEqual(asked, ['a.example', 'b.example']);
+  await assert.rejects(givenUp, failsWith('upstream-timeout', /dns/u));
+  answer('a.example', '10.0.0.1');
+  assert.deepEqual(asked, ['a.example', 'b.example', 'd.example']);
+  answer('b.example', '10.0.0.2');
+  answer('d.example', '10.0.0.4');
+  assert.deepEqual(await Promise.all([...running, waiting]), [['10.0.0.1'], ['10.0.0.2'], ['10.0.0.4']]);
+});
+
+test('a look-up that ran over its limit keeps its slot until the system answers, and then frees it', async () => {
+  const { lookup, asked, answer } = heldLookup();
+  const resolve = createResolver({ lookup, concurrency: 1 });
+  await assert.rejects(resolve('slow.example', { timeout: 20 }), failsWith('upstream-timeout', /dns/u));
+  const waiting = resolve('next.example', { timeout: 5_000 });
+  assert.deepEqual(asked, ['slow.example']);
+  answer('slow.example', '10.0.0.1');
+  answer('next.example', '10.0.0.2');
+  assert.deepEqual(await waiting, ['10.0.0.2']);
+});

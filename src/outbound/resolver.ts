@@ -1,0 +1,120 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { GatewayError } from '#base/gateway-error.ts';
+import { timedOut } from './call-scope.ts';
+
+/**
+ * The addresses of a host name, in the order in which to try them; at least one. `timeout` is in milliseconds. Rejects with a
+ * GatewayError `upstream-dns-failed`, or `upstream-timeout` that names the phase dns.
+ */
+export type Resolve = (host: string, options: { readonly timeout: number }) => Promise<readonly string[]>;
+
+type Lookup = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void) => void;
+
+interface ResolverOptions {
+  /** Look-ups under way at once, over all callers. */
+  readonly concurrency?: number;
+  readonly lookup?: Lookup;
+}
+
+/**
+ * libuv lets getaddrinfo have half of its pool, two of four threads by default. Asking for no more keeps our queue here, where
+ * a look-up whose callers have all given up is dropped instead of running late; argon2 and files always find a free thread.
+ */
+const defaultConcurrency = 2;
+
+/** Resolves by the system's own resolver (hosts file, search list, RFC 6724 order). Concurrent callers of one name share a look-up. */
+export function createResolver({ concurrency = defaultConcurrency, lookup = lookupBySystem }: ResolverOptions = {}): Resolve {
+  const queue = new LookupQueue(concurrency, lookup);
+  return async (host, { timeout }) => {
+    const addresses = await queue.ask(host, timeout);
+    if (addresses.length === 0) throw new GatewayError('upstream-dns-failed', `The host name ${host} resolves to no address.`);
+    return addresses;
+  };
+}
+
+interface PendingLookup {
+  readonly host: string;
+  readonly waiting: Set<Waiter>;
+}
+
+interface Waiter {
+  readonly resolve: (addresses: readonly string[]) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+class LookupQueue {
+  readonly #concurrency: number;
+  readonly #lookup: Lookup;
+  readonly #pending = new Map<string, PendingLookup>();
+  readonly #queued = new Set<PendingLookup>();
+  #running = 0;
+
+  constructor(concurrency: number, lookup: Lookup) {
+    this.#concurrency = concurrency;
+    this.#lookup = lookup;
+  }
+
+  ask(host: string, timeout: number): Promise<readonly string[]> {
+    const pending = this.#pending.get(host) ?? this.#enqueue(host);
+    const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+    const waiter: Waiter = { resolve, reject };
+    pending.waiting.add(waiter);
+    const timer = setTimeout(() => {
+      this.#giveUp(pending, waiter);
+      reject(timedOut('dns', timeout));
+    }, timeout);
+    this.#startNext();
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  #enqueue(host: string): PendingLookup {
+    const pending: PendingLookup = { host, waiting: new Set() };
+    this.#pending.set(host, pending);
+    this.#queued.add(pending);
+    return pending;
+  }
+
+  /** A look-up that runs cannot be stopped and keeps its slot until the system answers; one that waits is taken back. */
+  #giveUp(pending: PendingLookup, waiter: Waiter): void {
+    pending.waiting.delete(waiter);
+    if (pending.waiting.size === 0 && this.#queued.delete(pending)) this.#pending.delete(pending.host);
+  }
+
+  #startNext(): void {
+    for (const pending of this.#queued) {
+      if (this.#running >= this.#concurrency) return;
+      this.#queued.delete(pending);
+      this.#running += 1;
+      this.#lookup(pending.host, (error, addresses) => this.#answered(pending, error, addresses));
+    }
+  }
+
+  #answered(pending: PendingLookup, error: NodeJS.ErrnoException | null, answers: readonly LookupAddress[]): void {
+    this.#running -= 1;
+    this.#pending.delete(pending.host);
+    const addresses = error === null ? [...new Set(answers.map(({ address }) => address))] : [];
+    for (const { resolve, reject } of pending.waiting) {
+      if (error === null) resolve(addresses);
+      else reject(lookupFailed(pending.host, error));
+    }
+    this.#startNext();
+  }
+}
+
+function lookupBySystem(...[host, done]: Parameters<Lookup>): void {
+  systemLookup(host, { all: true, order: 'verbatim' }, done);
+}
+
+const causes: ReadonlyMap<string, string> = new Map([
+  ['ENOTFOUND', 'there is no such name, or it has no address'],
+  ['ENODATA', 'the name has no address'],
+  ['EAI_AGAIN', 'the name server does not answer'],
+]);
+
+function lookupFailed(host: string, error: NodeJS.ErrnoException): GatewayError {
+  const code = error.code ?? 'unknown';
+  const cause = causes.get(code) ?? 'the look-up failed';
+  return new GatewayError('upstream-dns-failed', `The host name ${host} could not be resolved: ${cause} (${code}).`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,55 @@
+import { Agent, type buildConnector } from 'undici';
+import type { CallScope } from './call-scope.ts';
+import { Exchange } from './exchange.ts';
+import type { FarSideReply, OutboundCall } from './outbound-call.ts';
+
+/** The only way to the network: one connection policy, its own pool of connections, no redirects, no retries. */
+export interface Sender {
+  /**
+   * Sends the call once and waits for its reply's first 64 KiB. Rejects with a GatewayError of the 502/504/403 rows of the
+   * error table, or with CallerLeft. Ending `scope` stops the call wherever it is.
+   */
+  send(call: OutboundCall, scope: CallScope): Promise<FarSideReply>;
+  /** Finishes what is in flight, then closes every connection. */
+  close(): Promise<void>;
+}
+
+/** `connect` carries the destination policy, TLS and the proxy: connections under one policy are never lent to another. */
+export function createSender(options: { readonly connect: buildConnector.connector }): Sender {
+  const agent = new Agent({
+    connect: options.connect,
+    allowH2: false,
+    pipelining: 1,
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 600_000,
+  });
+  return {
+    send(call, scope) {
+      const exchange = new Exchange(call);
+      scope.whenEnded((reason) => exchange.abort(reason));
+      if (scope.ended === undefined) {
+        agent.dispatch(
+          {
+            origin: call.origin,
+            path: call.path,
+            method: call.method,
+            headers: call.headers as string[],
+            body: call.body ?? null,
+            headersTimeout: call.timeouts.firstByte,
+            bodyTimeout: call.timeouts.idle,
+          },
+          exchange,
+        );
+      }
+      return exchange.reply;
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** True where the failure came before any byte of the call left: the name, the connection or TLS failed. */
+export function neverLeft(failure: unknown): boolean {
+  return failure instanceof Error && 'code' in failure && connectionFailures.has(String(failure.code));
+}
+
+const connectionFailures = new Set(['upstream-dns-failed', 'upstream-connect-failed', 'upstream-tls-failed']);

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
+import { Agent, request } from 'undici';
+import { GatewayError } from '#base/gateway-error.ts';
+import { Secret } from '#base/secret.ts';
+import { createAuthority, type Identity, selfSigned } from '../../test/support/certificate.ts';
+import { connectOnce } from '../../test/support/connect-once.ts';
+import { allClosed, listen } from '../../test/support/listen.ts';
+import { createConnector } from './connector.ts';
+import { createDestinationPolicy } from './destination-policy.ts';
+
+const authority = createAuthority();
+const good = authority.issue({ names: ['far.example', '127.0.0.1'] });
+const day = 86_400_000;
+
+type Connector = ReturnType<typeof createConnector>;
+
+function connector(tls?: Parameters<typeof createConnector>[0]['tls'], connectLimit = 5_000): Connector {
+  return createConnector({
+    policy: createDestinationPolicy({ allow: ['127.0.0.1', '*.example'], deny: [], ownListeners: () => [] }),
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    timeouts: { dns: 1_000, connect: connectLimit },
+    ...(tls === undefined ? {} : { tls }),
+  });
+}
+
+const trusting = { ca: authority.cert, verify: true };
+
+async function tlsServer(t: TestContext, options: TlsOptions): ReturnType<typeof listen> {
+  const server = createTlsServer(options, (socket) => socket.on('error', () => {}));
+  server.on('tlsClientError', () => {});
+  return await listen(t, server);
+}
+
+async function failure(connect: Connector, origin: string): Promise<GatewayError> {
+  const error = await connectOnce(connect, origin).then(
+    () => assert.fail('connected'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof GatewayError, String(error));
+  return error;
+}
+
+async function assertTlsFailure(connect: Connector, origin: string, text: RegExp): Promise<void> {
+  const error = await failure(connect, origin);
+  assert.equal(error.code, 'upstream-tls-failed', error.message);
+  assert.match(error.message, text);
+}
+
+test('TLS by name and by address: the certificate is held against the host of the URI', async (t) => {
+  const { port } = await tlsServer(t, good);
+  for (const host of ['far.example', 'FAR.example.', '127.0.0.1']) {
+    const socket = (await connectOnce(connector(trusting), `https://${host}:${port}`)) as TLSSocket;
+    assert.equal(socket.authorized, true);
+    assert.ok(['TLSv1.2', 'TLSv1.3'].includes(socket.getProtocol() ?? ''));
+    socket.destroy();
+  }
+});
+
+test('SNI is the name of the URI without its trailing dot, and none for an address', async (t) => {
+  const asked: (string | false)[] = [];
+  const server = createTlsServer(good, (socket) => {
+    asked.push((socket as TLSSocket & { servername: string | false }).servername);
+    socket.on('error', () => {});
+    socket.end();
+  });
+  const { port } = await listen(t, server);
+  for (const host of ['far.example', 'far.example.', '127.0.0.1']) {
+    const socket = await connectOnce(connector(trusting), `https://${host}:${port}`);
+    await new Promise((resolve) => socket.on('end', resolve).resume());
+    socket.destroy();
+  }
+  assert.deepEqual(asked, ['far.example', 'far.example', false]);
+});
+
+test('undici speaks HTTP over it, whatever Host header the call carries', async (t) => {
+  const server = createHttpsServer(good, (incoming, outgoing) => outgoing.end(incoming.headers.host));
+  const { port } = await listen(t, server);
+  const agent = new Agent({ connect: connector(trusting) });
+  t.after(() => agent.destroy());
+  const { body } = await request(`https://far.example:${port}/`, { dispatcher: agent });
+  assert.equal(await body.text(), `far.example:${port}`);
+  // Hardening, trap 3: undici would check the certificate against the Host header.
+  const asked = request(`https://other.example:${port}/`, { dispatcher: agent, headers: { host: 'far.example' } });
+  await assert.rejects(
+    asked,
+    (error) => error instanceof GatewayError && error.code === 'upstream-tls-failed' && /wrong name/u.test(error.message),
+  );
+});
+
+test('sessions are resumed by host and port', async (t) => {
+  const reused: boolean[] = [];
+  const server = createTlsServer({ ...good, maxVersion: 'TLSv1.2' }, (socket) => {
+    reused.push(socket.isSessionReused());
+    socket.on('error', () => {});
+    socket.end();
+  });
+  const { port } = await listen(t, server);
+  const connect = connector(trusting);
+  for (const host of ['far.example', 'far.example', '127.0.0.1']) {
+    const socket = await connectOnce(connect, `https://${host}:${port}`);
+    await new Promise((resolve) => socket.on('end', resolve).resume());
+    socket.destroy();
+  }
+  assert.deepEqual(reused, [false, true, false]);
+});
+
+const causes: readonly {
+  readonly what: string;
+  readonly identity: Identity;
+  readonly host?: string;
+  readonly text: RegExp;
+  readonly ca?: string;
+}[] = [
+  {
+    what: 'an expired certificate',
+    identity: authority.issue({
+      names: ['far.example'],
+      notBefore: new Date(Date.now() - 9 * day),
+      notAfter: new Date(Date.now() - day),
+    }),
+    text: /has expired \(CERT_HAS_EXPIRED\)/u,
+  },
+  {
+    what: 'a certificate of tomorrow',
+    identity: authority.issue({ names: ['far.example'], notBefore: new Date(Date.now() + day) }),
+    text: /not valid yet/u,
+  },
+  { what: 'a self-signed certificate', identity: selfSigned({ names: ['far.example'] }), text: /self-signed.*tls\.caFile/u },
+  {
+    what: 'a certificate for another name',
+    identity: good,
+    host: 'other.example',
+    text: /wrong name: it is not for other\.example/u,
+  },
+  {
+    what: 'a certificate for a name, at an address',
+    identity: authority.issue({ names: ['far.example'] }),
+    host: '127.0.0.1',
+    text: /not for 127\.0\.0\.1/u,
+  },
+  { what: 'a certificate without names', identity: authority.issue({}), text: /wrong name/u },
+  {
+    what: 'a certificate of another authority',
+    identity: createAuthority('other').issue({ names: ['far.example'] }),
+    text: /unknown authority/u,
+  },
+  {
+    what: 'a certificate of an authority with the same name',
+    identity: createAuthority().issue({ names: ['far.example'] }),
+    text: /signature of its certificate is wrong|unknown authority/u,
+  },
+];
+
+for (const { what, identity, host = 'far.example', text } of causes) {
+  test(`${what} is upstream-tls-failed in words, and the connection is closed`, async (t) => {
+    const { port, open } = await tlsServer(t, identity);
+    await assertTlsFailure(connector(trusting), `https://${host}:${port}`, text);
+    await allClosed(open);
+  });
+}
+
+test('without a CA of its own a private certificate is from an unknown authority', async (t) => {
+  const { port } = await tlsServer(t, good);
+  await assertTlsFailure(connector(), `https://far.example:${port}`, /unknown authority/u);
+});
+
+test('verify: false takes any certificate', async (t) => {
+  for (const identity of [selfSigned({}), authority.issue({ names: ['x.example'], notAfter: new Date(Date.now() - 1_000) })]) {
+    const { port } = await tlsServer(t, identity);
+    const socket = await connectOnce(connector({ verify: false }), `https://far.example:${port}`);
+    socket.destroy();
+  }
+});
+
+test('a server name stands in for the host of the URI', async (t) => {
+  const { port } = await tlsServer(t, good);
+  const socket = await connectOnce(connector({ ...trusting, serverName: 'far.example' }), `https://other.example:${port}`);
+  socket.destroy();
+  await assertTlsFailure(
+    connector({ ...trusting, serverName: 'other.example' }),
+    `https://far.example:${port}`,
+    /not for other\.example/u,
+  );
+});
+
+test('plain HTTP on the port is said to be no TLS', async (t) => {
+  const { port } = await listen(t, createHttpServer());
+  await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /plain HTTP/u);
+});
+
+test('a far side that speaks TLS 1.1 at most is told by its protocol version', async (t) => {
+  const { port } = await tlsServer(t, { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' });
+  await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /TLS 1\.2 and 1\.3 only/u);
+});
+
+test('a far side that hangs up during the handshake is upstream-tls-failed', async (t) => {
+  const { port } = await listen(
+    t,
+    createServer((socket) => socket.once('data', () => socket.destroy())),
+  );
+  await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /closed the connection during the handshake/u);
+});
+
+test('a handshake that never ends is upstream-timeout and leaves no connection', async (t) => {
+  const { port, open } = await listen(
+    t,
+    createServer((socket) => socket.resume()),
+  );
+  const error = await failure(connector(trusting, 80), `https://far.example:${port}`);
+  assert.equal(error.code, 'upstream-timeout');
+  assert.match(error.message, /80 ms \(phase connect, during the TLS handshake.*timeouts\.connect/u);
+  await allClosed(open);
+});
+
+test('a client certificate is shown to a far side that wants one', async (t) => {
+  const { port } = await tlsServer(t, {
+    ...good,
+    ca: authority.cert,
+    requestCert: true,
+    rejectUnauthorized: true,
+    maxVersion: 'TLSv1.2',
+  });
+  const own = authority.issue({ names: ['gateway.example'] });
+  const socket = await connectOnce(
+    connector({ ...trusting, cert: own.cert, key: new Secret(own.key) }),
+    `https://far.example:${port}`,
+  );
+  socket.destroy();
+  await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /client certificate|closed the connection/u);
+});
+
+test('a PEM text that cannot be read is thrown when the connector is made', () => {
+  assert.throws(() => connector({ cert: 'no certificate', verify: true }));
+  assert.throws(() => connector({ key: new Secret('no key'), verify: true }));
+});

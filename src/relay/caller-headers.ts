@@ -1,0 +1,67 @@
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+
+const headerLimit = 100;
+const headerBytesLimit = 16_384;
+const token = /^[!#$%&'*+.^_`|~\w-]+$/u;
+const sendable = /^[\t\x20-\x7e]*$/u;
+/** Framing and hop-by-hop headers belong to the connection, which is the gateway's (RFC 9110 7.6.1). */
+const connectionHeaders = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** Headers that switch cloud metadata services on. */
+const metadataHeader = /^(?:metadata-flavor|metadata|x-aws-ec2-metadata-token.*)$/u;
+
+/** Every problem of the `headers` of a restCall, each with a pointer. Values that are no strings are the schema's business. */
+export function headerProblems(headers: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
+  const entries = Object.entries(headers);
+  const problems: RequestProblem[] = [];
+  if (entries.length > headerLimit)
+    problems.push({ pointer: '/headers', detail: `has ${entries.length} headers; at most ${headerLimit} are sent` });
+  const bytes = entries.reduce((sum, [name, value]) => sum + name.length + (typeof value === 'string' ? value.length : 0), 0);
+  if (bytes > headerBytesLimit)
+    problems.push({
+      pointer: '/headers',
+      detail: `has ${bytes} bytes of names and values; at most ${headerBytesLimit} are sent`,
+    });
+  const seen = new Set<string>();
+  for (const [name, value] of entries) {
+    const detail = headerProblem(name, value, seen);
+    seen.add(name.toLowerCase());
+    if (detail !== undefined) problems.push({ pointer: `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, detail });
+  }
+  return problems;
+}
+
+function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>): string | undefined {
+  const lower = name.toLowerCase();
+  if (!token.test(name)) return "is no header name (RFC 9110 5.1: letters, digits and !#$%&'*+-.^_`|~)";
+  if (connectionHeaders.has(lower) || lower.startsWith('proxy-'))
+    return 'belongs to the connection and is set by the gateway; leave it out';
+  if (seen.has(lower)) return 'is given twice, in different case; give it once';
+  if (typeof value === 'string' && !sendable.test(value)) return 'has a character that is not visible ASCII, space or tab';
+  return undefined;
+}
+
+/** Throws `destination-denied` for headers that only a cloud metadata service asks for. */
+export function refuseMetadataHeaders(headers: Readonly<Record<string, string>>): void {
+  const name = Object.keys(headers).find((candidate) => metadataHeader.test(candidate.toLowerCase()));
+  if (name === undefined) return;
+  throw new GatewayError(
+    'destination-denied',
+    `The header ${name} is only asked for by cloud metadata services, which cannot be called; leave it out.`,
+  );
+}
+
+/** The value of a header by its name in any case. */
+export function findHeader(headers: Readonly<Record<string, string>>, name: string): string | undefined {
+  const found = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
+  return found === undefined ? undefined : headers[found];
+}

@@ -1,0 +1,50 @@
+/** A media type as far as the relay needs it, in lower case (RFC 9110 8.3.1). */
+export interface MediaType {
+  /** `type/subtype`. */
+  readonly essence: string;
+  /** Value of the charset parameter. */
+  readonly charset?: string;
+}
+
+const pattern = /^[ \t]*([!#$%&'*+.^_`|~\w-]+\/[!#$%&'*+.^_`|~\w-]+)[ \t]*(?:;|$)/u;
+const charsetPattern = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/iu;
+
+/** Undefined where the text is no media type. */
+export function readMediaType(text: string): MediaType | undefined {
+  const essence = pattern.exec(text)?.[1]?.toLowerCase();
+  if (essence === undefined) return undefined;
+  const charset = charsetPattern.exec(text);
+  const label = (charset?.[1] ?? charset?.[2])?.toLowerCase();
+  return label === undefined ? { essence } : { essence, charset: label };
+}
+
+/** `application/json`, `text/json` and every `+json` type (RFC 6839). */
+export function isJson(type: MediaType): boolean {
+  return type.essence.endsWith('/json') || type.essence.endsWith('+json');
+}
+
+/** `application/xml`, `text/xml` and every `+xml` type (RFC 7303). */
+export function isXml(type: MediaType): boolean {
+  return type.essence.endsWith('/xml') || type.essence.endsWith('+xml');
+}
+
+export function isForm(type: MediaType): boolean {
+  return type.essence === 'application/x-www-form-urlencoded';
+}
+
+const otherTextual = new Set([
+  'application/ecmascript',
+  'application/javascript',
+  'application/json-seq',
+  'application/jsonl',
+  'application/ndjson',
+  'application/x-javascript',
+  'application/x-ndjson',
+  'application/xml-dtd',
+  'multipart/form-data',
+]);
+
+/** What is handed on as text: text, JSON, XML, JavaScript and form types (contract 2). */
+export function isTextual(type: MediaType): boolean {
+  return type.essence.startsWith('text/') || isJson(type) || isXml(type) || isForm(type) || otherTextual.has(type.essence);
+}

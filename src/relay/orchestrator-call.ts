@@ -1,0 +1,139 @@
+import type { AdapterInstance } from '#adapters/adapter-instance.ts';
+import { decidePath } from '#adapters/path-rights.ts';
+import { readRestconfError } from '#adapters/restconf-errors.ts';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
+import { isRedirect } from '#outbound/redirect.ts';
+import { type CallContext, openScope } from './call-context.ts';
+import type { RelayReply } from './relay-reply.ts';
+import { pathProblem } from './relayed-path.ts';
+import { isEmptyObject, writeRequestBody } from './request-body.ts';
+import { truncatedText } from './truncated-text.ts';
+
+/** `params` of the three orchestrator routes, fit for their schemas. */
+export interface OrchestratorParams {
+  readonly path: string;
+  readonly accept: string;
+  readonly contentType?: string;
+}
+
+/** The caller's headers that are passed on to an orchestrator, by their names in lower case. */
+export const passedOnHeaders = ['if-match', 'if-unmodified-since', 'x-cisco-nso-commit-params'] as const;
+
+export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[number], string>>>;
+
+/** Problems of `params` that a schema cannot say; members of a wrong type are passed over. */
+export function paramsProblems(params: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
+  const { path, accept, contentType } = params;
+  const problems: RequestProblem[] = [];
+  if (typeof path === 'string') {
+    const detail = pathProblem(path);
+    if (detail !== undefined) problems.push({ pointer: '/params/path', detail });
+  }
+  if (typeof accept === 'string') {
+    const detail = acceptProblem(accept);
+    if (detail !== undefined) problems.push({ pointer: '/params/accept', detail });
+  }
+  if (typeof contentType === 'string' && !/^[\t\x20-\x7e]+$/u.test(contentType)) {
+    problems.push({ pointer: '/params/contentType', detail: 'has a character that is not visible ASCII, space or tab' });
+  }
+  return problems;
+}
+
+function acceptProblem(accept: string): string | undefined {
+  if (!/^[\t\x20-\x7e]*$/u.test(accept)) return 'has a character that is not visible ASCII, space or tab';
+  if (accept.trim() === '') return 'is empty; name the media type you want';
+  if (/text\/event-stream/iu.test(accept))
+    return 'asks for text/event-stream, which never ends; read the stream from the orchestrator itself';
+  return undefined;
+}
+
+interface OrchestratorCall {
+  readonly adapter: AdapterInstance;
+  readonly context: CallContext;
+  readonly params: OrchestratorParams;
+  readonly method: OutboundCall['method'];
+  readonly passedOn: PassedOnHeaders;
+  readonly body?: Buffer;
+  /** A query may be repeated; an action only where no byte of it left. */
+  readonly retry: 'query' | 'action';
+  readonly userAgent: string;
+}
+
+/**
+ * One call to an orchestrator: path rights, a slot, the call, and its reply rendered by `render`. The slot is held until the
+ * scope is finished, which is when the last byte of the reply was handed on. Rejects with a GatewayError or CallerLeft.
+ */
+export async function orchestratorCall(call: OrchestratorCall, render: (reply: FarSideReply) => RelayReply): Promise<RelayReply> {
+  const { adapter, context } = call;
+  const body = messageBody(call);
+  const decision = decidePath(adapter.rights, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
+  if (!decision.allowed) {
+    throw new GatewayError(
+      'path-denied',
+      `The adapter instance "${adapter.name}" does not allow this path: ${decision.reason}. Ask its operator.`,
+    );
+  }
+  context.note({ adapter: adapter.name });
+  const scope = openScope(context, adapter.totalLimit);
+  try {
+    const slot = adapter.slots.take(scope);
+    scope.whenFinished(slot instanceof Promise ? await slot : slot);
+    const reply = await adapter.perform(
+      { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, ...body },
+      scope,
+    );
+    context.note({ upstreamStatus: reply.status });
+    return render(reply);
+  } catch (failure) {
+    scope.finish();
+    throw failure;
+  }
+}
+
+function contentType(call: OrchestratorCall): string {
+  return call.params.contentType ?? call.adapter.kind.defaultContentType(call.params.path);
+}
+
+function messageBody(call: OrchestratorCall): { readonly body?: Buffer } {
+  if (call.body === undefined) return {};
+  if (!call.adapter.kind.sendsEmptyObject && isEmptyObject(call.body)) return {};
+  return { body: writeRequestBody(call.body, contentType(call), '/params/contentType') };
+}
+
+function requestHeaders(call: OrchestratorCall, message: { readonly body?: Buffer }): readonly string[] {
+  const headers = ['Accept', call.params.accept, 'User-Agent', call.userAgent, 'traceparent', call.context.trace.traceparent];
+  if (message.body !== undefined) headers.push('Content-Type', contentType(call));
+  for (const [name, value] of Object.entries(call.passedOn)) headers.push(name, value);
+  return headers;
+}
+
+/** Throws what a far side's status means for an action or a query: a redirect is never followed, 400 and above is an error. */
+export function refuseErrorStatus(reply: FarSideReply): void {
+  refuseRedirect(reply);
+  if (reply.status < 400) return;
+  const error = readRestconfError(reply);
+  const said = [error?.tag, error?.message].filter((part) => part !== undefined).join(': ');
+  reply.discard();
+  throw new GatewayError('upstream-error', `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said}`}.`, {
+    upstream: upstreamAnswer(reply),
+  });
+}
+
+/** Redirects of an orchestrator are never followed: its credentials stay where the operator sent them. */
+export function refuseRedirect(reply: FarSideReply): void {
+  if (!isRedirect(reply.status)) return;
+  reply.discard();
+  throw new GatewayError(
+    'redirect-refused',
+    `The orchestrator redirects (status ${reply.status}); the gateway does not follow. Call the address it names, or have the adapter's url changed.`,
+    {
+      upstream: upstreamAnswer(reply),
+    },
+  );
+}
+
+function upstreamAnswer(reply: FarSideReply): { readonly status: number; readonly contentType?: string; readonly body: string } {
+  const type = headerValue(reply.headers, 'content-type');
+  return { status: reply.status, ...(type === undefined ? {} : { contentType: type }), body: truncatedText(reply.head) };
+}

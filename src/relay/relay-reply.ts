@@ -1,0 +1,124 @@
+import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import { isTextual, type MediaType, readMediaType } from './media-type.ts';
+import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
+
+/** The gateway's 200: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
+export interface RelayReply {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly head: Buffer;
+  /** Throws where the reply turns out to be faulty: the connection is then broken off, never completed. */
+  readonly rest: AsyncIterable<Buffer> | undefined;
+}
+
+/** One way to write a far side's body into the gateway's JSON. */
+export interface Rendering {
+  readonly before: string;
+  readonly stages: readonly Stage[];
+  readonly after: string;
+  readonly base64?: true;
+}
+
+/**
+ * Writes a reply by the first rendering that takes its head (the whole of it up to 64 KiB). A fault that only shows later
+ * throws out of `rest`. The last candidate must take anything.
+ */
+export function renderReply(
+  reply: FarSideReply,
+  candidates: readonly (() => Rendering)[],
+  extraHeaders: Readonly<Record<string, string>> = {},
+): RelayReply {
+  for (const candidate of candidates) {
+    const rendered = tryRendering(reply, candidate);
+    if (rendered !== undefined) return { ...rendered, headers: { ...rendered.headers, ...extraHeaders } };
+  }
+  throw new Error('no rendering took the reply');
+}
+
+function tryRendering(reply: FarSideReply, candidate: () => Rendering): RelayReply | undefined {
+  try {
+    const rendering = candidate();
+    const headers = upstreamHeaders(reply, rendering.base64 === true);
+    const first = pushAll(rendering.stages, reply.head);
+    const parts = [Buffer.from(rendering.before), first];
+    if (reply.rest !== undefined) return { headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
+    return { headers, head: Buffer.concat([...parts, endAll(rendering.stages), Buffer.from(rendering.after)]), rest: undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+async function* renderRest(rest: AsyncIterable<Buffer>, rendering: Rendering): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of rest) {
+    const out = pushAll(rendering.stages, chunk);
+    if (out.length > 0) yield out;
+  }
+  yield Buffer.concat([endAll(rendering.stages), Buffer.from(rendering.after)]);
+}
+
+function pushAll(stages: readonly Stage[], chunk: Buffer): Buffer {
+  let out = chunk;
+  for (const stage of stages) out = stage.push(out);
+  return out;
+}
+
+function endAll(stages: readonly Stage[]): Buffer {
+  let out = Buffer.alloc(0);
+  for (const stage of stages) out = Buffer.concat([out.length === 0 ? out : stage.push(out), stage.end()]);
+  return out;
+}
+
+/** What the reply says of its body; undefined where it names no type. */
+export function mediaTypeOf(reply: FarSideReply): MediaType | undefined {
+  const value = headerValue(reply.headers, 'content-type');
+  return value === undefined ? undefined : (readMediaType(value) ?? { essence: 'application/octet-stream' });
+}
+
+/** The stage that checks and decodes a textual body, or undefined where the body goes as base64 by its type or charset. */
+export function textStage(type: MediaType | undefined): (() => Stage) | undefined {
+  if (type !== undefined && !isTextual(type)) return undefined;
+  const charset = type?.charset ?? 'utf-8';
+  return charset === 'utf-8' || charset === 'utf8' ? utf8Stage : () => charsetStage(charset);
+}
+
+/** Text by its charset where it is text, base64 where not; `quote` writes the JSON around it. */
+export function textRenderings(
+  reply: FarSideReply,
+  quote: (base64: boolean) => { readonly before: string; readonly after: string },
+  ...afterText: readonly (() => Stage)[]
+): readonly (() => Rendering)[] {
+  const text = textStage(mediaTypeOf(reply));
+  const asBase64 = (): Rendering => ({ ...quote(true), stages: [base64Stage()], base64: true });
+  if (text === undefined) return [asBase64];
+  return [() => ({ ...quote(false), stages: [text(), ...afterText.map((stage) => stage())] }), asBase64];
+}
+
+/** What the gateway's reply names of the far side's; the far side's own headers never become ours. */
+function upstreamHeaders(reply: FarSideReply, base64: boolean): Record<string, string> {
+  const headers: Record<string, string> = { 'X-Upstream-Status': String(reply.status) };
+  for (const [name, source] of namedHeaders) {
+    const value = headerValue(reply.headers, source);
+    if (value !== undefined) headers[name] = value;
+  }
+  if (base64) headers['X-Upstream-Body-Encoding'] = 'base64';
+  return headers;
+}
+
+const namedHeaders = [
+  ['X-Upstream-Content-Type', 'content-type'],
+  ['X-Upstream-ETag', 'etag'],
+  ['X-Upstream-Location', 'location'],
+] as const;
+
+/** The far side's headers as the JSON text of an object: names in lower case, repeated ones joined, `set-cookie` always an array. */
+export function headersAsJson(reply: FarSideReply): string {
+  const members = Object.entries(reply.headers).map(([name, value]) => {
+    const shown = name === 'set-cookie' ? [value ?? []].flat() : headerValue(reply.headers, name);
+    return `${JSON.stringify(name)}:${JSON.stringify(shown)}`;
+  });
+  return `{${members.join(',')}}`;
+}
+
+/** Text as the inside of a JSON string literal. */
+export function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,29 @@
+import { percentDecodings } from '#adapters/path-rights.ts';
+
+/** Longest `params.path` that is taken, in characters. */
+export const pathLimit = 8_192;
+
+/**
+ * What is wrong with a `params.path`, or undefined where it can be sent as written. Nothing is ever decoded or normalised in
+ * what is sent; the checks only see to it that the path cannot leave the adapter's address.
+ */
+export function pathProblem(path: string): string | undefined {
+  if (path === '') return 'is empty; name a resource, such as restconf/data/tailf-ncs:devices';
+  if (path.length > pathLimit) return `is longer than ${pathLimit} characters`;
+  if (/[^\x21-\x7e]/u.test(path)) return 'has a character outside visible ASCII; percent-encode it';
+  if (path.includes('\\')) return 'has a backslash; percent-encode it as %5C';
+  if (path.includes('#')) return 'has a fragment; percent-encode a # as %23';
+  if (/^[a-z][a-z0-9+.-]*:\/\//iu.test(path)) return 'begins with a scheme; give the path alone, relative to the orchestrator';
+  if (path.startsWith('//')) return 'begins with //; give the path alone, relative to the orchestrator';
+  if (hasDotDotSegment(path)) return 'has a .. segment (in some encoding); give the resource itself';
+  return undefined;
+}
+
+function hasDotDotSegment(path: string): boolean {
+  const [beforeQuery = ''] = path.split('?', 1);
+  if (!/%|\.\./u.test(beforeQuery)) return false;
+  // A server may strip `;parameters` from a segment before it resolves dots (RFC 3986 3.3).
+  return percentDecodings(beforeQuery).some((reading) =>
+    reading.split(/[/\\]/u).some((segment) => segment.split(';', 1)[0] === '..'),
+  );
+}

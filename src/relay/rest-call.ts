@@ -1,0 +1,181 @@
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { basicCredentials } from '#outbound/basic-credentials.ts';
+import type { CallScope } from '#outbound/call-scope.ts';
+import { acceptedCodings } from '#outbound/content-decoding.ts';
+import { readDestination } from '#outbound/destination.ts';
+import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import { type Hop, isRedirect, nextHop } from '#outbound/redirect.ts';
+import type { Sender } from '#outbound/sender.ts';
+import { type CallContext, openScope } from './call-context.ts';
+import { findHeader, headerProblems, refuseMetadataHeaders } from './caller-headers.ts';
+import { isJson } from './media-type.ts';
+import {
+  escaped,
+  headersAsJson,
+  mediaTypeOf,
+  type RelayReply,
+  type Rendering,
+  renderReply,
+  textRenderings,
+  textStage,
+} from './relay-reply.ts';
+import { writeRequestBody } from './request-body.ts';
+import { escapeStage, jsonStage } from './stage.ts';
+
+/** The request of POST /tools/restCall, fit for its schema; `body` is the caller's exact bytes. */
+export interface RestCallRequest {
+  readonly uri: string;
+  readonly verb: Hop['method'];
+  readonly user?: string;
+  readonly password?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  readonly responseHeaders: boolean;
+}
+
+/** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
+export interface RestCallLimits {
+  readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
+  readonly responseLimit: number;
+  readonly redirects: number;
+}
+
+/** Problems that a schema cannot say. Members of a wrong type are passed over: the schema names those. */
+export function restCallProblems(request: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
+  const { uri, user, password, headers } = request;
+  const problems: RequestProblem[] = [];
+  if (typeof uri === 'string') {
+    const read = readDestination(uri);
+    if ('problem' in read) problems.push({ pointer: '/uri', detail: read.problem });
+  }
+  problems.push(...credentialProblems(user, password));
+  if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
+    problems.push(...headerProblems(headers as Record<string, unknown>));
+    if (
+      (user !== undefined || password !== undefined) &&
+      Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+    ) {
+      problems.push({
+        pointer: '/headers',
+        detail: 'has an Authorization header beside user or password; give one or the other',
+      });
+    }
+  }
+  return problems;
+}
+
+function credentialProblems(user: unknown, password: unknown): readonly RequestProblem[] {
+  const problems: RequestProblem[] = [];
+  if (typeof user === 'string' && user.includes(':'))
+    problems.push({ pointer: '/user', detail: 'has a colon, which Basic authentication cannot carry (RFC 7617 2)' });
+  for (const [pointer, value] of [
+    ['/user', user],
+    ['/password', password],
+  ] as const) {
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for (RFC 7617 2)
+    if (typeof value === 'string' && /[\x00-\x1f\x7f]/u.test(value))
+      problems.push({ pointer, detail: 'has a control character' });
+  }
+  return problems;
+}
+
+/** Carries a restCall out: the call, the redirects it leads to, the reply. Rejects with a GatewayError or CallerLeft. */
+export async function restCall(options: {
+  readonly request: RestCallRequest;
+  readonly context: CallContext;
+  readonly limits: RestCallLimits;
+  readonly sender: Sender;
+  readonly userAgent: string;
+}): Promise<RelayReply> {
+  const { request, context, limits } = options;
+  const first = firstHop(request, context, options.userAgent);
+  const scope = openScope(context, limits.timeouts.total);
+  try {
+    const { reply, url } = await followed({ ...options, first, scope });
+    context.note({ upstreamStatus: reply.status });
+    const endedElsewhere: Record<string, string> = url === first.url ? {} : { 'X-Upstream-Uri': url.href };
+    return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
+  } catch (failure) {
+    scope.finish();
+    throw failure;
+  }
+}
+
+function firstHop(request: RestCallRequest, context: CallContext, userAgent: string): Hop {
+  const url = destination(request.uri);
+  const given = request.headers ?? {};
+  refuseMetadataHeaders(given);
+  const headers = Object.entries(given).flat();
+  const add = (name: string, value: string): void => {
+    if (findHeader(given, name.toLowerCase()) === undefined) headers.push(name, value);
+  };
+  const contentType = findHeader(given, 'content-type');
+  const body =
+    request.body === undefined ? undefined : writeRequestBody(request.body, contentType ?? 'application/json', '/headers');
+  if (body !== undefined) add('Content-Type', 'application/json');
+  add('Accept', '*/*');
+  add('Accept-Encoding', acceptedCodings);
+  add('User-Agent', userAgent);
+  add('traceparent', context.trace.traceparent);
+  if (request.user !== undefined || request.password !== undefined) {
+    headers.push('Authorization', basicCredentials(request.user ?? '', request.password ?? ''));
+  }
+  return { url, method: request.verb, headers, ...(body === undefined ? {} : { body }) };
+}
+
+function destination(uri: string): URL {
+  const read = readDestination(uri);
+  if ('url' in read) return read.url;
+  throw new GatewayError('invalid-request', 'The uri cannot be called.', { errors: [{ pointer: '/uri', detail: read.problem }] });
+}
+
+async function followed(options: {
+  readonly first: Hop;
+  readonly limits: RestCallLimits;
+  readonly sender: Sender;
+  readonly scope: CallScope;
+}): Promise<{ readonly reply: FarSideReply; readonly url: URL }> {
+  const { limits, sender, scope } = options;
+  let hop = options.first;
+  for (let redirects = 0; ; redirects += 1) {
+    const reply = await sender.send(
+      {
+        origin: hop.url.origin,
+        path: hop.url.pathname + hop.url.search,
+        method: hop.method,
+        headers: hop.headers,
+        ...(hop.body === undefined ? {} : { body: hop.body }),
+        stateChanging: hop.method !== 'GET',
+        timeouts: limits.timeouts,
+        responseLimit: limits.responseLimit,
+      },
+      scope,
+    );
+    const location = headerValue(reply.headers, 'location');
+    if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
+    reply.discard();
+    if (redirects === limits.redirects) {
+      throw new GatewayError(
+        'too-many-redirects',
+        `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
+      );
+    }
+    hop = nextHop(hop, reply.status, location);
+  }
+}
+
+/** `{ "response": <string> }`; with headers the string is itself a JSON text, in which a JSON body stands as it came. */
+function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly (() => Rendering)[] {
+  if (!withHeaders) return textRenderings(reply, () => ({ before: '{"response":"', after: '"}' }), escapeStage);
+  const before = `{"response":"${escaped(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;
+  const asString = textRenderings(
+    reply,
+    (base64) => ({ before: `${before}\\"`, after: `\\"${base64 ? escaped(',"bodyEncoding":"base64"') : ''}}"}` }),
+    escapeStage,
+    escapeStage,
+  );
+  const type = mediaTypeOf(reply);
+  const text = textStage(type);
+  if (type === undefined || text === undefined || !isJson(type)) return asString;
+  return [() => ({ before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' }), ...asString];
+}

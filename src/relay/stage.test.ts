@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { base64Stage, charsetStage, escapeStage, type Stage, utf8Stage } from './stage.ts';
+
+/** Random bytes of text, and where to cut them. */
+const cutText = fc
+  .record({
+    text: fc.string({ unit: 'binary', maxLength: 200 }),
+    sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+  })
+  .filter(({ text }) => text.isWellFormed());
+
+function throughStage(stage: Stage, bytes: Buffer, sizes: readonly number[]): Buffer {
+  const out: Buffer[] = [];
+  let at = 0;
+  for (let index = 0; at < bytes.length; index += 1) {
+    const size = sizes[index % sizes.length] ?? 1;
+    out.push(stage.push(bytes.subarray(at, at + size)));
+    at += size;
+  }
+  return Buffer.concat([...out, stage.end()]);
+}
+
+test('UTF-8 comes through unchanged, wherever it is cut', () => {
+  fc.assert(
+    fc.property(cutText, ({ text, sizes }) => throughStage(utf8Stage(), Buffer.from(text), sizes).equals(Buffer.from(text))),
+  );
+});
+
+test('escaped text reads back as what it was, wherever it is cut', () => {
+  fc.assert(
+    fc.property(cutText, ({ text, sizes }) => {
+      const escaped = throughStage(escapeStage(), Buffer.from(text), sizes).toString('utf8');
+      return JSON.parse(`"${escaped}"`) === text;
+    }),
+  );
+});
+
+test('base64 is that of the whole, wherever it is cut', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 100 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (array, sizes) => {
+      const bytes = Buffer.from(array);
+      return throughStage(base64Stage(), bytes, sizes).toString('latin1') === bytes.toString('base64');
+    }),
+  );
+});
+
+test('bytes that are no UTF-8 are refused, as is text that ends inside a character', () => {
+  assert.throws(() => utf8Stage().push(Buffer.from([0x61, 0xff, 0x61])));
+  assert.throws(() => utf8Stage().push(Buffer.from([0xed, 0xa0, 0x80, 0x61])), 'a surrogate');
+  const cut = utf8Stage();
+  assert.equal(cut.push(Buffer.from([0x61, 0xe2, 0x82])).toString(), 'a');
+  assert.throws(() => cut.end());
+});
+
+test('another charset is decoded, and bytes outside it are refused', () => {
+  assert.equal(throughStage(charsetStage('iso-8859-1'), Buffer.from([0xe9]), [1]).toString(), 'é');
+  assert.equal(throughStage(charsetStage('utf-16le'), Buffer.from('hé', 'utf16le'), [1]).toString(), 'hé');
+  assert.throws(() => charsetStage('shift_jis').push(Buffer.from([0xff, 0xff, 0x41])));
+  assert.throws(() => charsetStage('no-such-charset'));
+});

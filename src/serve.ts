@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import { systemClock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { createLog, type Log, readableLines } from '#base/log.ts';
+import type { ServeOptions } from '#cli/command.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+
+/** What serving needs of the process. */
+export interface ServingProcess {
+  readonly stdout: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  on(signal: Signal, handler: () => void): unknown;
+  off(signal: Signal, handler: () => void): unknown;
+  exit(code: number): never;
+}
+
+type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
+
+/** Milliseconds that calls in flight have to finish after SIGTERM or SIGINT. */
+const drainLimit = 30_000;
+
+/** Runs a gateway until SIGTERM or SIGINT; answers the exit code. `ready` is told its address once it listens. */
+export async function serve(
+  options: ServeOptions,
+  process: ServingProcess,
+  ready: (url: string) => void = () => {},
+): Promise<number> {
+  const { config, warnings } = options;
+  const log = createLog({
+    level: config.server.logLevel,
+    ...(process.stderr.isTTY === true ? { destination: readableLines(process.stderr) } : {}),
+  });
+  const refusal = unsafeEnvironment(process.env);
+  if (refusal !== undefined) {
+    process.stderr.write(`orchestration-gateway: ${refusal}\n`);
+    return 1;
+  }
+  for (const { file, line, message } of warnings) log.warn('configuration', { file: `${file}:${line}`, reason: message });
+  const gateway = await start(options, log, process);
+  if (gateway === undefined) return 1;
+  process.stdout.write(`listening on ${gateway.url}\n`);
+  ready(gateway.url);
+  return drainOnSignal(gateway, log, process);
+}
+
+/** Variables that would switch certificate checks off, or send calls through a proxy that no configuration names. */
+function unsafeEnvironment(env: ServingProcess['env']): string | undefined {
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    return 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches all certificate checks off. Unset it; name a CA with tls.caFile instead.';
+  }
+  if (env['NODE_USE_ENV_PROXY'] !== undefined && env['NODE_USE_ENV_PROXY'] !== '0') {
+    return 'NODE_USE_ENV_PROXY is set, but proxies are named in the configuration alone. Unset it.';
+  }
+  return undefined;
+}
+
+async function start({ config }: ServeOptions, log: Log, process: ServingProcess): Promise<Gateway | undefined> {
+  try {
+    return await startGateway({ config, log, clock: systemClock, version: await packageVersion() });
+  } catch (error) {
+    process.stderr.write(`orchestration-gateway: it did not start: ${reason(error, config.server)}\n`);
+    return undefined;
+  }
+}
+
+function reason(error: unknown, server: { readonly host: string; readonly port: number }): string {
+  if (error instanceof GatewayError) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return `${server.host}:${server.port} is in use; set another server.port (0 picks a free one).`;
+  if (code === 'EADDRNOTAVAIL') return `${server.host} is no address of this machine; correct server.host.`;
+  if (code === 'EACCES') return `${server.host}:${server.port} may not be listened on by this user; take a port above 1023.`;
+  return message;
+}
+
+/** The version that package.json names. */
+export async function packageVersion(): Promise<string> {
+  const file = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { readonly version: string }).version;
+}
+
+/** Resolves to the exit code once a signal came and everything is closed; a second signal ends the wait. */
+function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Promise<number> {
+  return new Promise((resolve) => {
+    let draining = false;
+    const drain = (): void => {
+      if (draining) process.exit(1);
+      draining = true;
+      log.info('draining: no new connections, calls in flight finish');
+      const limit = setTimeout(() => {
+        log.error('calls in flight did not finish in time; they are broken off');
+        process.exit(0);
+      }, drainLimit);
+      void gateway.stop().then(() => {
+        clearTimeout(limit);
+        process.off('SIGHUP', ignoreHangUp);
+        resolve(0);
+      });
+    };
+    const ignoreHangUp = (): void =>
+      log.warn('SIGHUP: the configuration is read at start only; restart the gateway to apply a change');
+    process.on('SIGTERM', drain);
+    process.on('SIGINT', drain);
+    process.on('SIGHUP', ignoreHangUp);
+  });
+}

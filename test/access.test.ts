@@ -1,0 +1,511 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { assertProblem, pointersOf } from './support/calls.ts';
+import type { Reply } from './support/http-client.ts';
+import { audience, identityProvider } from './support/identity-provider.ts';
+import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/start-gateway.ts';
+
+// Contract 6: callers.
+
+const provider = await identityProvider({ after });
+const stranger = await identityProvider({ after });
+const clients = [
+  { clientId: 'reporting', secretHash: testPasswordHash, roles: ['apiread'], groups: ['night shift'] },
+  { clientId: 'client with/odd chars', secretHash: hashOf('s3cret: ü+%/'), roles: ['admin'], groups: [] },
+];
+const users = [
+  { username: 'ann', passwordHash: testPasswordHash, roles: ['readonly', 'engineering'], groups: ['noc', 'core'] },
+  { username: 'jürgen', passwordHash: hashOf('pä:ß wörd 😀'), roles: ['admin'], groups: [] },
+  { username: 'victim', passwordHash: testPasswordHash, roles: ['admin'], groups: [] },
+];
+
+/** The access section: the users above, the clients, and the issuers. */
+function access(more: object = {}): object {
+  return {
+    users: [{ username: 'admin-user', passwordHash: testPasswordHash, roles: ['admin'], groups: [] }, ...users],
+    clients,
+    oidc: [{ issuer: provider.issuer, audience }],
+    ...more,
+  };
+}
+
+const gateway = await startGateway({ after }, { config: { access: access() } });
+
+function login(on: Gateway, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+  return on.send({
+    method: 'POST',
+    target: '/login',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+function whoami(on: Gateway, headers: Readonly<Record<string, string>>): Promise<Reply> {
+  return on.send({ target: '/whoami', headers });
+}
+
+async function tokenOf(on: Gateway, username: string): Promise<string> {
+  const reply = await login(on, { username, password: testPassword });
+  assert.equal(reply.status, 200, reply.text);
+  return (reply.json() as { readonly token: string }).token;
+}
+
+const bearer = (token: string): { readonly Authorization: string } => ({ Authorization: `Bearer ${token}` });
+const ann = { username: 'ann', roles: ['readonly', 'engineering'], groups: ['noc', 'core'] };
+
+function assertWho(reply: Reply, who: object): void {
+  assert.equal(reply.status, 200, reply.text);
+  assert.deepEqual(reply.json(), who);
+}
+
+function assertUnauthenticated(reply: Reply): void {
+  assertProblem(reply, 401, 'unauthenticated');
+  assert.ok(reply.header('www-authenticate'));
+}
+
+describe('/login', () => {
+  for (const body of [{ username: 'ann', password: testPassword }, { user: { username: 'ann', password: testPassword } }]) {
+    test(`takes ${Object.keys(body).join(' and ')} and answers a token, its end, and a cookie`, async () => {
+      const reply = await login(gateway, body);
+      assert.equal(reply.status, 200, reply.text);
+      const { token, expiresAt, ...more } = reply.json() as { readonly token: string; readonly expiresAt: string };
+      assert.deepEqual(more, {});
+      assert.match(expiresAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
+      const minutes = (Date.parse(expiresAt) - Date.now()) / 60_000;
+      assert.ok(minutes > 50 && minutes <= 61, expiresAt);
+      assertWho(await whoami(gateway, bearer(token)), ann);
+      const cookie = reply.header('set-cookie') ?? '';
+      assert.match(cookie, /; *HttpOnly/i);
+      assert.match(cookie, /; *SameSite=Strict/i);
+      assert.doesNotMatch(cookie, /; *Secure/i);
+      assert.doesNotMatch(cookie, /; *Domain/i);
+      assertWho(await whoami(gateway, { Cookie: cookie.split(';')[0] ?? '' }), ann);
+      assertWho(await whoami(gateway, { Cookie: `a=b; ${cookie.split(';')[0] ?? ''}; c=d` }), ann);
+      assert.equal(reply.header('cache-control'), 'no-store');
+    });
+  }
+
+  for (const body of [
+    {},
+    { username: 'ann' },
+    { username: 'ann', password: 5 },
+    { username: 'ann', password: testPassword, evil: 1 },
+    { username: 'ann', password: testPassword, user: { username: 'ann', password: testPassword } },
+    { user: { username: 'ann' } },
+    { user: { username: 'ann', password: testPassword, evil: 1 } },
+  ]) {
+    test(`refuses ${JSON.stringify(body)}`, async () => {
+      assertProblem(await login(gateway, body), 400, 'invalid-request');
+    });
+  }
+
+  test('takes no other media type', async () => {
+    const reply = await login(gateway, { username: 'ann', password: testPassword }, { 'Content-Type': 'text/plain' });
+    assertProblem(reply, 415, 'unsupported-media-type');
+  });
+
+  test('answers an unknown user and a wrong password with the same body', async () => {
+    const bodies: string[] = [];
+    for (const body of [
+      { username: 'ann', password: 'wrong' },
+      { username: 'nobody at all', password: 'wrong' },
+    ]) {
+      const reply = await login(gateway, body, { 'X-Request-Id': 'same' });
+      assertUnauthenticated(reply);
+      assert.equal(reply.header('set-cookie'), undefined);
+      bodies.push(`${reply.header('www-authenticate')} ${reply.text}`);
+    }
+    assert.equal(bodies[0], bodies[1]);
+  });
+
+  test('takes any password that was hashed, characters beyond ASCII included', async () => {
+    assert.equal((await login(gateway, { username: 'jürgen', password: 'pä:ß wörd 😀' })).status, 200);
+  });
+});
+
+describe('/logout', () => {
+  test('ends the token and the cookie, and no other', async () => {
+    const first = await login(gateway, { username: 'ann', password: testPassword });
+    const { token } = first.json() as { readonly token: string };
+    const cookie = (first.header('set-cookie') ?? '').split(';')[0] ?? '';
+    const second = await tokenOf(gateway, 'ann');
+    const reply = await gateway.send({ method: 'POST', target: '/logout', headers: bearer(token) });
+    assert.ok(reply.status === 200 || reply.status === 204, reply.text);
+    assertUnauthenticated(await whoami(gateway, bearer(token)));
+    assertUnauthenticated(await whoami(gateway, { Cookie: cookie }));
+    assertWho(await whoami(gateway, bearer(second)), ann);
+  });
+
+  test('works by the cookie, and takes the cookie back', async () => {
+    const first = await login(gateway, { username: 'ann', password: testPassword });
+    const cookie = (first.header('set-cookie') ?? '').split(';')[0] ?? '';
+    const reply = await gateway.send({ method: 'POST', target: '/logout', headers: { Cookie: cookie } });
+    assert.ok(reply.status === 200 || reply.status === 204, reply.text);
+    assert.match(reply.header('set-cookie') ?? '', /Max-Age=0|Expires=Thu, 01 Jan 1970/i);
+    assertUnauthenticated(await whoami(gateway, { Cookie: cookie }));
+  });
+
+  test('needs a caller', async () => {
+    assertUnauthenticated(await gateway.send({ method: 'POST', target: '/logout' }));
+  });
+});
+
+describe('Basic', () => {
+  test('is taken with each request', async () => {
+    assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword) }), ann);
+    assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword).replace('Basic', 'bAsIc') }), ann);
+    assertWho(await whoami(gateway, { Authorization: basic('jürgen', 'pä:ß wörd 😀') }), {
+      username: 'jürgen',
+      roles: ['admin'],
+      groups: [],
+    });
+  });
+
+  test('that is known to be right does not let a wrong one through', async () => {
+    assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword) }), ann);
+    assertUnauthenticated(await whoami(gateway, { Authorization: basic('ann', `${testPassword} `) }));
+    assertUnauthenticated(await whoami(gateway, { Authorization: basic('Ann', testPassword) }));
+    assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword) }), ann);
+  });
+
+  test('answers an unknown user and a wrong password with the same body', async () => {
+    const bodies: string[] = [];
+    for (const username of ['jürgen', 'nobody']) {
+      const reply = await whoami(gateway, { Authorization: basic(username, 'wrong'), 'X-Request-Id': 'same' });
+      assertUnauthenticated(reply);
+      bodies.push(`${reply.header('www-authenticate')} ${reply.text}`);
+    }
+    assert.equal(bodies[0], bodies[1]);
+  });
+
+  for (const value of [
+    'Basic',
+    'Basic ',
+    'Basic !!!',
+    'Basic YQ==',
+    'Digest username="ann"',
+    'Bearer',
+    'ann',
+    'Negotiate abc',
+    'Basic a b',
+  ]) {
+    test(`is refused where it is malformed or another scheme: ${JSON.stringify(value)}`, async () => {
+      assertUnauthenticated(await whoami(gateway, { Authorization: value }));
+    });
+  }
+});
+
+describe('a caller', () => {
+  test('without credentials is told how to authenticate', async () => {
+    const reply = await whoami(gateway, {});
+    assertUnauthenticated(reply);
+    const schemes = reply.header('www-authenticate') ?? '';
+    assert.match(schemes, /Basic/);
+    assert.match(schemes, /Bearer/);
+  });
+
+  test('is not known by a token in the query string', async () => {
+    const token = await tokenOf(gateway, 'ann');
+    assertUnauthenticated(await gateway.send({ target: `/whoami?token=${token}` }));
+    assertUnauthenticated(await gateway.send({ target: `/automation_catalog/automations?access_token=${token}` }));
+    const problem = assertProblem(
+      await gateway.send({ target: `/whoami?token=${token}`, headers: bearer(token) }),
+      400,
+      'invalid-request',
+    );
+    assert.deepEqual(pointersOf(problem), ['?token']);
+    assert.ok(!gateway.stderr.some((line) => line.includes(token)), 'the token stands in the log');
+  });
+
+  test('is not known by a forged or foreign token', async () => {
+    const token = await tokenOf(gateway, 'ann');
+    const parts = token.split('.');
+    const forged = [
+      'x',
+      'x.y.z',
+      `${token}x`,
+      token.slice(0, -4),
+      'a'.repeat(9000),
+      '..',
+      `${parts[0] ?? ''}.${parts[1] ?? ''}.`,
+      unsigned({ sub: 'admin-user', roles: ['admin'], exp: 4_102_444_800 }),
+    ];
+    for (const one of forged) assertUnauthenticated(await whoami(gateway, bearer(one)));
+    assertWho(await whoami(gateway, bearer(token)), ann);
+  });
+});
+
+describe('/oauth/token', () => {
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const ask = (fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}): Promise<Reply> =>
+    gateway.send({
+      method: 'POST',
+      target: '/oauth/token',
+      headers: { ...form, ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  const good = { grant_type: 'client_credentials', client_id: 'reporting', client_secret: testPassword };
+
+  const assertOauthError = (reply: Reply, status: number, error: string): void => {
+    assert.equal(reply.status, status, reply.text);
+    assert.match(reply.header('content-type') ?? '', /^application\/json/);
+    const body = reply.json() as { readonly error: string };
+    assert.equal(body.error, error);
+    for (const name of Object.keys(body)) assert.ok(['error', 'error_description', 'error_uri'].includes(name), name);
+  };
+
+  test('gives a token for a client in the body', async () => {
+    const reply = await ask(good);
+    assert.equal(reply.status, 200, reply.text);
+    const body = reply.json() as { readonly access_token: string; readonly token_type: string; readonly expires_in: number };
+    assert.deepEqual(Object.keys(body).sort(), ['access_token', 'expires_in', 'token_type']);
+    assert.equal(body.token_type, 'Bearer');
+    assert.equal(body.expires_in, 3600);
+    assert.equal(reply.header('cache-control'), 'no-store');
+    assert.equal(reply.header('set-cookie'), undefined);
+    assertWho(await whoami(gateway, bearer(body.access_token)), {
+      username: 'reporting',
+      roles: ['apiread'],
+      groups: ['night shift'],
+    });
+  });
+
+  test('gives a token for a client in Basic, form-encoded as RFC 6749 2.3.1 says', async () => {
+    assert.equal(
+      (await ask({ grant_type: 'client_credentials' }, { Authorization: basic('reporting', testPassword.replaceAll(' ', '+')) }))
+        .status,
+      200,
+    );
+    const [id, secret] = ['client with/odd chars', 's3cret: ü+%/'].map((text) =>
+      new URLSearchParams({ x: text }).toString().slice(2),
+    );
+    const reply = await ask({ grant_type: 'client_credentials' }, { Authorization: basic(id ?? '', secret ?? '') });
+    assert.equal(reply.status, 200, reply.text);
+  });
+
+  test('refuses a wrong secret and an unknown client with the same body', async () => {
+    const texts: string[] = [];
+    for (const fields of [
+      { ...good, client_secret: 'wrong' },
+      { ...good, client_id: 'nobody' },
+    ]) {
+      const reply = await ask(fields);
+      assertOauthError(reply, 401, 'invalid_client');
+      texts.push(reply.text);
+    }
+    assert.equal(texts[0], texts[1]);
+    const byBasic = await ask({ grant_type: 'client_credentials' }, { Authorization: basic('reporting', 'wrong') });
+    assertOauthError(byBasic, 401, 'invalid_client');
+    assert.match(byBasic.header('www-authenticate') ?? '', /Basic/);
+  });
+
+  test('answers errors in the shape of RFC 6749', async () => {
+    assertOauthError(await ask({ client_id: 'reporting', client_secret: testPassword }), 400, 'invalid_request');
+    assertOauthError(await ask({ ...good, grant_type: 'password' }), 400, 'unsupported_grant_type');
+    assertOauthError(await ask(good, { Authorization: basic('reporting', testPassword) }), 400, 'invalid_request');
+    const repeated = `${new URLSearchParams(good).toString()}&client_id=reporting`;
+    assertOauthError(
+      await gateway.send({ method: 'POST', target: '/oauth/token', headers: form, body: repeated }),
+      400,
+      'invalid_request',
+    );
+    assert.equal((await ask({ grant_type: 'client_credentials' })).status, 401);
+  });
+
+  test('is not opened by a user, nor /login by a client', async () => {
+    assertOauthError(await ask({ ...good, client_id: 'ann' }), 401, 'invalid_client');
+    assertProblem(await login(gateway, { username: 'reporting', password: testPassword }), 401);
+  });
+});
+
+describe('a token', () => {
+  test('of a gateway is taken by the next start on the same store, and a logout stays', async (t) => {
+    const first = await startGateway(t, { config: { access: access() } });
+    const kept = await tokenOf(first, 'ann');
+    const ended = await tokenOf(first, 'ann');
+    await first.send({ method: 'POST', target: '/logout', headers: bearer(ended) });
+    const second = await first.restart();
+    assertWho(await whoami(second, bearer(kept)), ann);
+    assertUnauthenticated(await whoami(second, bearer(ended)));
+    // Two gateways on one store hold the same keys and the same logouts.
+    const store = { url: `sqlite:${join(first.directory, 'gateway.db')}` };
+    const third = await startGateway(t, { config: { access: access(), store } });
+    assertWho(await whoami(third, bearer(kept)), ann);
+    assertUnauthenticated(await whoami(third, bearer(ended)));
+    assertWho(await whoami(second, bearer(await tokenOf(third, 'ann'))), ann);
+  });
+
+  test('ends with its lifetime', async (t) => {
+    const short = await startGateway(t, { config: { access: access({ tokenLifetime: '2s' }) } });
+    const token = await tokenOf(short, 'ann');
+    assertWho(await whoami(short, bearer(token)), ann);
+    const deadline = performance.now() + 20_000;
+    while ((await whoami(short, bearer(token))).status === 200) {
+      assert.ok(performance.now() < deadline, 'the token outlives its two seconds by far');
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    assertUnauthenticated(await whoami(short, bearer(token)));
+  });
+
+  test('of a user who is gone from the configuration is worth nothing', async (t) => {
+    const first = await startGateway(t, { config: { access: access() } });
+    const token = await tokenOf(first, 'ann');
+    const store = { url: `sqlite:${join(first.directory, 'gateway.db')}` };
+    const without = access({ users: users.filter(({ username }) => username !== 'ann') });
+    const second = await startGateway(t, { config: { access: without, store } });
+    assertUnauthenticated(await whoami(second, bearer(token)));
+  });
+});
+
+describe('failed logins', () => {
+  const tries = async (on: Gateway, username: string, count: number, headers = {}): Promise<readonly Reply[]> => {
+    const replies: Reply[] = [];
+    for (let at = 0; at < count; at += 1) replies.push(await login(on, { username, password: `wrong ${at}` }, headers));
+    return replies;
+  };
+  const statuses = (replies: readonly Reply[]): readonly number[] => replies.map((reply) => reply.status);
+
+  test('are free five times, then throttled by account, across a restart; what is valid already is not', async (t) => {
+    const first = await startGateway(t, { config: { access: access() } });
+    const token = await tokenOf(first, 'victim');
+    assert.deepEqual(statuses(await tries(first, 'victim', 5)), [401, 401, 401, 401, 401]);
+    // The first wait is a second: tries without a pause meet it.
+    const throttled = (await tries(first, 'victim', 4)).find((reply) => reply.status === 429);
+    assert.ok(throttled !== undefined);
+    assertProblem(throttled, 429, 'login-throttled');
+    assert.match(throttled.header('retry-after') ?? '', /^[1-9]\d*$/);
+    assertWho(await whoami(first, bearer(token)), { username: 'victim', roles: ['admin'], groups: [] });
+    assert.equal((await login(first, { username: 'ann', password: testPassword })).status, 200);
+    const second = await first.restart();
+    // Without a memory of before, five more would be free.
+    assert.ok(statuses(await tries(second, 'victim', 5)).includes(429));
+    assertWho(await whoami(second, bearer(token)), { username: 'victim', roles: ['admin'], groups: [] });
+    assert.equal((await login(second, { username: 'ann', password: testPassword })).status, 200);
+  });
+
+  test('are refused while they wait even with the right password', async (t) => {
+    const fresh = await startGateway(t, { config: { access: access() } });
+    // Waits double, so after some failures the wait is much longer than a request takes.
+    const deadline = performance.now() + 60_000;
+    for (;;) {
+      const reply = await login(fresh, { username: 'victim', password: 'wrong' });
+      if (Number(reply.header('retry-after') ?? 0) >= 4) break;
+      assert.ok(performance.now() < deadline, 'the waits do not double');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assertProblem(await login(fresh, { username: 'victim', password: testPassword }), 429, 'login-throttled');
+    assertProblem(await whoami(fresh, { Authorization: basic('victim', testPassword) }), 429, 'login-throttled');
+  });
+
+  test('of an unknown account and by Basic are throttled the same', async (t) => {
+    const fresh = await startGateway(t, { config: { access: access() } });
+    const seen: number[] = [];
+    for (let at = 0; at < 8; at += 1) seen.push((await whoami(fresh, { Authorization: basic('nobody', `wrong ${at}`) })).status);
+    assert.deepEqual(seen.slice(0, 5), [401, 401, 401, 401, 401]);
+    assert.ok(seen.slice(5).includes(429), seen.join());
+  });
+
+  test('are throttled by address after fifty, whatever X-Forwarded-For says', async (t) => {
+    const fresh = await startGateway(t, { config: { access: access() } });
+    const seen: number[] = [];
+    for (let at = 0; at < 56; at += 1) {
+      const headers = { 'X-Forwarded-For': `192.0.2.${at}`, 'X-Real-IP': `192.0.2.${at}`, Forwarded: `for=192.0.2.${at}` };
+      seen.push((await login(fresh, { username: `nobody ${at}`, password: 'wrong' }, headers)).status);
+    }
+    assert.ok(!seen.slice(0, 50).includes(429), seen.join());
+    assert.ok(seen.slice(50).includes(429), seen.join());
+  });
+
+  test('count for the address that a trusted proxy names', async (t) => {
+    const fresh = await startGateway(t, { config: { access: access(), server: { trustedProxies: ['127.0.0.0/8'] } } });
+    const from = (address: string): { readonly 'X-Forwarded-For': string } => ({ 'X-Forwarded-For': address });
+    const seen: number[] = [];
+    for (let at = 0; at < 56; at += 1) {
+      seen.push((await login(fresh, { username: `nobody ${at}`, password: 'wrong' }, from('192.0.2.1'))).status);
+    }
+    assert.ok(seen.slice(50).includes(429), seen.join());
+    assertProblem(await login(fresh, { username: 'somebody', password: 'wrong' }, from('192.0.2.2')), 401);
+    assert.equal((await login(fresh, { username: 'ann', password: testPassword }, from('192.0.2.2'))).status, 200);
+  });
+});
+
+describe('a token of a configured issuer', () => {
+  const who = async (token: string): Promise<Reply> => whoami(gateway, bearer(token));
+
+  for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
+    test(`is taken with ${algorithm}, its roles and groups from its claims`, async () => {
+      const token = await provider.token({ roles: ['engineering', 'no role of ours'], groups: ['noc'] }, { algorithm });
+      assertWho(await who(token), { username: 'alice', roles: ['engineering'], groups: ['noc'] });
+    });
+  }
+
+  test('without roles is known and may do nothing', async () => {
+    const token = await provider.token();
+    assertWho(await who(token), { username: 'alice', roles: [], groups: [] });
+    assertProblem(await gateway.send({ target: '/automation_catalog/automations', headers: bearer(token) }), 403, 'forbidden');
+  });
+
+  test('may have several audiences', async () => {
+    assertWho(await who(await provider.token({ aud: ['x', audience] })), { username: 'alice', roles: [], groups: [] });
+  });
+
+  const now = Math.floor(Date.now() / 1000);
+  const wrong: Record<string, () => Promise<string> | string> = {
+    'another audience': () => provider.token({ aud: 'another' }),
+    'no audience': () => provider.token({ aud: undefined }),
+    'another issuer': () => provider.token({ iss: 'http://127.0.0.1:1' }),
+    'an issuer that is not configured': () => stranger.token({ roles: ['admin'] }),
+    'the issuer’s name and another’s key': () => stranger.token({ iss: provider.issuer, roles: ['admin'] }),
+    'an end that is past': () => provider.token({ iat: now - 7200, exp: now - 3600 }),
+    'no end': () => provider.token({ exp: undefined }),
+    'a begin that is to come': () => provider.token({ nbf: now + 3600 }),
+    'no subject': () => provider.token({ sub: undefined }),
+    'a forged signature': () => provider.token({}, { forged: true }),
+    'an algorithm that is not allowed': () => provider.token({}, { algorithm: 'RS512' }),
+    'an unknown key': () => provider.token({}, { header: { kid: '../../dev/null' } }),
+    'an unknown critical header': () => provider.token({}, { header: { crit: ['x'], x: 1 } }),
+    'no signature': () => unsigned({ iss: provider.issuer, aud: audience, sub: 'alice', exp: now + 3600, roles: ['admin'] }),
+    'the public key as an HMAC secret': () =>
+      hmac({ iss: provider.issuer, aud: audience, sub: 'alice', exp: now + 3600 }, provider.rsaPublicPem),
+  };
+  for (const [what, make] of Object.entries(wrong)) {
+    test(`is refused with ${what}`, async () => {
+      assertUnauthenticated(await who(await make()));
+    });
+  }
+
+  test('is never checked with a key that it names itself', async () => {
+    const before = stranger.asked.length;
+    for (const name of ['jku', 'x5u']) {
+      const token = await stranger.token({ iss: provider.issuer }, { header: { [name]: `${stranger.issuer}/keys` } });
+      assertUnauthenticated(await who(token));
+    }
+    assert.equal(stranger.asked.length, before);
+  });
+
+  test('takes its roles and groups from the claims that are configured', async (t) => {
+    const oidc = [
+      { issuer: provider.issuer, audience: 'x', rolesClaim: 'gw_roles', groupsClaim: 'gw_groups', algorithms: ['ES256'] },
+    ];
+    const other = await startGateway(t, { config: { access: access({ oidc }) } });
+    const claims = { aud: 'x', roles: ['admin'], groups: ['a'], gw_roles: ['readonly'], gw_groups: ['b'] };
+    const es = await provider.token(claims, { algorithm: 'ES256' });
+    assertWho(await whoami(other, bearer(es)), { username: 'alice', roles: ['readonly'], groups: ['b'] });
+    assertUnauthenticated(await whoami(other, bearer(await provider.token(claims))));
+  });
+});
+
+/** A token that says of itself that it needs no signature. */
+function unsigned(claims: object): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`;
+}
+
+/** A token signed with HMAC over any text as its secret (the algorithm confusion of RFC 8725 2.1). */
+function hmac(claims: object, secret: string): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${part({ alg: 'HS256', kid: 'rsa' })}.${part(claims)}`;
+  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
+}

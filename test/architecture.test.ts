@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { mayImport } from '../architecture.mjs';
+
+const run = promisify(execFile);
+const root = new URL('..', import.meta.url).pathname;
+
+interface Cruise {
+  readonly summary: { readonly violations: readonly { readonly rule: { readonly name: string } }[] };
+  readonly modules: readonly { readonly source: string }[];
+}
+
+async function cruise(directory: string): Promise<Cruise> {
+  const command = join(root, 'node_modules/.bin/depcruise');
+  const options = { cwd: directory, maxBuffer: 64 * 1024 * 1024 };
+  const { stdout } = await run(
+    command,
+    ['src', 'demo', '--config', '.dependency-cruiser.mjs', '--output-type', 'json'],
+    options,
+  ).catch((failed: { readonly stdout: string }) => failed);
+  return JSON.parse(stdout) as Cruise;
+}
+
+test('the import table holds, and the cruise saw every source file', async () => {
+  const { summary, modules } = await cruise(root);
+  assert.deepEqual(
+    summary.violations.map(({ rule }) => rule.name),
+    [],
+  );
+  const seen = new Set(modules.map(({ source }) => source));
+  for await (const file of glob(['src/**/*.ts', 'demo/**/*.ts'], { cwd: root }))
+    assert.ok(seen.has(file), `${file} was not cruised`);
+});
+
+const breaches = [
+  { file: 'src/base/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'base-imports-only-its-table-row' },
+  {
+    file: 'src/relay/breach.ts',
+    text: "export { decide } from '../access/decide.ts';\n",
+    rule: 'crossing-a-folder-shows-a-hash',
+  },
+  { file: 'src/relay/breach.ts', text: "export { connect } from 'node:net';\n", rule: 'only-outbound-dials-out' },
+  { file: 'src/access/breach.ts', text: "export { Agent } from 'undici';\n", rule: 'only-outbound-dials-out' },
+  { file: 'src/relay/breach.ts', text: "export { fastify } from 'fastify';\n", rule: 'only-http-knows-fastify' },
+  { file: 'src/access/breach.ts', text: "export { DatabaseSync } from 'node:sqlite';\n", rule: 'only-database-opens-databases' },
+  {
+    file: 'src/adapters/kinds/nso/breach.ts',
+    text: "export { restAdapter } from '../rest/rest-adapter.ts';\n",
+    rule: 'kinds-do-not-know-each-other',
+  },
+  { file: 'src/newcomer/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'a-folder-without-a-row' },
+];
+
+test('each planted breach of the import table is found', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'architecture-'));
+  t.after(() => rm(directory, { recursive: true }));
+  for (const name of ['src', 'demo', 'architecture.mjs', '.dependency-cruiser.mjs', 'package.json', 'tsconfig.json']) {
+    await cp(join(root, name), join(directory, name), { recursive: true });
+  }
+  await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
+  for (const [index, { file, text }] of breaches.entries()) {
+    const planted = join(directory, file.replace('breach', `breach-${index}`));
+    await mkdir(join(planted, '..'), { recursive: true });
+    await writeFile(planted, text);
+    // Something imports it, so that it is no orphan as well.
+    await writeFile(
+      join(directory, 'src', `root-${index}.ts`),
+      `export * from '#${file.replace('breach', `breach-${index}`).slice('src/'.length)}';\n`,
+    );
+  }
+  const found = new Set((await cruise(directory)).summary.violations.map(({ rule }) => rule.name));
+  for (const { rule } of breaches)
+    assert.ok(found.has(rule), `${rule} did not notice its breach; found: ${[...found].join(', ')}`);
+});
+
+test('ARCHITECTURE.md prints the import table as it is enforced', async () => {
+  const text = await readFile(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const printed = /<!-- import-table -->\n([\s\S]*?)<!-- \/import-table -->/u.exec(text)?.[1];
+  assert.equal(printed, importTable());
+});
+
+function importTable(): string {
+  const rows = Object.entries(mayImport).map(
+    ([folder, below]) => `| ${folder} | ${below.length === 0 ? '–' : below.join(', ')} |\n`,
+  );
+  return `| folder | imports |\n|---|---|\n${rows.join('')}`;
+}

@@ -1,0 +1,425 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { assertProblem, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/calls.ts';
+import { farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { openConnection, type Reply, requestBytes } from './support/http-client.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+// Contract 1: what holds for every route.
+
+const far = await farSide({ after });
+const limit = 128 * 1024;
+const gateway = await startGateway(
+  { after },
+  {
+    config: {
+      server: { requestBodyLimit: '128KiB' },
+      outbound: { allow: [far.authority], timeouts: { total: '3s' } },
+    },
+    adapters: [{ name: 'nso', kind: 'nso', url: far.url, auth: { type: 'none' } }],
+  },
+);
+
+const json = { 'Content-Type': 'application/json' };
+const action = { params: { path: 'a', accept: 'application/yang-data+json' }, body: {} };
+const call = { uri: far.url, verb: 'GET', responseHeaders: false };
+const actionRoute = '/orchestrator_manager/restAction/nso';
+
+function callText(more: string): string {
+  return `{"uri":"${far.url}","verb":"POST","responseHeaders":false${more}}`;
+}
+
+describe('a route', () => {
+  for (const target of [
+    '/',
+    '/tools',
+    '/tools/restCall/',
+    '/tools/restcall',
+    '/orchestrator_manager/restAction',
+    '/login/x',
+    '/%2e%2e/x',
+  ]) {
+    test(`that does not exist is 404 for everybody: ${target}`, async () => {
+      assertProblem(await gateway.send({ target }), 404, 'not-found');
+      assertProblem(await gateway.send({ target, role: 'admin' }), 404, 'not-found');
+    });
+  }
+
+  for (const [method, target, allowed] of [
+    ['GET', '/tools/restCall', 'POST'],
+    ['PUT', '/tools/restCall', 'POST'],
+    ['OPTIONS', '/tools/restCall', 'POST'],
+    ['GET', actionRoute, 'POST'],
+    ['DELETE', '/orchestrator_manager/restQuery/unknown', 'POST'],
+    ['PATCH', '/orchestrator_manager/restRequest/nso', 'POST'],
+    ['DELETE', '/automation_catalog/automations', 'GET'],
+    ['GET', '/login', 'POST'],
+    ['POST', '/healthz', 'GET'],
+    ['POST', '/whoami', 'GET'],
+  ] satisfies readonly (readonly [string, string, string])[]) {
+    test(`that does not know the method is 405 with Allow, before it asks who calls: ${method} ${target}`, async () => {
+      const reply = await gateway.send({ method, target });
+      assertProblem(reply, 405, 'method-not-allowed');
+      assert.ok(reply.header('allow')?.split(/, */).includes(allowed), String(reply.header('allow')));
+      assert.ok(!reply.header('allow')?.split(/, */).includes(method));
+    });
+  }
+
+  test('that takes a parameter answers 200 with JSON in UTF-8', async () => {
+    far.answer(() => jsonReply('"ü"'));
+    for (const reply of [await restCall(gateway, call), await relay(gateway, 'restAction', 'nso', action)]) {
+      assert.equal(reply.status, 200);
+      assert.match(reply.header('content-type') ?? '', /^application\/json(; ?charset=utf-8)?$/i);
+      assert.ok(reply.text.includes('ü') || reply.text.includes('\\u00fc'));
+    }
+  });
+});
+
+describe('the order of checks', () => {
+  const wrong = { Authorization: 'Bearer wrong', 'Content-Type': 'text/plain' };
+
+  test('asks who calls before the role, the adapter, the media type and the body', async () => {
+    for (const target of ['/tools/restCall', '/orchestrator_manager/restAction/unknown']) {
+      const reply = await gateway.send({ method: 'POST', target, headers: wrong, body: '{' });
+      assertProblem(reply, 401, 'unauthenticated');
+      assert.ok(reply.header('www-authenticate'));
+    }
+  });
+
+  test('asks for the role before the adapter', async () => {
+    const headers = { 'Content-Type': 'text/plain' };
+    for (const route of ['restAction', 'restQuery', 'restRequest']) {
+      const target = `/orchestrator_manager/${route}/unknown`;
+      assertProblem(await gateway.send({ method: 'POST', target, role: 'engineering', headers, body: '{' }), 403, 'forbidden');
+    }
+  });
+
+  test('asks for the adapter before the media type, the size and the body', async () => {
+    const target = '/orchestrator_manager/restAction/unknown';
+    const headers = { 'Content-Type': 'text/plain' };
+    assertProblem(await gateway.send({ method: 'POST', target, role: 'admin', headers, body: '{' }), 404, 'adapter-not-found');
+    const large = { 'Content-Type': 'application/json', 'Content-Length': `${limit + 1}` };
+    assertProblem(await gateway.send({ method: 'POST', target, role: 'admin', headers: large }), 404, 'adapter-not-found');
+  });
+
+  test('asks for the media type and the size before the body', async () => {
+    const headers = { 'Content-Type': 'text/plain' };
+    const reply = await gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers, body: '{' });
+    assertProblem(reply, 415, 'unsupported-media-type');
+    assertProblem(await post(gateway, '/tools/restCall', '{'.repeat(limit + 1)), 413, 'body-too-large');
+  });
+
+  test('asks for the schema before the outbound policy', async () => {
+    const denied = { uri: 'http://127.0.0.1:1/', verb: 'GET', responseHeaders: false };
+    assertProblem(await restCall(gateway, { ...denied, extra: 1 }), 400, 'invalid-request');
+    assertProblem(await restCall(gateway, denied), 403, 'destination-denied');
+  });
+});
+
+describe('no body is read before its sender is known', () => {
+  const announced = { ...json, 'Content-Length': '1000', Connection: 'keep-alive' };
+
+  const cases: Record<string, readonly [string, Readonly<Record<string, string>>, number]> = {
+    'without credentials': ['/tools/restCall', announced, 401],
+    'with a wrong token': ['/tools/restCall', { ...announced, Authorization: 'Bearer x.y.z' }, 401],
+    'without the role': [actionRoute, { ...announced, Authorization: gateway.basicFor('other') }, 403],
+    'for an unknown adapter': [`${actionRoute}x`, { ...announced, Authorization: gateway.basicFor('admin') }, 404],
+    'with a wrong media type': [
+      '/tools/restCall',
+      { ...announced, 'Content-Type': 'text/plain', Authorization: gateway.basicFor('admin') },
+      415,
+    ],
+    'announcing too much': [
+      '/tools/restCall',
+      { ...announced, 'Content-Length': `${limit + 1}`, Authorization: gateway.basicFor('admin') },
+      413,
+    ],
+  };
+  for (const [what, [target, headers, status]] of Object.entries(cases)) {
+    test(`${what} the answer comes while the body does not`, async (t) => {
+      const connection = await openConnection(gateway.port);
+      t.after(() => void connection.socket.destroy());
+      connection.write(requestBytes(gateway.port, { method: 'POST', target, headers }));
+      const reply = await connection.reply();
+      assert.ok(reply !== undefined);
+      assertProblem(reply, status);
+    });
+  }
+});
+
+describe('size and media type', () => {
+  const send = (headers: Readonly<Record<string, string | readonly string[]>>, body: string | Buffer): Promise<Reply> =>
+    gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers, body });
+
+  test('a body of exactly the limit is taken, one byte more is 413', async () => {
+    far.answer(() => jsonReply('{}'));
+    const text = (size: number): string => {
+      const frame = callText(',"body":{"a":""}');
+      return frame.replace('""', `"${'x'.repeat(size - frame.length)}"`);
+    };
+    assert.equal(text(limit).length, limit);
+    responseOf(await send(json, text(limit)));
+    assertProblem(await send(json, text(limit + 1)), 413, 'body-too-large');
+    const chunkedBody = (size: number): string => `${size.toString(16)}\r\n${text(size)}\r\n0\r\n\r\n`;
+    const chunkedJson = { ...json, 'Transfer-Encoding': 'chunked' };
+    responseOf(await send(chunkedJson, chunkedBody(limit)));
+    assertProblem(await send(chunkedJson, chunkedBody(limit + 1)), 413, 'body-too-large');
+    assert.equal(far.requests.length, 2);
+  });
+
+  for (const type of [
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+  ]) {
+    test(`${type} is taken`, async () => {
+      far.answer(() => jsonReply('{}'));
+      responseOf(await send({ 'Content-Type': type }, JSON.stringify(call)));
+    });
+  }
+
+  for (const type of [
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'application/yang-data+json',
+    'application/json; charset=utf-16',
+    'application/json; charset=iso-8859-1',
+    'application/jsonx',
+    '',
+    'json',
+  ]) {
+    test(`${JSON.stringify(type)} is 415`, async () => {
+      assertProblem(await send({ 'Content-Type': type }, JSON.stringify(call)), 415, 'unsupported-media-type');
+    });
+  }
+
+  test('no media type is 415', async () => {
+    assertProblem(await send({}, JSON.stringify(call)), 415, 'unsupported-media-type');
+  });
+
+  test('a content coding is 415', async () => {
+    assertProblem(await send({ ...json, 'Content-Encoding': 'gzip' }, JSON.stringify(call)), 415, 'unsupported-media-type');
+  });
+});
+
+describe('JSON', () => {
+  const broken: Record<string, string | Buffer> = {
+    'is empty': '',
+    'is only white space': ' \n',
+    'is cut off': '{"uri":"x"',
+    'has a trailing comma': callText(',"user":"a",'),
+    'has a comment': callText('/* c */'),
+    'has single quotes': "{'uri':'x'}",
+    'has something behind it': `${callText('')} x`,
+    'is two values': `${callText('')}{}`,
+    'has a number JSON does not know': callText(',"body":{"a":01}'),
+    'has NaN': callText(',"body":{"a":NaN}'),
+    'has a raw line break inside a string': callText(',"body":{"a":"x\ny"}'),
+    'has a broken escape': callText(',"body":{"a":"\\x"}'),
+    'has white space JSON does not know': callText(',"body":\u00a0{}'),
+    'is not UTF-8': Buffer.concat([
+      Buffer.from(callText(',"body":{"a":"').slice(0, -1)),
+      Buffer.from([0xff]),
+      Buffer.from('"}}'),
+    ]),
+    'has an overlong encoding': Buffer.concat([
+      Buffer.from(callText(',"body":{"a":"').slice(0, -1)),
+      Buffer.from([0xc0, 0xaf]),
+      Buffer.from('"}}'),
+    ]),
+    'has an encoded surrogate': Buffer.concat([
+      Buffer.from(callText(',"body":{"a":"').slice(0, -1)),
+      Buffer.from([0xed, 0xa0, 0x80]),
+      Buffer.from('"}}'),
+    ]),
+    'is UTF-16': Buffer.from(callText(''), 'utf16le'),
+  };
+  for (const [what, body] of Object.entries(broken)) {
+    test(`that ${what} is 400`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const reply = await gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers: json, body });
+      assertProblem(reply, 400, 'invalid-json');
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  for (const body of ['[]', 'null', '"x"', '5', 'true']) {
+    test(`that is ${body} is 400`, async () => {
+      assertProblem(await restCall(gateway, body), 400, 'invalid-request');
+      assertProblem(await relay(gateway, 'restQuery', 'nso', body), 400, 'invalid-request');
+    });
+  }
+
+  const envelope: Record<string, string> = {
+    'has __proto__': callText(',"__proto__":{"x":1}'),
+    'has __proto__ by an escape': callText(',"\\u005f_proto__":{}'),
+    'has constructor.prototype': callText(',"constructor":{"prototype":{}}'),
+    'has __proto__ among the headers': callText(',"headers":{"__proto__":"x"}'),
+    'repeats a member': callText(',"verb":"GET"'),
+    'repeats a member by an escape': callText(',"v\\u0065rb":"POST"'),
+    'repeats a header': callText(',"headers":{"X-A":"1","X-A":"1"}'),
+  };
+  for (const [what, body] of Object.entries(envelope)) {
+    test(`whose envelope ${what} is 400`, async () => {
+      far.answer(() => jsonReply('{}'));
+      assertProblem(await restCall(gateway, body), 400);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('whose params repeat a member is 400', async () => {
+    far.answer(() => jsonReply('{}'));
+    assertProblem(await relay(gateway, 'restQuery', 'nso', '{"params":{"path":"a","path":"b","accept":"x"}}'), 400);
+    assertProblem(await relay(gateway, 'restQuery', 'nso', '{"params":{"path":"a","accept":"x","__proto__":{}}}'), 400);
+    assert.equal(far.connections, 0);
+  });
+
+  test('whose relayed body repeats members is relayed', async () => {
+    far.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, callText(',"body":{"a":1,"a":2,"uri":"x"}')));
+    assert.equal(far.request.body.toString(), '{"a":1,"a":2,"uri":"x"}');
+  });
+
+  test('nested deeper than 128 is 400, and 120 is not', async () => {
+    far.answer(() => jsonReply('{}'));
+    const nested = (depth: number): string => callText(`,"body":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+    responseOf(await restCall(gateway, nested(120)));
+    for (const depth of [129, 1000, 60_000]) assertProblem(await restCall(gateway, nested(depth)), 400);
+    assertProblem(await restCall(gateway, '['.repeat(100_000)), 400);
+    assertProblem(await restCall(gateway, '{"a":'.repeat(20_000)), 400);
+    assert.equal(far.requests.length, 1);
+  });
+});
+
+describe('the schema', () => {
+  test('is strict in the query string of each route', async () => {
+    for (const [method, target, body] of [
+      ['POST', '/tools/restCall?verbose=1', JSON.stringify(call)],
+      ['POST', `${actionRoute}?x=`, JSON.stringify(action)],
+      ['GET', '/whoami?x', undefined],
+    ] as const) {
+      const request = { method, target, role: 'admin' as const, headers: body === undefined ? {} : json };
+      const problem = assertProblem(
+        await gateway.send(body === undefined ? request : { ...request, body }),
+        400,
+        'invalid-request',
+      );
+      assert.match(pointersOf(problem).join(), /^\?(verbose|x)$/);
+    }
+  });
+
+  test('names every problem at once by an RFC 6901 pointer, with what to do', async () => {
+    const problem = assertProblem(
+      await restCall(gateway, { uri: 5, verb: 'HEAD', responseHeaders: 'true', 'a/b~c': 1, user: null, body: [] }),
+      400,
+      'invalid-request',
+    );
+    assert.deepEqual(pointersOf(problem), ['/a~1b~0c', '/body', '/responseHeaders', '/uri', '/user', '/verb']);
+    for (const error of problem.errors ?? []) assert.notEqual(error.detail, '');
+    const verb = problem.errors?.find((error) => error.pointer === '/verb');
+    assert.match(verb?.detail ?? '', /PATCH/);
+  });
+});
+
+describe('an error', () => {
+  test('has the members of RFC 9457 and the contract’s own', async () => {
+    const problem = assertProblem(await gateway.send({ target: '/nowhere' }), 404, 'not-found');
+    assert.equal(problem.errors, undefined);
+    assert.equal(problem.upstream, undefined);
+  });
+
+  test('is not stored by caches and is not guessed at by browsers', async () => {
+    const reply = await gateway.send({ target: '/whoami' });
+    assertProblem(reply, 401, 'unauthenticated');
+    assert.ok(reply.header('www-authenticate'));
+  });
+});
+
+describe('X-Request-Id', () => {
+  const idFor = async (given: string | undefined): Promise<string> => {
+    const reply = await gateway.send({ target: '/healthz', headers: given === undefined ? {} : { 'X-Request-Id': given } });
+    assert.equal(reply.status, 200);
+    return reply.header('x-request-id') ?? '';
+  };
+
+  for (const id of ['a', 'my-request/42:{x}', '!~', 'x'.repeat(128)]) {
+    test(`is the caller’s own where it is sane: ${id.slice(0, 20)}`, async () => {
+      assert.equal(await idFor(id), id);
+    });
+  }
+  for (const id of ['', 'x'.repeat(129), 'a b', 'a\tb', 'g\u00fcn']) {
+    test(`is a new one where it is not: ${JSON.stringify(id.slice(0, 20))}`, async () => {
+      const given = await idFor(id);
+      assert.notEqual(given, id);
+      assert.match(given, /^[!-~]{1,128}$/);
+    });
+  }
+  test('is a new one for each request without', async () => {
+    const ids = [await idFor(undefined), await idFor(undefined)];
+    assert.notEqual(ids[0], '');
+    assert.notEqual(ids[0], ids[1]);
+  });
+  test('is on every reply, also of a relayed call and of an error', async () => {
+    far.answer(() => jsonReply('{}'));
+    assert.equal((await restCall(gateway, call, { headers: { 'X-Request-Id': 'mine' } })).header('x-request-id'), 'mine');
+    const problem = assertProblem(await restCall(gateway, {}, { headers: { 'X-Request-Id': 'mine' } }), 400);
+    assert.equal(problem.requestId, 'mine');
+    far.answer(() =>
+      httpReply({ headers: { 'Content-Type': 'text/plain', 'X-Request-Id': 'theirs' }, body: 'x'.repeat(100_000) }),
+    );
+    assert.equal((await restCall(gateway, call, { headers: { 'X-Request-Id': 'mine' } })).header('x-request-id'), 'mine');
+  });
+});
+
+describe('traceparent', () => {
+  const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+  const passed = async (headers: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+    far.answer(() => jsonReply('{}'));
+    resultOf(await relay(gateway, 'restAction', 'nso', action, { headers }));
+    return form.exec(far.request.header('traceparent') ?? '') ?? [];
+  };
+
+  test('of the caller is continued: the same trace, a new parent', async () => {
+    const found = await passed({ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
+    assert.equal(found[1], '0af7651916cd43dd8448eb211c80319c');
+    assert.notEqual(found[2], 'b7ad6b7169203331');
+  });
+  for (const given of [
+    'garbage',
+    '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+    '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
+  ]) {
+    test(`begins anew where the caller’s is malformed: ${given}`, async () => {
+      const found = await passed({ traceparent: given });
+      assert.match(found[1] ?? '', /[1-9a-f]/);
+      assert.notEqual(found[1], given.split('-')[1]?.toLowerCase());
+    });
+  }
+  test('is sent where the caller has none', async () => {
+    assert.match((await passed({}))[1] ?? '', /[1-9a-f]/);
+  });
+});
+
+describe('Prefer: wait', () => {
+  test('shortens the time limit', async () => {
+    far.answer(() => undefined);
+    // The adapter's own total is five minutes.
+    const query = { params: { path: 'a', accept: '*/*' } };
+    assertProblem(await relay(gateway, 'restQuery', 'nso', query, { headers: { Prefer: 'wait=1' } }), 504, 'upstream-timeout');
+  });
+
+  test('never goes beyond the configured total, and is ignored where it is malformed', async () => {
+    far.answer(() => undefined);
+    await Promise.all(
+      ['wait=100000', 'respond-async, wait=60', undefined, 'wait=x', 'wait=-1', 'nonsense'].map(async (prefer) => {
+        const begin = performance.now();
+        const reply = await restCall(gateway, call, prefer === undefined ? {} : { headers: { Prefer: prefer } });
+        assertProblem(reply, 504, 'upstream-timeout');
+        const took = performance.now() - begin;
+        assert.ok(took >= 2500 && took < 30_000, `${prefer}: ${took}`);
+      }),
+    );
+  });
+});

@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, describe, type TestContext, test } from 'node:test';
+import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
+import { farSide, jsonReply } from './support/far-side.ts';
+import { type Connection, openConnection, type Reply, requestBytes, sendBytes } from './support/http-client.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+// Callers that behave badly: framing that RFC 9112 refuses, slow and broken off requests, paths that are none.
+
+const far = await farSide({ after });
+const gateway = await startGateway(
+  { after },
+  {
+    config: { outbound: { allow: [far.authority] } },
+    adapters: [{ name: 'narrow', kind: 'rest', url: far.url, auth: { type: 'none' }, concurrency: 1, queue: 1 }],
+  },
+);
+
+const host = `Host: 127.0.0.1:${gateway.port}\r\n`;
+const admin = `Authorization: ${gateway.basicFor('admin')}\r\n`;
+const text = JSON.stringify({ uri: far.url, verb: 'GET', responseHeaders: false });
+const start = 'POST /tools/restCall HTTP/1.1\r\n';
+const json = 'Content-Type: application/json\r\n';
+const length = `Content-Length: ${text.length}\r\n`;
+const chunkedText = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+/** Stands behind a request whose framing is in doubt: it must not be taken for a second one. */
+const smuggled = `GET /whoami HTTP/1.1\r\n${host}${admin}X-Request-Id: smuggled\r\n\r\n`;
+
+async function open(t: TestContext): Promise<Connection> {
+  const connection = await openConnection(gateway.port);
+  t.after(() => void connection.socket.destroy());
+  return connection;
+}
+
+/** Sends the bytes; the gateway must refuse them with one of the statuses, close, and run nothing. */
+async function assertRefused(t: TestContext, bytes: string | Buffer, statuses: readonly number[]): Promise<void> {
+  far.answer(() => jsonReply('{}'));
+  const connection = await open(t);
+  connection.write(bytes);
+  const reply = await connection.reply();
+  assert.ok(reply !== undefined, 'the gateway hung up without a reply');
+  assert.ok(statuses.includes(reply.status), `${reply.head}\n${reply.text}`);
+  assertProblem(reply, reply.status);
+  assert.equal(await connection.reply(), undefined, 'a second reply came');
+  await connection.closed();
+  assert.equal(far.connections, 0);
+}
+
+describe('framing in doubt', () => {
+  const doubtful: Record<string, readonly [string, readonly number[]]> = {
+    'Content-Length and Transfer-Encoding': [
+      `${start}${host}${admin}${json}${length}Transfer-Encoding: chunked\r\n\r\n${chunkedText}`,
+      [400],
+    ],
+    'two different Content-Lengths': [`${start}${host}${admin}${json}${length}Content-Length: 5\r\n\r\n${text}`, [400]],
+    'the same Content-Length twice': [`${start}${host}${admin}${json}${length}${length}\r\n${text}`, [400]],
+    'a Content-Length with a sign': [`${start}${host}${admin}${json}Content-Length: +${text.length}\r\n\r\n${text}`, [400]],
+    'a hexadecimal Content-Length': [`${start}${host}${admin}${json}Content-Length: 0x2\r\n\r\n${text}`, [400]],
+    'a negative Content-Length': [`${start}${host}${admin}${json}Content-Length: -1\r\n\r\n${text}`, [400]],
+    'a list of Content-Lengths': [`${start}${host}${admin}${json}Content-Length: 2, 2\r\n\r\n${text}`, [400]],
+    'an unknown transfer coding': [`${start}${host}${admin}${json}Transfer-Encoding: xchunked\r\n\r\n${chunkedText}`, [400, 501]],
+    'a transfer coding before chunked': [
+      `${start}${host}${admin}${json}Transfer-Encoding: gzip, chunked\r\n\r\n${chunkedText}`,
+      [400, 501],
+    ],
+    'the transfer coding identity': [`${start}${host}${admin}${json}Transfer-Encoding: identity\r\n\r\n${text}`, [400, 501]],
+    'chunked twice': [
+      `${start}${host}${admin}${json}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedText}`,
+      [400, 501],
+    ],
+    'a chunk size that is none': [
+      `${start}${host}${admin}${json}Transfer-Encoding: chunked\r\n\r\nxyz\r\n${text}\r\n0\r\n\r\n`,
+      [400],
+    ],
+    'Transfer-Encoding in HTTP/1.0': [
+      `POST /tools/restCall HTTP/1.0\r\n${host}${admin}${json}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedText}`,
+      [400],
+    ],
+    'two Hosts': [`GET /healthz HTTP/1.1\r\n${host}${host}\r\n`, [400]],
+    'two different Hosts': [`GET /healthz HTTP/1.1\r\n${host}Host: evil.example\r\n\r\n`, [400]],
+    'no Host': ['GET /healthz HTTP/1.1\r\n\r\n', [400]],
+    'a Host that is none': ['GET /healthz HTTP/1.1\r\nHost: a b/c@d\r\n\r\n', [400]],
+    'a folded header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\r\n b\r\n\r\n`, [400]],
+    'a space before a colon': [`GET /healthz HTTP/1.1\r\n${host}X-A : a\r\n\r\n`, [400]],
+    'a bare CR in a header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\rb\r\n\r\n`, [400]],
+    'bare line feeds': [`GET /healthz HTTP/1.1\nHost: 127.0.0.1\n\n`, [400]],
+    'a NUL in a header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\u0000b\r\n\r\n`, [400]],
+    'a header without a name': [`GET /healthz HTTP/1.1\r\n${host}: a\r\n\r\n`, [400]],
+    'a request line that is none': [`GET  /healthz  HTTP/1.1\r\n${host}\r\n`, [400]],
+    'a method that is none': [`G\u0001T /healthz HTTP/1.1\r\n${host}\r\n`, [400]],
+    'another version': [`GET /healthz HTTP/7.7\r\n${host}\r\n`, [400, 505]],
+    'a header of 20 kB': [`GET /healthz HTTP/1.1\r\n${host}X-A: ${'a'.repeat(20_000)}\r\n\r\n`, [431]],
+    '3,000 headers': [
+      `GET /healthz HTTP/1.1\r\n${host}${Array.from({ length: 3000 }, (_, index) => `X-${index}: value\r\n`).join('')}\r\n`,
+      [431],
+    ],
+  };
+  for (const [what, [bytes, statuses]] of Object.entries(doubtful)) {
+    test(`is refused and the connection closed: ${what}`, async (t) => {
+      await assertRefused(t, `${bytes}${smuggled}`, statuses);
+    });
+  }
+
+  test('by a TLS hello on the plain port is refused', async (t) => {
+    const connection = await open(t);
+    connection.write(Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x03]));
+    connection.write('\r\n\r\n');
+    const reply = await connection.reply();
+    if (reply !== undefined) assert.equal(reply.status, 400);
+    await connection.closed();
+  });
+});
+
+describe('a header that must be one', () => {
+  for (const [what, headers] of [
+    ['Authorization twice', `${admin}${admin}`],
+    ['Authorization twice, the second another', `${admin}Authorization: Bearer x\r\n`],
+  ] as const) {
+    test(`is 400: ${what}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const reply = await sendBytes(gateway.port, `${start}${host}Connection: close\r\n${headers}${json}${length}\r\n${text}`);
+      assertProblem(reply, 400);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('is refused: Content-Type twice', async () => {
+    far.answer(() => jsonReply('{}'));
+    const reply = await sendBytes(gateway.port, `${start}${host}Connection: close\r\n${admin}${json}${json}${length}\r\n${text}`);
+    assert.ok(reply.status === 400 || reply.status === 415, reply.text);
+    assertProblem(reply, reply.status);
+    assert.equal(far.connections, 0);
+  });
+});
+
+describe('a request target', () => {
+  for (const target of [
+    '/tools/restCall%00',
+    '/tools/restCall%0a',
+    '/%zz',
+    '/tools/%72estCall%',
+    '//tools/restCall',
+    '/./tools/restCall',
+    '/tools/../tools/restCall',
+    '/tools//restCall',
+    '/tools\\restCall',
+    '/tools/restCall;x=1',
+    `/tools/${'a'.repeat(9000)}`,
+    '/orchestrator_manager/restAction/%',
+    '/orchestrator_manager/restAction/%ff',
+    '/orchestrator_manager/restAction/narrow/extra',
+    'tools/restCall',
+    '*',
+    '/\u00fc',
+  ]) {
+    test(`never reaches another route: ${target.slice(0, 50)}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const reply = await gateway.send({
+        method: 'POST',
+        target,
+        role: 'admin',
+        headers: { 'Content-Type': 'application/json' },
+        body: text,
+      });
+      assert.ok(reply.status === 404 || reply.status === 400, `${reply.status} ${reply.text}`);
+      assertProblem(reply, reply.status);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('in absolute form for another host is not relayed', async () => {
+    for (const target of ['http://evil.example/tools/restCall', `${far.url}/tools/restCall`]) {
+      far.answer(() => jsonReply('{}'));
+      const reply = await gateway.send({
+        method: 'POST',
+        target,
+        role: 'admin',
+        headers: { 'Content-Type': 'application/json' },
+        body: text,
+      });
+      assert.ok(reply.status === 400 || reply.status === 404, `${reply.status} ${reply.text}`);
+      assert.equal(far.connections, 0);
+    }
+  });
+
+  test('of CONNECT opens no tunnel, and an upgrade is not made', async (t) => {
+    far.answer(() => jsonReply('{}'));
+    const tunnel = await open(t);
+    tunnel.write(`CONNECT ${far.authority} HTTP/1.1\r\nHost: ${far.authority}\r\n${admin}\r\n`);
+    const reply = await tunnel.reply();
+    assert.ok(reply === undefined || reply.status >= 400);
+    const upgraded = await gateway.send({ target: '/healthz', headers: { Connection: 'Upgrade, close', Upgrade: 'websocket' } });
+    assert.notEqual(upgraded.status, 101);
+    assert.equal(far.connections, 0);
+  });
+});
+
+describe('text that is none', () => {
+  test('in the envelope is 400: a lone surrogate', async () => {
+    far.answer(() => jsonReply('{}'));
+    for (const more of ['"user":"\\ud800","password":"x"', '"headers":{"X-A":"\\udc00"}']) {
+      assertProblem(await restCall(gateway, `{"uri":"${far.url}","verb":"GET","responseHeaders":false,${more}}`), 400);
+    }
+    assertProblem(await restCall(gateway, `{"uri":"${far.url}/\\ud800","verb":"GET","responseHeaders":false}`), 400);
+    assert.equal(far.connections, 0);
+  });
+});
+
+describe('many requests on one connection', () => {
+  test('are answered in their order where they are pipelined', async (t) => {
+    far.answer((request) => jsonReply(`"${request.target}"`));
+    const connection = await open(t);
+    const count = 100;
+    const requests: Buffer[] = [];
+    for (let at = 0; at < count; at += 1) {
+      const headers = { Authorization: gateway.basicFor('admin'), 'X-Request-Id': `r${at}`, Connection: 'keep-alive' };
+      const body = JSON.stringify({ uri: `${far.url}/${at}`, verb: 'GET', responseHeaders: false });
+      const call = {
+        method: 'POST',
+        target: '/tools/restCall',
+        headers: { ...headers, 'Content-Type': 'application/json' },
+        body,
+      };
+      requests.push(requestBytes(gateway.port, at % 3 === 0 ? { target: '/whoami', headers } : call));
+    }
+    connection.write(Buffer.concat(requests));
+    for (let at = 0; at < count; at += 1) {
+      const reply = await connection.reply();
+      assert.ok(reply !== undefined, `reply ${at}`);
+      assert.equal(reply.header('x-request-id'), `r${at}`);
+      if (at % 3 === 0) assert.match(reply.text, /admin-user/);
+      else assert.equal(responseOf(reply), `"/${at}"`);
+    }
+  });
+
+  test('are sound after one that was refused, or the connection is closed', async (t) => {
+    far.answer(() => jsonReply('{}'));
+    const connection = await open(t);
+    const body = '{"verb":"GET"}'.padEnd(50_000, ' ');
+    const headers = { 'Content-Type': 'application/json', Connection: 'keep-alive', 'X-Request-Id': 'first' };
+    connection.write(requestBytes(gateway.port, { method: 'POST', target: '/tools/restCall', headers, body }));
+    connection.write(requestBytes(gateway.port, { target: '/healthz', headers: { 'X-Request-Id': 'second' } }));
+    const first = await connection.reply();
+    assert.equal(first?.status, 401);
+    const second = await connection.reply();
+    if (second !== undefined) {
+      assert.equal(second.status, 200);
+      assert.equal(second.header('x-request-id'), 'second');
+    }
+  });
+
+  test('may ask to continue', async (t) => {
+    far.answer(() => jsonReply('{}'));
+    const connection = await open(t);
+    connection.write(`${start}${host}${admin}${json}${length}Expect: 100-continue\r\nConnection: close\r\n\r\n`);
+    const deadline = performance.now() + 10_000;
+    while (connection.interim.length === 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.deepEqual(connection.interim, [100]);
+    connection.write(text);
+    const reply = await connection.reply();
+    assert.ok(reply !== undefined);
+    responseOf(reply);
+  });
+});
+
+describe('a caller who leaves', () => {
+  test('ends the outbound call at once and frees its slot', async (t) => {
+    const closed: Promise<unknown>[] = [];
+    far.answer((request, socket) => {
+      if (request.target !== '/hang') return jsonReply('{}');
+      closed.push(once(socket, 'close'));
+      return undefined;
+    });
+    for (let round = 1; round <= 3; round += 1) {
+      const connection = await open(t);
+      connection.write(
+        requestBytes(gateway.port, {
+          method: 'POST',
+          target: '/orchestrator_manager/restQuery/narrow',
+          headers: { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' },
+          body: JSON.stringify({ params: { path: 'hang', accept: '*/*' } }),
+        }),
+      );
+      const deadline = performance.now() + 20_000;
+      while (closed.length < round && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.equal(closed.length, round);
+      connection.socket.destroy();
+      await closed[round - 1];
+    }
+    const reply = await relay(gateway, 'restQuery', 'narrow', { params: { path: 'fine', accept: '*/*' } });
+    assert.equal(reply.status, 200, reply.text);
+  });
+
+  test('in the middle of a body harms nobody', async (t) => {
+    far.answer(() => jsonReply('{}'));
+    for (let round = 0; round < 20; round += 1) {
+      const connection = await open(t);
+      connection.write(`${start}${host}${admin}${json}Content-Length: 100000\r\n\r\n{"uri":`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (round % 2 === 0) connection.socket.resetAndDestroy();
+      else connection.socket.destroy();
+    }
+    responseOf(await restCall(gateway, text));
+    assert.equal(far.requests.length, 1);
+  });
+
+  test('in the middle of a large reply harms nobody', async (t) => {
+    far.answer(() => jsonReply(`"${'x'.repeat(20_000_000)}"`));
+    for (let round = 0; round < 3; round += 1) {
+      const connection = await open(t);
+      connection.write(`${start}${host}${admin}${json}${length}\r\n${text}`);
+      await once(connection.socket, 'data');
+      connection.socket.resetAndDestroy();
+    }
+    far.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, text));
+  });
+});
+
+describe('a caller who is slow', { concurrency: true }, () => {
+  const slowly = async (t: TestContext, head: string, byte: string): Promise<Reply | undefined> => {
+    const connection = await open(t);
+    connection.write(head);
+    const timer = setInterval(() => {
+      if (!connection.socket.destroyed) connection.write(byte);
+    }, 1000);
+    t.after(() => clearInterval(timer));
+    const reply = await connection.reply();
+    await connection.closed();
+    return reply;
+  };
+
+  test('with its headers is 408 and the connection is closed', { timeout: 60_000 }, async (t) => {
+    const reply = await slowly(t, `GET /healthz HTTP/1.1\r\n${host}X-Slow: `, 'a');
+    assert.ok(reply !== undefined);
+    assertProblem(reply, 408, 'request-timeout');
+  });
+
+  test('with its body is 408 and the connection is closed', { timeout: 100_000 }, async (t) => {
+    const reply = await slowly(t, `${start}${host}${admin}${json}Content-Length: 100000\r\n\r\n{`, ' ');
+    assert.ok(reply !== undefined);
+    assertProblem(reply, 408, 'request-timeout');
+  });
+
+  test('with nothing at all does not hold up others', async (t) => {
+    const connections = await Promise.all(Array.from({ length: 200 }, () => open(t)));
+    for (const connection of connections) connection.write('GET /healthz HTTP/1.1\r\n');
+    assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+  });
+});
+
+test('the gateway is alive after all of this', async () => {
+  assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+});

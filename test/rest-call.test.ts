@@ -1,0 +1,819 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { assertProblem, pointersOf, responseOf, restCall } from './support/calls.ts';
+import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { basic, startGateway } from './support/start-gateway.ts';
+
+// Contract 2: POST /tools/restCall.
+
+const far = await farSide({ after });
+const other = await farSide({ after });
+const named = await farSide({ after });
+const canary = await farSide({ after });
+const refusing = await closedPort();
+const gateway = await startGateway(
+  { after },
+  {
+    config: {
+      outbound: {
+        allow: [far.authority, other.authority, `localhost:${named.port}`, `127.0.0.1:${refusing}`],
+        deny: [],
+        responseLimit: '256KiB',
+      },
+    },
+  },
+);
+
+const get = (uri: string, more: object = {}): object => ({ uri, verb: 'GET', responseHeaders: false, ...more });
+const postTo = (uri: string, more: object = {}): object => ({ uri, verb: 'POST', responseHeaders: false, ...more });
+
+/** The shape of `response` where `responseHeaders` is true. */
+interface WithHeaders {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: unknown;
+  readonly bodyEncoding?: string;
+}
+
+describe('the uri', () => {
+  const refused: Record<string, string> = {
+    'is empty': '',
+    'is relative': '/status',
+    'has no scheme': '127.0.0.1/x',
+    'is ftp': 'ftp://127.0.0.1/x',
+    'is a file': 'file:///etc/passwd',
+    'has a user name': `http://user@${far.authority}/`,
+    'has a user name and a password': `http://user:secret@${far.authority}/`,
+    'has an empty userinfo': `http://@${far.authority}/`,
+    'has a backslash': `http://${far.authority}\\x`,
+    'has a space inside': `http://${far.authority}/a b`,
+    'has a space in front': ` http://${far.authority}/`,
+    'has a new line at its end': `http://${far.authority}/\n`,
+    'has a tab inside': `http://${far.authority}/a\tb`,
+    'has a no-break space': `http://${far.authority}/a\u00a0b`,
+    'has a NUL': `http://${far.authority}/a\u0000b`,
+    'has a C1 control character': `http://${far.authority}/a\u0085b`,
+    'has a zero width space': `http://${far.authority}/a\u200bb`,
+    'has a soft hyphen': `http://${far.authority}/a\u00adb`,
+    'has a right-to-left override': `http://${far.authority}/a\u202eb`,
+    'has a byte order mark': `\ufeffhttp://${far.authority}/`,
+    'has an invalid IDNA label': 'http://xn--a.example/',
+    'has a host that does not parse': 'http://127.0.0.256/',
+    'has no host': 'http:///',
+    'has a port that does not exist': 'http://127.0.0.1:65536/',
+    'has 8,193 characters': `http://${far.authority}/`.padEnd(8193, 'a'),
+  };
+  for (const [what, uri] of Object.entries(refused)) {
+    test(`is refused where it ${what}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(await restCall(gateway, get(uri)), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), ['/uri']);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('may have 8,192 characters', async () => {
+    far.answer(() => jsonReply('{}'));
+    const uri = `${far.url}/`.padEnd(8192, 'a');
+    responseOf(await restCall(gateway, get(uri)));
+    assert.equal(far.request.target, uri.slice(far.url.length));
+  });
+
+  test('is sent as the WHATWG URL parser reads it, without its fragment', async () => {
+    far.answer(() => jsonReply('{}'));
+    const reply = await restCall(gateway, get(`HTTP://0x7f.1:${far.port}/a/../b%2Fc/ü?x=%20&y="ß#fragment`));
+    responseOf(reply);
+    assert.equal(far.request.target, '/b%2Fc/%C3%BC?x=%20&y=%22%C3%9F');
+    assert.equal(far.request.header('host'), far.authority);
+  });
+
+  test('without a path asks for the root', async () => {
+    far.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, get(far.url)));
+    assert.equal(far.request.target, '/');
+  });
+});
+
+describe('the verb', () => {
+  for (const verb of ['DELETE', 'GET', 'PATCH', 'PUT', 'POST']) {
+    test(`${verb} is sent as it is`, async () => {
+      far.answer(() => jsonReply('{}'));
+      responseOf(await restCall(gateway, { uri: far.url, verb, responseHeaders: false }));
+      assert.equal(far.request.method, verb);
+    });
+  }
+  for (const verb of ['get', 'Get', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT', 'GET ', '', 5, ['GET'], null]) {
+    test(`${JSON.stringify(verb)} is refused`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(
+        await restCall(gateway, { uri: far.url, verb, responseHeaders: false }),
+        400,
+        'invalid-request',
+      );
+      assert.deepEqual(pointersOf(problem), ['/verb']);
+      assert.equal(far.connections, 0);
+    });
+  }
+});
+
+describe('user and password', () => {
+  const authorizationOf = async (more: object): Promise<string | undefined> => {
+    far.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, get(far.url, more)));
+    return far.request.header('authorization');
+  };
+
+  test('become HTTP Basic in UTF-8', async () => {
+    assert.equal(await authorizationOf({ user: 'jürgen', password: 'pä:ß wörd' }), basic('jürgen', 'pä:ß wörd'));
+  });
+  test('are the empty string where one of them is missing', async () => {
+    assert.equal(await authorizationOf({ user: 'only' }), basic('only', ''));
+    assert.equal(await authorizationOf({ password: 'only' }), basic('', 'only'));
+  });
+  test('send nothing where both are missing', async () => {
+    assert.equal(await authorizationOf({}), undefined);
+  });
+  test('are refused where the user has a colon (RFC 7617)', async () => {
+    const problem = assertProblem(await restCall(gateway, get(far.url, { user: 'a:b', password: 'x' })), 400, 'invalid-request');
+    assert.deepEqual(pointersOf(problem), ['/user']);
+  });
+  for (const [member, value] of [
+    ['user', 'a\r\nX-Evil: 1'],
+    ['password', 'a\u0000b'],
+  ] as const) {
+    test(`are refused where the ${member} has a control character`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(await restCall(gateway, get(far.url, { [member]: value })), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), [`/${member}`]);
+      assert.equal(far.connections, 0);
+    });
+  }
+  for (const more of [{ user: 'a' }, { password: 'b' }, { user: 'a', password: 'b' }]) {
+    for (const name of ['Authorization', 'authorization', 'AUTHORIZATION']) {
+      test(`are refused beside a header ${name}: ${JSON.stringify(more)}`, async () => {
+        far.answer(() => jsonReply('{}'));
+        assertProblem(
+          await restCall(gateway, get(far.url, { ...more, headers: { [name]: 'Bearer x' } })),
+          400,
+          'invalid-request',
+        );
+        assert.equal(far.connections, 0);
+      });
+    }
+  }
+});
+
+describe('the headers', () => {
+  test('reach the far side with their exact values', async () => {
+    far.answer(() => jsonReply('{}'));
+    const headers = {
+      'X-One': 'a\tb  c',
+      'x-two': '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~',
+      Cookie: 'a=b',
+      "!#$%&'*+-.^_`|~0aZ": 'token',
+    };
+    responseOf(await restCall(gateway, get(far.url, { headers })));
+    for (const [name, value] of Object.entries(headers)) assert.equal(far.request.header(name), value);
+  });
+
+  const malformed: Record<string, readonly [string, unknown, string]> = {
+    'a value with CR and LF': ['X-A', 'a\r\nX-Evil: 1', '/headers/X-A'],
+    'a value with a lone LF': ['X-A', 'a\nb', '/headers/X-A'],
+    'a value with NUL': ['X-A', 'a\u0000', '/headers/X-A'],
+    'a value beyond ASCII': ['X-A', 'ü', '/headers/X-A'],
+    'a value with DEL': ['X-A', '\u007f', '/headers/X-A'],
+    'a value that is a number': ['X-A', 5, '/headers/X-A'],
+    'a value that is null': ['X-A', null, '/headers/X-A'],
+    'a value that is a list': ['X-A', ['a'], '/headers/X-A'],
+    'an empty name': ['', 'a', '/headers/'],
+    'a name with a space': ['X A', 'a', '/headers/X A'],
+    'a name with a slash': ['a/b', 'a', '/headers/a~1b'],
+    'a name with a tilde and a colon': ['a~b:', 'a', '/headers/a~0b:'],
+    'a name with a line break': ['X-A\r\nX-Evil', 'a', '/headers/X-A\r\nX-Evil'],
+    'a name beyond ASCII': ['X-Ü', 'a', '/headers/X-Ü'],
+  };
+  for (const [what, [name, value, pointer]] of Object.entries(malformed)) {
+    test(`are refused with a pointer: ${what}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(
+        await restCall(gateway, get(far.url, { headers: { [name]: value } })),
+        400,
+        'invalid-request',
+      );
+      assert.deepEqual(pointersOf(problem), [pointer]);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('are refused where two names differ only in case', async () => {
+    far.answer(() => jsonReply('{}'));
+    assertProblem(await restCall(gateway, get(far.url, { headers: { 'X-A': '1', 'x-a': '1' } })), 400, 'invalid-request');
+    assert.equal(far.connections, 0);
+  });
+
+  const forbidden = ['connection', 'content-length', 'expect', 'host', 'keep-alive', 'proxy-authorization', 'proxy-connection'];
+  forbidden.push(
+    'Proxy-Anything',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+    'HOST',
+    'Content-Length',
+    'Transfer-Encoding',
+  );
+  for (const name of forbidden) {
+    test(`must not hold ${name}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(await restCall(gateway, get(far.url, { headers: { [name]: '1' } })), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), [`/headers/${name}`]);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('may be 100 and not 101', async () => {
+    far.answer(() => jsonReply('{}'));
+    const many = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, `${index}`]));
+    responseOf(await restCall(gateway, get(far.url, { headers: many(100) })));
+    assert.equal(far.request.header('x-99'), '99');
+    assertProblem(await restCall(gateway, get(far.url, { headers: many(101) })), 400, 'invalid-request');
+    assert.equal(far.requests.length, 1);
+  });
+
+  test('may be large, but not over 16 KiB in all', async () => {
+    far.answer(() => jsonReply('{}'));
+    const value = 'v'.repeat(9000);
+    responseOf(await restCall(gateway, get(far.url, { headers: { 'x-a': value } })));
+    assert.equal(far.request.header('x-a'), value);
+    assertProblem(await restCall(gateway, get(far.url, { headers: { 'x-a': value, 'x-b': value } })), 400, 'invalid-request');
+    assert.equal(far.requests.length, 1);
+  });
+
+  for (const name of ['Metadata-Flavor', 'metadata', 'X-aws-ec2-metadata-token', 'x-aws-ec2-metadata-token-ttl-seconds']) {
+    test(`are denied where they hold ${name}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      assertProblem(await restCall(gateway, get(far.url, { headers: { [name]: 'x' } })), 403, 'destination-denied');
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  // `Connection` belongs to the gateway's own hop (RFC 9110 7.6.1) and is not counted.
+  const added = (request: FarRequest): readonly string[] =>
+    request.headers
+      .map(([name]) => name.toLowerCase())
+      .filter((name) => name !== 'connection')
+      .sort();
+
+  test('that the gateway adds of itself are the documented ones', async () => {
+    far.answer(() => jsonReply('{}'));
+    responseOf(
+      await restCall(gateway, get(far.url), { headers: { Cookie: 'a=b', 'X-Forwarded-For': '1.2.3.4', 'X-Mine': 'a' } }),
+    );
+    assert.deepEqual(added(far.request), ['accept', 'accept-encoding', 'host', 'traceparent', 'user-agent']);
+    assert.equal(far.request.header('accept'), '*/*');
+    far.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, postTo(far.url, { body: {} })));
+    assert.deepEqual(added(far.request), [
+      'accept',
+      'accept-encoding',
+      'content-length',
+      'content-type',
+      'host',
+      'traceparent',
+      'user-agent',
+    ]);
+    assert.equal(far.request.header('content-type'), 'application/json');
+  });
+
+  test('that the gateway adds give way to the caller’s own', async () => {
+    far.answer(() => jsonReply('{}'));
+    const headers = {
+      ACCEPT: 'text/plain',
+      'accept-encoding': 'identity',
+      'User-Agent': 'mine/1',
+      Traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      'content-type': 'application/merge-patch+json',
+    };
+    responseOf(await restCall(gateway, postTo(far.url, { headers, body: {} })));
+    for (const [name, value] of Object.entries(headers)) assert.equal(far.request.header(name), value);
+  });
+});
+
+describe('the body', () => {
+  for (const verb of ['DELETE', 'GET', 'PATCH', 'PUT', 'POST']) {
+    test(`is sent with ${verb}, byte for byte and with a Content-Length`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const body = '{ "n" : 18446744073709551615,"f":1.0, "d":1,"d":1, "u":"\\u00fc/\\/ü", "z":{}\t}';
+      responseOf(await restCall(gateway, `{"uri":"${far.url}","verb":"${verb}","body":${body},"responseHeaders":false}`));
+      assert.equal(far.request.body.toString(), body);
+      assert.equal(far.request.header('content-length'), `${Buffer.byteLength(body)}`);
+      assert.equal(far.request.header('transfer-encoding'), undefined);
+      assert.equal(far.request.header('content-type'), 'application/json');
+    });
+  }
+
+  test('is not sent where there is none', async () => {
+    for (const verb of ['DELETE', 'GET', 'PATCH', 'PUT', 'POST']) {
+      far.answer(() => jsonReply('{}'));
+      responseOf(await restCall(gateway, { uri: far.url, verb, responseHeaders: false }));
+      assert.equal(far.request.body.length, 0);
+      assert.equal(far.request.header('transfer-encoding'), undefined);
+      assert.equal(far.request.header('content-length') ?? '0', '0');
+      assert.equal(far.request.header('content-type'), undefined);
+    }
+  });
+
+  test('may be the empty object, and is sent as it', async () => {
+    far.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, `{"uri":"${far.url}","verb":"PUT","body":{ },"responseHeaders":false}`));
+    assert.equal(far.request.body.toString(), '{ }');
+  });
+
+  for (const type of ['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.example.v2+json']) {
+    test(`is sent the same way as ${type}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const text = '{"n":1e400 , "x":[ ]}';
+      const call = `{"uri":"${far.url}","verb":"POST","responseHeaders":false,"headers":{"Content-Type":"${type}"},"body":${text}}`;
+      responseOf(await restCall(gateway, call));
+      assert.equal(far.request.body.toString(), text);
+      assert.equal(far.request.header('content-type'), type);
+    });
+  }
+
+  test('is form-encoded where the headers say so and it is flat', async () => {
+    far.answer(() => jsonReply('{}'));
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const text = '{"grant_type":"client credentials","a&b":"ü=+","n":18446744073709551615,"yes":true}';
+    const call = `{"uri":"${far.url}","verb":"POST","responseHeaders":false,"headers":${JSON.stringify(headers)},"body":${text}}`;
+    responseOf(await restCall(gateway, call));
+    assert.deepEqual(
+      [...new URLSearchParams(far.request.body.toString())],
+      [
+        ['grant_type', 'client credentials'],
+        ['a&b', 'ü=+'],
+        ['n', '18446744073709551615'],
+        ['yes', 'true'],
+      ],
+    );
+    assert.equal(far.request.header('content-length'), `${far.request.body.length}`);
+    assert.match(far.request.header('content-type') ?? '', /^application\/x-www-form-urlencoded/);
+  });
+
+  test('is refused as a form where it is nested', async () => {
+    far.answer(() => jsonReply('{}'));
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    assertProblem(await restCall(gateway, postTo(far.url, { headers, body: { a: { b: 'c' } } })), 400, 'invalid-request');
+    assert.equal(far.connections, 0);
+  });
+
+  test('is written as XML where the headers say so', async () => {
+    far.answer(() => jsonReply('{}'));
+    const call = postTo(far.url, { headers: { 'Content-Type': 'application/xml' }, body: { $xml: '<a b="1">\n <c/> </a>' } });
+    responseOf(await restCall(gateway, call));
+    assert.equal(far.request.body.toString(), '<a b="1">\n <c/> </a>');
+    assert.equal(far.request.header('content-type'), 'application/xml');
+  });
+
+  for (const type of ['text/plain', 'application/octet-stream', 'multipart/form-data', 'json', '']) {
+    test(`is refused as ${JSON.stringify(type)}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      assertProblem(
+        await restCall(gateway, postTo(far.url, { headers: { 'Content-Type': type }, body: {} })),
+        400,
+        'invalid-request',
+      );
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  for (const body of ['[]', '"text"', 'null', '5', 'true']) {
+    test(`must be an object, not ${body}`, async () => {
+      const problem = assertProblem(
+        await restCall(gateway, `{"uri":"${far.url}","verb":"POST","responseHeaders":false,"body":${body}}`),
+        400,
+        'invalid-request',
+      );
+      assert.deepEqual(pointersOf(problem), ['/body']);
+    });
+  }
+});
+
+describe('the request', () => {
+  test('needs uri, verb and responseHeaders, and names all that is missing at once', async () => {
+    const problem = assertProblem(await restCall(gateway, {}), 400, 'invalid-request');
+    assert.equal(problem.errors?.length, 3);
+    for (const name of ['uri', 'verb', 'responseHeaders']) {
+      assert.ok(
+        problem.errors?.some((error) => `${error.pointer} ${error.detail}`.includes(name)),
+        name,
+      );
+    }
+  });
+
+  test('is refused where it has an unknown property or a value that would need coercing', async () => {
+    const problem = assertProblem(
+      await restCall(gateway, { uri: far.url, verb: 'GET', responseHeaders: 'true', user: 5, evil: 1, headers: [] }),
+      400,
+      'invalid-request',
+    );
+    assert.deepEqual(pointersOf(problem), ['/evil', '/headers', '/responseHeaders', '/user']);
+  });
+});
+
+describe('the response without headers', () => {
+  const textOf = async (bytes: Buffer): Promise<string> => {
+    far.answer(() => bytes);
+    const reply = await restCall(gateway, get(far.url));
+    assert.equal(reply.header('x-upstream-body-encoding'), undefined);
+    return responseOf(reply);
+  };
+
+  test('is the far side’s body as text, JSON being its own text', async () => {
+    const text = '{ "n": 18446744073709551615, "a": 1.0, "a": 2 }\n';
+    assert.equal(await textOf(jsonReply(text)), text);
+  });
+  test('is the empty string where there is no body', async () => {
+    assert.equal(await textOf(httpReply({ status: 204 })), '');
+    assert.equal(await textOf(httpReply({ headers: { 'Content-Type': 'text/html' } })), '');
+    assert.equal(await textOf(httpReply({ headers: { 'Content-Type': 'image/png' } })), '');
+  });
+  test('is decoded by the charset of the reply', async () => {
+    const headers = (charset: string): Record<string, string> => ({ 'Content-Type': `text/plain; charset=${charset}` });
+    assert.equal(await textOf(httpReply({ headers: headers('iso-8859-1'), body: Buffer.from('gr\xfcn', 'latin1') })), 'grün');
+    assert.equal(await textOf(httpReply({ headers: headers('"UTF-16LE"'), body: Buffer.from('grün', 'utf16le') })), 'grün');
+    assert.equal(await textOf(httpReply({ headers: headers('utf-8'), body: 'grün' })), 'grün');
+  });
+  for (const type of [
+    'text/plain',
+    'text/html; level=1',
+    'TEXT/CSV',
+    'application/json',
+    'application/xml',
+    'application/javascript',
+    'application/x-www-form-urlencoded',
+    'application/problem+json',
+    'application/yang-data+xml',
+  ]) {
+    test(`is text where the media type is ${type}`, async () => {
+      assert.equal(await textOf(httpReply({ headers: { 'Content-Type': type }, body: 'ünicode' })), 'ünicode');
+    });
+  }
+  test('is text where there is no media type and it is UTF-8', async () => {
+    assert.equal(await textOf(httpReply({ body: 'ünicode' })), 'ünicode');
+  });
+
+  const binary: Record<string, Buffer> = {
+    'the media type is not textual': httpReply({ headers: { 'Content-Type': 'application/octet-stream' }, body: 'plain' }),
+    'the media type is an image': httpReply({ headers: { 'Content-Type': 'image/png' }, body: 'plain' }),
+    'it says text and is no UTF-8': httpReply({
+      headers: { 'Content-Type': 'text/plain' },
+      body: Buffer.from([0x61, 0xff, 0xfe]),
+    }),
+    'it says JSON and is no UTF-8': httpReply({
+      headers: { 'Content-Type': 'application/json' },
+      body: Buffer.from([0x22, 0xc3, 0x22]),
+    }),
+    'there is no media type and it is no UTF-8': httpReply({ body: Buffer.from([0xff]) }),
+  };
+  for (const [what, bytes] of Object.entries(binary)) {
+    test(`is base64, and says so, where ${what}`, async () => {
+      far.answer(() => bytes);
+      const reply = await restCall(gateway, get(far.url));
+      assert.equal(reply.header('x-upstream-body-encoding'), 'base64');
+      assert.deepEqual(Buffer.from(responseOf(reply), 'base64'), bytes.subarray(bytes.indexOf('\r\n\r\n') + 4));
+    });
+  }
+
+  for (const [coding, compress] of [
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    test(`is decoded from ${coding}`, async () => {
+      const text = `{"text":"${'grün '.repeat(1000)}"}`;
+      assert.equal(await textOf(jsonReply('', { headers: { 'Content-Encoding': coding }, body: '' })), '');
+      const body = compress(Buffer.from(text));
+      const bytes = httpReply({ headers: { 'Content-Type': 'application/json', 'Content-Encoding': coding }, body });
+      assert.equal(await textOf(bytes), text);
+    });
+    test(`counts the decoded bytes of ${coding} against the limit`, async () => {
+      const body = compress(Buffer.alloc(60_000_000, 'a'));
+      const bytes = httpReply({ headers: { 'Content-Type': 'text/plain', 'Content-Encoding': coding }, body });
+      far.answer(() => bytes);
+      const reply = await restCall(gateway, get(far.url)).catch(() => undefined);
+      if (reply?.complete === true) assertProblem(reply, 502, 'response-too-large');
+    });
+  }
+});
+
+describe('the response with headers', () => {
+  const withHeaders = async (bytes: Buffer): Promise<WithHeaders & { readonly text: string }> => {
+    far.answer(() => bytes);
+    const text = responseOf(await restCall(gateway, get(far.url, { responseHeaders: true })));
+    return { ...(JSON.parse(text) as WithHeaders), text };
+  };
+
+  test('is the JSON text of status, headers and the JSON value itself, losslessly', async () => {
+    const body = '{"n":18446744073709551615, "f":1.0,"d":1,"d":2,"u":"\\u00fc"}';
+    const answer = await withHeaders(jsonReply(body, { status: 201, headers: { 'X-Mixed-Case': 'a  b' } }));
+    assert.deepEqual(Object.keys(answer).sort(), ['body', 'headers', 'statusCode', 'text']);
+    assert.equal(answer.statusCode, 201);
+    assert.equal(answer.headers['x-mixed-case'], 'a  b');
+    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.ok(answer.text.includes(body), answer.text);
+  });
+
+  test('joins repeated headers and keeps Set-Cookie as a list', async () => {
+    const answer = await withHeaders(
+      httpReply({ headers: { 'X-A': ['1', '2, 3'], 'Set-Cookie': ['a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT', 'b=2'] } }),
+    );
+    assert.equal(answer.headers['x-a'], '1, 2, 3');
+    assert.deepEqual(answer.headers['set-cookie'], ['a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT', 'b=2']);
+    const single = await withHeaders(httpReply({ headers: { 'Set-Cookie': 'only=1' } }));
+    assert.deepEqual(single.headers['set-cookie'], ['only=1']);
+  });
+
+  test('has a string as body where the media type is not JSON or the text does not parse', async () => {
+    assert.equal((await withHeaders(httpReply({ headers: { 'Content-Type': 'text/plain' }, body: '{"a":1}' }))).body, '{"a":1}');
+    assert.equal((await withHeaders(jsonReply('{"a":1,}'))).body, '{"a":1,}');
+    assert.equal((await withHeaders(jsonReply(''))).body, '');
+    assert.equal((await withHeaders(httpReply({ status: 204 }))).body, '');
+  });
+
+  for (const type of ['application/yang-data+json', 'application/json;charset=utf-8', 'APPLICATION/PROBLEM+JSON']) {
+    test(`takes ${type} for JSON`, async () => {
+      assert.deepEqual((await withHeaders(jsonReply(' [1, "a", null] ', { type }))).body, [1, 'a', null]);
+    });
+  }
+
+  test('has base64 and says so beside it where the body is no text', async () => {
+    const answer = await withHeaders(httpReply({ headers: { 'Content-Type': 'image/png' }, body: Buffer.from([0, 255, 10]) }));
+    assert.equal(answer.bodyEncoding, 'base64');
+    assert.deepEqual(Buffer.from(String(answer.body), 'base64'), Buffer.from([0, 255, 10]));
+  });
+
+  test('survives header names that JavaScript objects treat specially', async () => {
+    const answer = await withHeaders(httpReply({ headers: { constructor: 'c', 'X-B': 'b' } }));
+    assert.equal(answer.headers['constructor'], 'c');
+    const own = await withHeaders(Buffer.from('HTTP/1.1 200 OK\r\n__proto__: p\r\nContent-Length: 0\r\n\r\n'));
+    assert.match(own.text, /"__proto__":\s*"p"/);
+  });
+});
+
+describe('the status of the far side', () => {
+  for (const status of [200, 201, 204, 299, 304, 400, 401, 403, 404, 407, 409, 418, 429, 500, 502, 503, 504]) {
+    test(`${status} is an answer`, async () => {
+      const body = status === 204 || status === 304 ? '' : `{"status":${status}}`;
+      far.answer(() => jsonReply(body, { status }));
+      const reply = await restCall(gateway, get(far.url));
+      assert.equal(responseOf(reply), body);
+      assert.equal(reply.header('x-upstream-status'), `${status}`);
+      assert.equal(reply.header('www-authenticate'), undefined);
+      assert.equal(far.requests.length, 1);
+    });
+  }
+
+  test('comes with the names of what the gateway got', async () => {
+    far.answer(() =>
+      jsonReply('{}', { status: 201, type: 'application/problem+json', headers: { ETag: 'W/"1"', Location: '/things/1' } }),
+    );
+    const reply = await restCall(gateway, postTo(far.url, { body: {} }));
+    assert.equal(responseOf(reply), '{}');
+    assert.equal(reply.header('x-upstream-status'), '201');
+    assert.equal(reply.header('x-upstream-content-type'), 'application/problem+json');
+    assert.equal(reply.header('x-upstream-etag'), 'W/"1"');
+    assert.equal(reply.header('x-upstream-location'), '/things/1');
+    assert.equal(reply.header('x-upstream-uri'), undefined);
+  });
+
+  test('brings none of the far side’s own headers into ours', async () => {
+    far.answer(() =>
+      jsonReply('{}', {
+        headers: { 'Set-Cookie': 'a=b', Server: 'evil/1', 'X-Custom': '1', ETag: '"x"', 'Cache-Control': 'public' },
+      }),
+    );
+    const reply = await restCall(gateway, get(far.url));
+    responseOf(reply);
+    for (const name of ['set-cookie', 'x-custom', 'etag']) assert.equal(reply.header(name), undefined, name);
+    assert.ok(!reply.head.includes('evil/1'));
+    assert.notEqual(reply.header('cache-control'), 'public');
+  });
+});
+
+describe('redirects', () => {
+  const chain = (count: number, status = 302): void => {
+    far.answer((request) => {
+      const step = Number(request.target.slice(1));
+      if (step >= count) return jsonReply('{"end":true}');
+      return httpReply({ status, headers: { Location: `/${step + 1}` } });
+    });
+  };
+
+  test('are followed up to five times, and the end is named', async () => {
+    chain(5);
+    const reply = await restCall(gateway, get(`${far.url}/0`));
+    assert.equal(responseOf(reply), '{"end":true}');
+    assert.equal(reply.header('x-upstream-uri'), `${far.url}/5`);
+    assert.equal(reply.header('x-upstream-status'), '200');
+  });
+
+  test('are an error beyond five', async () => {
+    chain(6);
+    assertProblem(await restCall(gateway, get(`${far.url}/0`)), 502, 'too-many-redirects');
+    assert.equal(far.requests.length, 6);
+  });
+
+  for (const [status, verb, then, keepsBody] of [
+    [301, 'POST', 'GET', false],
+    [302, 'POST', 'GET', false],
+    [303, 'POST', 'GET', false],
+    [307, 'POST', 'POST', true],
+    [308, 'POST', 'POST', true],
+    [301, 'PUT', 'PUT', true],
+    [302, 'DELETE', 'DELETE', true],
+    [303, 'PUT', 'GET', false],
+    [303, 'GET', 'GET', true],
+    [307, 'PATCH', 'PATCH', true],
+  ] as const) {
+    test(`${status} turns ${verb} into ${then} (Fetch standard)`, async () => {
+      chain(1, status);
+      const body = '{"n":1.0}';
+      const call = `{"uri":"${far.url}/0","verb":"${verb}","responseHeaders":false,"body":${body}}`;
+      responseOf(await restCall(gateway, call));
+      const [first, second] = far.requests;
+      assert.equal(first?.body.toString(), body);
+      assert.equal(second?.method, then);
+      assert.equal(second.body.toString(), keepsBody ? body : '');
+      assert.equal(second.header('content-type'), keepsBody ? 'application/json' : undefined);
+    });
+  }
+
+  test('keep credentials on the same origin', async () => {
+    chain(1);
+    responseOf(
+      await restCall(gateway, get(`${far.url}/0`, { headers: { Authorization: 'Bearer t', Cookie: 'a=b', 'X-Own': '1' } })),
+    );
+    assert.equal(far.requests[1]?.header('authorization'), 'Bearer t');
+    assert.equal(far.requests[1]?.header('cookie'), 'a=b');
+    assert.equal(far.requests[1]?.header('x-own'), '1');
+    chain(1);
+    responseOf(await restCall(gateway, get(`${far.url}/0`, { user: 'u', password: 'p' })));
+    assert.equal(far.requests[1]?.header('authorization'), basic('u', 'p'));
+  });
+
+  for (const credentials of [{ headers: { Authorization: 'Bearer t', Cookie: 'a=b' } }, { user: 'u', password: 'p' }]) {
+    test(`drop ${Object.keys(credentials).join(' and ')} on a change of origin, and do not bring it back`, async () => {
+      other.answer(() => httpReply({ status: 307, headers: { Location: `${far.url}/back` } }));
+      far.answer((request) =>
+        request.target === '/back' ? jsonReply('{}') : httpReply({ status: 307, headers: { Location: `${other.url}/x` } }),
+      );
+      const reply = await restCall(gateway, get(`${far.url}/0`, credentials));
+      responseOf(reply);
+      assert.equal(reply.header('x-upstream-uri'), `${far.url}/back`);
+      for (const request of [other.request, far.requests[1]]) {
+        assert.ok(request !== undefined);
+        assert.equal(request.header('authorization'), undefined);
+        assert.equal(request.header('cookie'), undefined);
+      }
+    });
+  }
+
+  test('ask the policy again for each hop', async () => {
+    canary.answer(() => jsonReply('{}'));
+    far.answer(() => httpReply({ status: 302, headers: { Location: canary.url } }));
+    assertProblem(await restCall(gateway, get(far.url)), 403, 'destination-denied');
+    assert.equal(canary.connections, 0);
+  });
+
+  test('are not followed where there is no Location: the status is the answer', async () => {
+    far.answer(() => httpReply({ status: 302, body: 'x' }));
+    const reply = await restCall(gateway, get(far.url));
+    assert.equal(reply.header('x-upstream-status'), '302');
+    assert.equal(responseOf(reply), 'x');
+  });
+});
+
+describe('the outbound policy', () => {
+  const denied: Record<string, string> = {
+    'an address of loopback': canary.url,
+    'the name localhost': `http://localhost:${canary.port}/`,
+    'the name localhost with a trailing dot': `http://LOCALHOST.:${canary.port}/`,
+    'a name below localhost': `http://a.localhost:${canary.port}/`,
+    'IPv6 loopback': `http://[::1]:${canary.port}/`,
+    'an IPv4-mapped address': `http://[::ffff:127.0.0.1]:${canary.port}/`,
+    'an address in another notation': `http://2130706433:${canary.port}/`,
+    'the unspecified address': `http://0.0.0.0:${canary.port}/`,
+    'an allowed name by its address': named.url,
+    'link-local metadata': 'http://169.254.169.254/latest/meta-data/',
+    'a private address': 'http://10.0.0.1/',
+    'https to a denied address': `https://127.0.0.1:${canary.port}/`,
+    'the gateway itself': gateway.url,
+  };
+  for (const [what, uri] of Object.entries(denied)) {
+    test(`denies ${what}, names the address and the entry that would admit it, and dials nothing`, async () => {
+      canary.answer(() => jsonReply('{}'));
+      named.answer(() => jsonReply('{}'));
+      const problem = assertProblem(await restCall(gateway, get(uri)), 403, 'destination-denied');
+      if (uri !== gateway.url) assert.match(problem.detail, /allow/);
+      assert.equal(canary.connections + named.connections, 0);
+    });
+  }
+
+  test('names the denied address in its refusal', async () => {
+    const problem = assertProblem(await restCall(gateway, get(canary.url)), 403, 'destination-denied');
+    assert.match(problem.detail, /127\.0\.0\.1/);
+    assert.ok(problem.detail.includes(canary.authority), problem.detail);
+  });
+
+  test('admits a name that a rule names, whatever it resolves to', async () => {
+    named.answer(() => jsonReply('{"named":true}'));
+    assert.equal(responseOf(await restCall(gateway, get(`http://localhost:${named.port}/x`))), '{"named":true}');
+    assert.equal(named.request.header('host'), `localhost:${named.port}`);
+  });
+
+  test('lets deny win over allow', async (t) => {
+    const denying = await startGateway(t, { config: { outbound: { allow: ['127.0.0.0/8'], deny: [far.authority] } } });
+    far.answer(() => jsonReply('{}'));
+    assertProblem(await restCall(denying, get(far.url)), 403, 'destination-denied');
+    assert.equal(far.connections, 0);
+    other.answer(() => jsonReply('{}'));
+    responseOf(await restCall(denying, get(other.url)));
+    // A rule that is not exactly its address and port never opens the gateway's own listener.
+    assertProblem(await restCall(denying, get(denying.url)), 403, 'destination-denied');
+  });
+});
+
+describe('where there is no answer', () => {
+  test('a refused connection is 502, for any verb', async () => {
+    for (const verb of ['GET', 'POST', 'DELETE']) {
+      const call = { uri: `http://127.0.0.1:${refusing}/`, verb, responseHeaders: false };
+      assertProblem(await restCall(gateway, call), 502, 'upstream-connect-failed');
+    }
+  });
+
+  test('a GET that is reset is 502, and is not tried again', async () => {
+    far.answer((_, socket) => void socket.resetAndDestroy());
+    assertProblem(await restCall(gateway, get(far.url)), 502, 'upstream-closed');
+    assert.equal(far.requests.length, 1);
+  });
+
+  for (const verb of ['DELETE', 'PATCH', 'PUT', 'POST']) {
+    test(`a ${verb} that left and was not answered has an unknown outcome, and is not tried again`, async () => {
+      far.answer((_, socket) => void socket.resetAndDestroy());
+      assertProblem(await restCall(gateway, { uri: far.url, verb, responseHeaders: false, body: {} }), 502, 'outcome-unknown');
+      assert.equal(far.requests.length, 1);
+    });
+  }
+
+  test('a GET that is not answered in time is 504 and names the phase; Prefer: wait sets the time', async () => {
+    far.answer(() => undefined);
+    const problem = assertProblem(
+      await restCall(gateway, get(far.url), { headers: { Prefer: 'wait=1' } }),
+      504,
+      'upstream-timeout',
+    );
+    assert.match(problem.detail, /total|first byte|firstByte/i);
+    assert.equal(far.requests.length, 1);
+  });
+
+  test('a POST that is not answered in time has an unknown outcome', async () => {
+    far.answer(() => undefined);
+    const reply = await restCall(gateway, postTo(far.url), { headers: { Prefer: 'wait=1' } });
+    assertProblem(reply, 504, 'outcome-unknown');
+    assert.equal(far.requests.length, 1);
+  });
+
+  test('an answer that is no HTTP is 502', async () => {
+    far.answer((_, socket) => void socket.end('this is not HTTP\r\n\r\n'));
+    assertProblem(await restCall(gateway, get(far.url)), 502, 'upstream-protocol-error');
+  });
+
+  test('TLS that fails is 502', async () => {
+    far.answer(() => jsonReply('{}'));
+    far.onConnection((socket) => void socket.write('HTTP/1.1 400 X\r\n\r\n'));
+    const reply = await restCall(gateway, get(`https://${far.authority}/`));
+    far.onConnection(undefined);
+    assertProblem(reply, 502, 'upstream-tls-failed');
+  });
+
+  test('an answer over the limit is 502 or breaks off, and never complete', async () => {
+    const text = 'x'.repeat(300_000);
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text }));
+    const announced = await restCall(gateway, get(far.url)).catch(() => undefined);
+    if (announced?.complete === true) assertProblem(announced, 502, 'response-too-large');
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text, chunk: 10_000 }));
+    const unannounced = await restCall(gateway, get(far.url)).catch(() => undefined);
+    if (unannounced?.complete === true) assertProblem(unannounced, 502, 'response-too-large');
+  });
+
+  test('a limit below 64 KiB is judged before anything is answered', async (t) => {
+    const small = await startGateway(t, { config: { outbound: { allow: [far.authority], responseLimit: '16KiB' } } });
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_385), chunk: 1000 }));
+    assertProblem(await restCall(small, get(far.url)), 502, 'response-too-large');
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_384), chunk: 1000 }));
+    assert.equal(responseOf(await restCall(small, get(far.url))).length, 16_384);
+  });
+});

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { assertProblem, instancesOf, pointersOf, relay } from './support/calls.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import { basic, startGateway } from './support/start-gateway.ts';
+
+// Contract 4: POST /orchestrator_manager/restQuery/:adapterId.
+
+const far = await farSide({ after });
+const gateway = await startGateway(
+  { after },
+  {
+    adapters: [
+      { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'basic', username: 'gateway', password: 'far secret' } },
+      { name: 'below', kind: 'restconf', url: `${far.url}/base`, auth: { type: 'none' } },
+      { name: 'plain', kind: 'rest', url: far.url, auth: { type: 'none' } },
+      { name: 'down', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, auth: { type: 'none' } },
+    ],
+  },
+);
+
+const yang = 'application/yang-data+json';
+const params = { path: 'restconf/data/tailf-ncs:devices/device', accept: yang };
+
+function query(body: object | string, adapter = 'Local NSO', headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+  return relay(gateway, 'restQuery', adapter, body, { headers });
+}
+
+async function instances(text: string, type = yang): Promise<readonly Readonly<Record<string, string>>[]> {
+  far.answer(() => jsonReply(text, { type }));
+  return instancesOf(await query({ params }));
+}
+
+describe('the query', () => {
+  test('is a GET of the path as written, without a body, with the adapter’s credentials', async () => {
+    far.answer(() => jsonReply('{}'));
+    const path = '/restconf/data/x:net=10.0.0.0%2F24/..a/?depth=1&fields=a;b(c;d)&x=../%2e';
+    instancesOf(await query({ params: { path, accept: 'application/a, application/b;q=0.5' } }));
+    assert.equal(far.request.method, 'GET');
+    assert.equal(far.request.target, path);
+    assert.equal(far.request.header('accept'), 'application/a, application/b;q=0.5');
+    assert.equal(far.request.header('authorization'), basic('gateway', 'far secret'));
+    assert.equal(far.request.header('content-type'), undefined);
+    assert.equal(far.request.header('content-length') ?? '0', '0');
+    assert.equal(far.request.body.length, 0);
+  });
+
+  test('goes below the base address', async () => {
+    for (const path of ['x', '/x']) {
+      far.answer(() => jsonReply('{}'));
+      instancesOf(await query({ params: { path, accept: yang } }, 'below'));
+      assert.equal(far.request.target, '/base/x');
+    }
+  });
+
+  test('passes on no header of the caller', async () => {
+    far.answer(() => jsonReply('{}'));
+    instancesOf(await query({ params }, 'below', { 'X-Custom': '1', Cookie: 'a=b' }));
+    for (const name of ['authorization', 'x-custom', 'cookie']) assert.equal(far.request.header(name), undefined);
+  });
+
+  for (const path of ['', 'http://evil/x', '//evil/x', 'a/../b', 'a/%2e%2E/b', 'a#b', 'a\\b', 'a b', 'ü', 'a'.repeat(8193)]) {
+    test(`is refused for the path ${JSON.stringify(path.slice(0, 30))}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(await query({ params: { path, accept: yang } }), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), ['/params/path']);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  for (const accept of ['text/event-stream', 'a\r\nb', 5]) {
+    test(`is refused for the accept ${JSON.stringify(accept)}`, async () => {
+      const problem = assertProblem(await query({ params: { path: 'x', accept } }), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), ['/params/accept']);
+    });
+  }
+
+  test('knows no body, no contentType and nothing else', async () => {
+    const problem = assertProblem(
+      await query({ params: { ...params, contentType: yang }, body: {}, x: 1 }),
+      400,
+      'invalid-request',
+    );
+    assert.deepEqual(pointersOf(problem), ['/body', '/params/contentType', '/x']);
+  });
+
+  test('of an unknown adapter is 404 and names those that exist', async () => {
+    const problem = assertProblem(await query({ params }, 'nowhere'), 404, 'adapter-not-found');
+    assert.match(problem.detail, /Local NSO/);
+  });
+});
+
+describe('the result holds one instance', () => {
+  const cases: readonly (readonly [string, string, readonly object[]])[] = [
+    [
+      'for each entry of a list',
+      '{"tailf-ncs:device":[{"name":"ce0","port":22},{"name":"ce1"}]}',
+      [{ name: 'ce0', port: '22' }, { name: 'ce1' }],
+    ],
+    ['for an object', '{"tailf-ncs:devices":{"name":"a","x":"y"}}', [{ name: 'a', x: 'y' }]],
+    ['for a leaf, named after the member', '{"tailf-ncs:name":"x\\u00fc\\n"}', [{ 'tailf-ncs:name': 'xü\n' }]],
+    ['for a leaf that is a number, digit for digit', '{"id":18446744073709551615}', [{ id: '18446744073709551615' }]],
+    ['for a leaf that is null or a truth value', '{"a":null,"b":true}', [{ a: 'null' }, { b: 'true' }]],
+    ['for each entry of a leaf-list', '{"m:tag":["a",5.0,null]}', [{ 'm:tag': 'a' }, { 'm:tag': '5.0' }, { 'm:tag': 'null' }]],
+    ['for each member in turn', '{"a":[{"x":"1"}],"b":{"y":"2"},"c":"3"}', [{ x: '1' }, { y: '2' }, { c: '3' }]],
+    ['for each entry inside the legacy wrapper', '{"collection":{"m:list":[{"n":"1"},{"n":"2"}]}}', [{ n: '1' }, { n: '2' }]],
+    ['for each entry of a top-level array', '[{"a":"1"},{"b":"2"}]', [{ a: '1' }, { b: '2' }]],
+    ['with no property for an empty object', '{"a":{}}', [{}]],
+  ];
+  for (const [what, text, expected] of cases) {
+    test(what, async () => {
+      assert.deepEqual(await instances(text), expected);
+      assert.deepEqual(await instances(` \n\t${text}\r\n `), expected);
+    });
+  }
+
+  for (const text of ['{}', ' { } ', '[]', '{"a":[]}', '{"collection":{}}', '{"collection":{"m:list":[]}}']) {
+    test(`for nothing in ${text}`, async () => {
+      assert.deepEqual(await instances(text), []);
+    });
+  }
+
+  test('for nothing where there is no content', async () => {
+    for (const bytes of [
+      httpReply({ status: 204, headers: { 'Content-Type': 'text/html' } }),
+      httpReply({ headers: { 'Content-Type': yang } }),
+      httpReply({ headers: { 'Content-Type': 'application/yang-data+xml' }, chunk: 1 }),
+    ]) {
+      far.answer(() => bytes);
+      assert.deepEqual(instancesOf(await query({ params })), []);
+    }
+  });
+
+  test('whose nested values keep their exact text', async () => {
+    const values = {
+      number: '18446744073709551615',
+      decimal: '1.0',
+      exponent: '1E+400',
+      zero: '-0',
+      object: '{ "b":1 ,"a":1.50,\n"a":"\\u00fc/\\/" }',
+      array: '[ 1,\t2.0 , {"x" : null}, [ ] ]',
+      empty: '[null]',
+      truth: 'true',
+      nothing: 'null',
+    };
+    const members = Object.entries(values).map(([name, text]) => `"${name}" : ${text} `);
+    assert.deepEqual(await instances(`{"m:list":[{${members.join(',')}}]}`), [values]);
+  });
+
+  test('whose strings are what they say', async () => {
+    assert.deepEqual(
+      await instances('{"l":[{"a":"\\ud83d\\ude00 \\u0000 \\"\\\\\\/\\b\\f\\n\\r\\t","b":"😀","":"empty name"}]}'),
+      [{ a: '😀 \u0000 "\\/\b\f\n\r\t', b: '😀', '': 'empty name' }],
+    );
+  });
+
+  test('in which a repeated member is one property: the JSON array of all of them', async () => {
+    const [instance] = await instances('{"rollbacks":{"file":{"n":1.0},"x":"y","file":18446744073709551615,"file":"s\\u00fc"}}');
+    assert.deepEqual(Object.keys(instance ?? {}).sort(), ['file', 'x']);
+    assert.equal(instance?.['x'], 'y');
+    assert.deepEqual(instance?.['file']?.replaceAll(/\s/g, ''), '[{"n":1.0},18446744073709551615,"s\\u00fc"]');
+  });
+
+  test('in which names that JavaScript objects treat specially are plain names', async () => {
+    const [instance] = await instances('{"l":[{"__proto__":"p","constructor":"c","toString":1}]}');
+    const sorted = Object.entries(instance ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+    assert.deepEqual(sorted, [
+      ['__proto__', 'p'],
+      ['constructor', 'c'],
+      ['toString', '1'],
+    ]);
+  });
+
+  test('for XML, named after its root, its text verbatim', async () => {
+    const text = '<?xml version="1.0"?>\n<!-- c -->\n<devices xmlns="urn:x">\r\n <n>ü</n></devices>\n';
+    assert.deepEqual(await instances(text, 'application/yang-data+xml'), [{ devices: text }]);
+  });
+
+  test('for other text, named content', async () => {
+    assert.deepEqual(await instances('hello\n', 'text/plain'), [{ content: 'hello\n' }]);
+  });
+
+  test('for what is no text, in base64, and says so', async () => {
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'application/octet-stream' }, body: Buffer.from([0, 255]) }));
+    const reply = await query({ params });
+    assert.equal(reply.header('x-upstream-body-encoding'), 'base64');
+    assert.deepEqual(instancesOf(reply), [{ content: 'AP8=' }]);
+  });
+
+  test('and the reply names what the gateway got', async () => {
+    far.answer(() => jsonReply('{"a":1}', { type: yang, headers: { ETag: '"1-2-3"', 'Set-Cookie': 'a=b' } }));
+    const reply = await query({ params });
+    assert.equal(reply.header('x-upstream-status'), '200');
+    assert.equal(reply.header('x-upstream-content-type'), yang);
+    assert.equal(reply.header('x-upstream-etag'), '"1-2-3"');
+    assert.equal(reply.header('set-cookie'), undefined);
+  });
+});
+
+describe('an error of the far side', () => {
+  test('404 is an error and not an empty result', async () => {
+    const body = '{"ietf-restconf:errors":{"error":[{"error-tag":"invalid-value","error-message":"uri keypath not found"}]}}';
+    far.answer(() => jsonReply(body, { status: 404, type: yang }));
+    const problem = assertProblem(await query({ params }), 502, 'upstream-error');
+    assert.deepEqual(problem.upstream, { status: 404, contentType: yang, body });
+    assert.match(problem.detail, /invalid-value/);
+    assert.match(problem.detail, /uri keypath not found/);
+    assert.equal(far.requests.length, 1);
+  });
+
+  for (const status of [400, 401, 403, 409, 412, 429, 500]) {
+    test(`${status} is 502 and is not tried again`, async () => {
+      far.answer(() => jsonReply('{}', { status }));
+      const problem = assertProblem(await query({ params }), 502, 'upstream-error');
+      assert.equal(problem.upstream?.status, status);
+      assert.equal(far.requests.length, 1);
+    });
+  }
+
+  for (const status of [301, 302, 307]) {
+    test(`a redirect ${status} is never followed`, async () => {
+      far.answer(() => httpReply({ status, headers: { Location: '/elsewhere' } }));
+      assertProblem(await query({ params }), 502);
+      assert.ok(far.requests.every((request) => request.target !== '/elsewhere'));
+    });
+  }
+
+  for (const status of [502, 503, 504]) {
+    test(`${status} without a RESTCONF error body is tried again, twice at most`, async () => {
+      let seen = 0;
+      far.answer(() => {
+        seen += 1;
+        return seen < 3 ? httpReply({ status, body: 'busy' }) : jsonReply('{"a":1}');
+      });
+      assert.deepEqual(instancesOf(await query({ params })), [{ a: '1' }]);
+      assert.equal(seen, 3);
+      far.answer(() => httpReply({ status, body: 'busy' }));
+      const problem = assertProblem(await query({ params }), 502, 'upstream-error');
+      assert.equal(problem.upstream?.status, status);
+      assert.equal(far.requests.length, 3);
+    });
+
+    test(`${status} with a RESTCONF error body speaks of a device and is not tried again`, async () => {
+      const body =
+        '{"ietf-restconf:errors":{"error":[{"error-tag":"operation-failed","error-message":"device ce0: out of sync"}]}}';
+      far.answer(() => jsonReply(body, { status, type: yang }));
+      assertProblem(await query({ params }), 502, 'upstream-error');
+      assert.equal(far.requests.length, 1);
+    });
+  }
+});
+
+describe('where there is no answer', () => {
+  test('a query whose connection broke is tried again', async () => {
+    let seen = 0;
+    far.answer((_, socket) => {
+      seen += 1;
+      if (seen === 3) return jsonReply('{"a":1}');
+      socket.resetAndDestroy();
+      return undefined;
+    });
+    assert.deepEqual(instancesOf(await query({ params })), [{ a: '1' }]);
+  });
+
+  test('it ends with 502 after two more attempts', async () => {
+    far.answer((_, socket) => void socket.resetAndDestroy());
+    assertProblem(await query({ params }), 502, 'upstream-closed');
+    assert.equal(far.requests.length, 3);
+    assertProblem(await query({ params }, 'down'), 502, 'upstream-connect-failed');
+  });
+
+  test('it ends with 504 when the total time is over, attempts included', async () => {
+    far.answer(() => undefined);
+    const problem = assertProblem(await query({ params }, 'plain', { Prefer: 'wait=1' }), 504, 'upstream-timeout');
+    assert.notEqual(problem.detail, '');
+    assert.ok(far.requests.length >= 1 && far.requests.length <= 3);
+  });
+});

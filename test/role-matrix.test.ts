@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { assertProblem } from './support/calls.ts';
+import { farSide, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import { basic, startGateway, type TestRole, testPassword, testPasswordHash, testRoles } from './support/start-gateway.ts';
+
+// Interface specification, Authentication; contract 1 and 6: every role × every route of the gateway.
+
+const far = await farSide({ after });
+const users = [
+  { username: 'nobody', passwordHash: testPasswordHash, roles: [], groups: ['noc'] },
+  { username: 'both', passwordHash: testPasswordHash, roles: ['other', 'engineering'], groups: [] },
+];
+const gateway = await startGateway(
+  { after },
+  {
+    users,
+    config: { outbound: { allow: [far.authority] } },
+    adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
+  },
+);
+
+interface Row {
+  readonly method: string;
+  /** As OpenAPI writes it. */
+  readonly path: string;
+  readonly target?: string;
+  readonly body?: object;
+  /** Roles that may; `all`: any caller that is known, with or without a role; `open`: everybody. */
+  readonly may: readonly TestRole[] | 'all' | 'open';
+}
+
+const params = { path: 'a', accept: 'application/yang-data+json' };
+const rows: readonly Row[] = [
+  {
+    method: 'POST',
+    path: '/tools/restCall',
+    body: { uri: far.url, verb: 'GET', responseHeaders: false },
+    may: ['admin', 'engineering'],
+  },
+  ...(['restAction', 'restQuery', 'restRequest'] as const).map((route) => ({
+    method: 'POST',
+    path: `/orchestrator_manager/${route}/{adapterId}`,
+    target: `/orchestrator_manager/${route}/Local%20NSO`,
+    body: { restAction: { params, body: {} }, restQuery: { params }, restRequest: { params: { ...params, method: 'GET' } } }[
+      route
+    ],
+    may: ['admin'] as const,
+  })),
+  { method: 'GET', path: '/automation_catalog/automations', may: ['admin', 'other', 'readonly', 'apiread'] },
+  { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
+  { method: 'GET', path: '/whoami', may: 'all' },
+  { method: 'POST', path: '/logout', may: 'all' },
+  { method: 'GET', path: '/healthz', may: 'open' },
+  { method: 'GET', path: '/readyz', may: 'open' },
+  { method: 'GET', path: '/openapi.json', may: 'open' },
+  { method: 'GET', path: '/docs', may: 'open' },
+  { method: 'POST', path: '/login', body: { username: 'nobody', password: testPassword }, may: 'open' },
+];
+
+function ask(row: Row, headers: Readonly<Record<string, string>>): Promise<Reply> {
+  const request = { method: row.method, target: row.target ?? row.path };
+  if (row.body === undefined) return gateway.send({ ...request, headers });
+  return gateway.send({
+    ...request,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(row.body),
+  });
+}
+
+const ways: readonly (readonly [string, (role: TestRole) => Promise<string> | string])[] = [
+  ['Basic', (role) => gateway.basicFor(role)],
+  ['a token', async (role) => `Bearer ${await gateway.tokenFor(role)}`],
+];
+
+for (const row of rows) {
+  const name = `${row.method} ${row.path}`;
+  describe(name, () => {
+    for (const role of testRoles) {
+      const allowed = row.may === 'open' || row.may === 'all' || row.may.includes(role);
+      for (const [way, credentials] of ways) {
+        // A logout ends the token that the other routes need.
+        if (way === 'a token' && row.path === '/logout') continue;
+        test(`${role} by ${way} is ${allowed ? 'allowed' : 'denied'}`, async () => {
+          far.answer(() => jsonReply('{}'));
+          const reply = await ask(row, { Authorization: await credentials(role) });
+          if (allowed) {
+            assert.ok(reply.status === 200 || reply.status === 204, `${reply.status} ${reply.text.slice(0, 500)}`);
+          } else {
+            assertProblem(reply, 403, 'forbidden');
+            assert.equal(far.connections, 0);
+          }
+        });
+      }
+    }
+
+    test(`a caller without a role is ${row.may === 'all' || row.may === 'open' ? 'allowed' : 'denied'}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const reply = await ask(row, { Authorization: basic('nobody', testPassword) });
+      if (row.may === 'all' || row.may === 'open') assert.ok(reply.status < 300, reply.text);
+      else assertProblem(reply, 403, 'forbidden');
+    });
+
+    test('a caller with several roles may what any of them may', async () => {
+      far.answer(() => jsonReply('{}'));
+      const reply = await ask(row, { Authorization: basic('both', testPassword) });
+      const { may } = row;
+      if (may === 'open' || may === 'all' || may.includes('other') || may.includes('engineering'))
+        assert.ok(reply.status < 300, reply.text);
+      else assertProblem(reply, 403, 'forbidden');
+    });
+
+    for (const [what, headers] of [
+      ['nobody known', {}],
+      ['a wrong token', { Authorization: 'Bearer wrong' }],
+      ['an empty cookie', { Cookie: 'session=; gateway_session=' }],
+    ] as const) {
+      if (row.may === 'open' && what !== 'nobody known') continue;
+      test(`${what} is ${row.may === 'open' ? 'allowed' : '401'}`, async () => {
+        far.answer(() => jsonReply('{}'));
+        const reply = await ask(row, headers);
+        if (row.may === 'open') {
+          assert.equal(reply.status, 200, reply.text.slice(0, 500));
+          return;
+        }
+        assertProblem(reply, 401, 'unauthenticated');
+        assert.ok(reply.header('www-authenticate'));
+        assert.equal(far.connections, 0);
+      });
+    }
+  });
+}
+
+test('the matrix knows every route that the gateway documents, and the gateway documents every route of the matrix', async () => {
+  const reply = await gateway.send({ target: '/openapi.json' });
+  const document = reply.json() as { readonly openapi: string; readonly paths: Readonly<Record<string, object>> };
+  assert.match(document.openapi, /^3\.1\./);
+  const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item)
+      .filter((method) => ['get', 'put', 'post', 'delete', 'patch', 'options', 'head'].includes(method))
+      .map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const known = [...rows.map((row) => `${row.method} ${row.path}`), 'POST /oauth/token'];
+  assert.deepEqual(documented.sort(), known.sort());
+});
+
+test('/oauth/token is open to clients, and asks for their own credentials only', async () => {
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const reply = await gateway.send({ method: 'POST', target: '/oauth/token', headers, body: 'grant_type=password' });
+  assert.equal(reply.status, 400);
+});
+
+test('/metrics is open where the configuration says so', async (t) => {
+  const open = await startGateway(t, { config: { server: { openMetrics: true } } });
+  const reply = await open.send({ target: '/metrics' });
+  assert.equal(reply.status, 200);
+  assert.match(reply.header('content-type') ?? '', /^text\/plain/);
+});

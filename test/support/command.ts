@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { childEnvironment, executable } from './start-gateway.ts';
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface CommandOptions {
+  readonly directory?: string;
+  readonly input?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Runs a command of the executable to its end. */
+export function command(parameters: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+  return outcome(spawnCommand(parameters, options), options.input);
+}
+
+/** Starts a command of the executable; the caller ends it. */
+export function spawnCommand(parameters: readonly string[], { directory, environment }: CommandOptions = {}): ChildProcess {
+  return spawn(process.execPath, [executable, ...parameters], {
+    ...(directory === undefined ? {} : { cwd: directory }),
+    env: childEnvironment(environment),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** Runs a line as a shell would, with a limit of 30 s. */
+export function shell(line: string): Promise<Outcome> {
+  return outcome(spawn('sh', ['-c', line], { env: childEnvironment(), stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 }), '');
+}
+
+async function outcome(child: ChildProcess, input = ''): Promise<Outcome> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  await once(child, 'close');
+  return { code: child.exitCode, stdout, stderr };
+}

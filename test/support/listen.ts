@@ -1,0 +1,29 @@
+import type { Server, Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** A server on a free port of 127.0.0.1 that the test's end closes with all its connections; `open` are those still open. */
+export async function listen(
+  t: TestContext,
+  server: Server,
+): Promise<{ readonly port: number; readonly open: ReadonlySet<Socket>; readonly accepted: () => number }> {
+  const open = new Set<Socket>();
+  let accepted = 0;
+  server.on('connection', (socket: Socket) => {
+    accepted += 1;
+    open.add(socket);
+    socket.on('error', () => {}).on('close', () => open.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return { port: address.port, open, accepted: () => accepted };
+}
+
+/** Resolves once every connection is closed: nothing leaked. The test's own time limit ends a wait in vain. */
+export async function allClosed(open: ReadonlySet<Socket>): Promise<void> {
+  await Promise.all([...open].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))));
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import type { Log } from '../../src/base/log.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { type Database, openDatabase, type StoreOptions } from '../../src/database/database.ts';
+
+/** A kind of store to test on. Each `fresh` one is empty and goes away with its test. */
+export interface TestStore {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** Where an empty store may be opened, by one gateway or several. */
+  fresh(t: TestContext): Promise<StoreOptions>;
+  /** Opens a store (a fresh one where none is given) and closes it after the test. */
+  open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
+}
+
+/** Says nothing. */
+export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
+
+const postgresUrl = await findPostgres();
+
+/**
+ * Registers the tests that `define` makes once on SQLite and once on PostgreSQL: at `TEST_POSTGRES_URL`, else at 127.0.0.1:5432
+ * where one answers. Without one they are skipped, with a line that says so, or fail where CI=true.
+ */
+export function eachStore(define: (store: TestStore) => void): void {
+  suite('on SQLite', () => define(sqliteStore));
+  if (postgresUrl !== undefined) {
+    const url = postgresUrl;
+    suite('on PostgreSQL', () => define(postgresStore(url)));
+    return;
+  }
+  const missing = 'no PostgreSQL answers at 127.0.0.1:5432 and TEST_POSTGRES_URL is not set';
+  test('on PostgreSQL', { skip: process.env['CI'] === 'true' ? false : missing }, () => {
+    throw new Error(`${missing}: with CI=true these tests must run.`);
+  });
+}
+
+export const sqliteStore: TestStore = {
+  dialect: 'sqlite',
+  async fresh(t) {
+    const directory = await mkdtemp(join(tmpdir(), 'gateway-store-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    return { kind: 'sqlite', file: join(directory, 'gateway.db') };
+  },
+  open: (t, store, log) => openFor(t, sqliteStore, store, log),
+};
+
+/** A schema of its own in the given database: quicker than a database, and as separate. */
+function postgresStore(url: string): TestStore {
+  const postgres: TestStore = {
+    dialect: 'postgres',
+    async fresh(t) {
+      const schema = `gateway_test_${randomBytes(8).toString('hex')}`;
+      await execute(url, `create schema ${schema}`);
+      t.after(() => execute(url, `drop schema ${schema} cascade`));
+      const address = new URL(url);
+      address.searchParams.set('options', `-c search_path=${schema}`);
+      return { kind: 'postgres', url: new Secret(address.href) };
+    },
+    open: (t, store, log) => openFor(t, postgres, store, log),
+  };
+  return postgres;
+}
+
+async function openFor(t: TestContext, kind: TestStore, store: StoreOptions | undefined, log = silentLog): Promise<Database> {
+  const options = store ?? (await kind.fresh(t));
+  const database = await openDatabase({ store: options, log });
+  t.after(() => database.close());
+  return database;
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+async function findPostgres(): Promise<string | undefined> {
+  const given = process.env['TEST_POSTGRES_URL'];
+  if (given !== undefined && given !== '') return given;
+  const candidates = ['postgres://postgres@127.0.0.1:5432/test', 'postgres://postgres@127.0.0.1:5432/postgres'];
+  for (const url of candidates) {
+    try {
+      await execute(url, 'select 1');
+      return url;
+    } catch {
+      // the next one may answer
+    }
+  }
+  return undefined;
+}
