@@ -69,10 +69,10 @@ A gateway, and a demo orchestrator that stands in for Cisco NSO on ${orchestrato
 User admin, password ${password} (set GATEWAY_ADMIN_PASSWORD to choose it). What it can do: ${gateway}/docs
 
 A query:
-${curl('/orchestrator_manager/restQuery/Local%20NSO', JSON.stringify({ params: { path: `${device}?limit=2&depth=2`, accept: 'application/yang-data+json' } }))}
+${curl('/orchestrator_manager/restQuery/Local%20NSO', JSON.stringify({ params: { path: `${device}?limit=2&fields=name;address;description`, accept: 'application/yang-data+json' } }))}
 
 An action:
-${curl('/orchestrator_manager/restAction/Local%20NSO', JSON.stringify({ params: { path: 'restconf/data/tailf-ncs:devices/check-sync', accept: json }, body: {} }))}
+${curl('/orchestrator_manager/restAction/Local%20NSO', JSON.stringify({ params: { path: `${device}=ce0/check-sync`, accept: json }, body: {} }))}
 
 A REST call:
 ${curl('/tools/restCall', JSON.stringify({ uri: `${orchestrator}/demo/echo`, verb: 'POST', body: { id: 1 }, responseHeaders: false }))}

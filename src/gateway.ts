@@ -2,6 +2,7 @@ import { createAccess } from '#access/access.ts';
 import { createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
+import type { AdapterAuthentication } from '#adapters/authentication.ts';
 import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
@@ -100,7 +101,7 @@ function createAdapters(
     configured.map((adapter) =>
       createAdapterInstance({
         kind: adapterKinds[adapter.kind],
-        instance: adapter,
+        instance: { ...adapter, auth: authentication(adapter.auth) },
         sender: adapterSender(adapter, shared.resolve),
         clock: shared.clock,
       }),
@@ -110,4 +111,11 @@ function createAdapters(
 
 function adapterSender(adapter: AdapterConfig, resolve: ReturnType<typeof createResolver>): Sender {
   return createSender({ connect: createConnector({ ...adapter, resolve }) });
+}
+
+/** The configuration's loader has refused the types that are not built yet. */
+function authentication(auth: AdapterConfig['auth']): AdapterAuthentication {
+  if (auth.type === 'token' || auth.type === 'oauth2')
+    throw new Error(`authentication of type ${auth.type} is not supported yet`);
+  return auth;
 }

@@ -7,6 +7,8 @@ if (Number(major) < 26) {
   );
   process.exitCode = 1;
 } else {
+  const { limitYoungGeneration } = await import('#base/young-generation.ts');
+  limitYoungGeneration();
   const { runCli } = await import('#cli/cli.ts');
   const { serve } = await import('./serve.ts');
   const { demo } = await import('./demo.ts');

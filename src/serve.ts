@@ -37,7 +37,8 @@ export async function serve(
     process.stderr.write(`orchestration-gateway: ${refusal}\n`);
     return 1;
   }
-  for (const { file, line, message } of warnings) log.warn('configuration', { file: `${file}:${line}`, reason: message });
+  for (const { file, line, path, message } of warnings)
+    log.warn('configuration', { file: `${file}:${line}`, reason: path === '' ? message : `${path}: ${message}` });
   const gateway = await start(options, log, process);
   if (gateway === undefined) return 1;
   process.stdout.write(`listening on ${gateway.url}\n`);

@@ -330,7 +330,7 @@ describe('an error', () => {
     assert.equal(problem.upstream, undefined);
   });
 
-  test('is not stored by caches and is not guessed at by browsers', async () => {
+  test('401 says how to authenticate', async () => {
     const reply = await gateway.send({ target: '/whoami' });
     assertProblem(reply, 401, 'unauthenticated');
     assert.ok(reply.header('www-authenticate'));

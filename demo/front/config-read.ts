@@ -1,13 +1,5 @@
 import { impliedContainer, isWholeList, requireEntries } from '../model/config-edit.ts';
-import {
-  type DataNode,
-  type DataObject,
-  entriesOf,
-  isEmptyData,
-  nodeAt,
-  objectOf,
-  textOf,
-} from '../model/data-tree.ts';
+import { type DataNode, type DataObject, entriesOf, isEmptyData, nodeAt, objectOf, textOf } from '../model/data-tree.ts';
 import { deviceNamed } from '../model/device.ts';
 import { pathText, type Target } from '../model/instance-path.ts';
 import { notFound, operationFailed } from '../model/orchestrator-error.ts';

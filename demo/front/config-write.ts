@@ -15,7 +15,7 @@ import { choiceParameter, flagParameter, type Parameters } from '../wire/query-p
 import { jsonOfXml, parseXml } from '../wire/xml-input.ts';
 
 /** A write of configuration, in whichever dialect it came. */
-export interface ConfigWrite {
+interface ConfigWrite {
   readonly method: string;
   readonly target: Target;
   readonly body: string;
@@ -25,7 +25,7 @@ export interface ConfigWrite {
 }
 
 /** What a write answers: 201 with the place of what was created, 200 with content, or 204. */
-export interface ConfigWritten {
+interface ConfigWritten {
   readonly status: 200 | 201 | 204;
   readonly created?: readonly Step[];
   readonly content?: Content;

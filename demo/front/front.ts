@@ -38,8 +38,9 @@ export function createFront(options: FrontOptions): (request: IncomingMessage, r
       for (const [name, value] of Object.entries(standIn)) response.setHeader(name, value);
       await answer(options, message, response);
     } catch {
-      // The client went away, or this server is wrong about something: either way the reply cannot be finished.
-      response.destroy();
+      // The client went away, or this server is at fault; a reply that has begun must not look finished.
+      if (response.headersSent || response.destroyed) response.destroy();
+      else response.writeHead(500, { 'Content-Type': 'text/plain' }).end('the demo orchestrator failed: a bug in demo/\n');
     }
   };
 }

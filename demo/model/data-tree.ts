@@ -102,7 +102,7 @@ function withMember(object: DataObject, member: string, value: DataNode | undefi
 }
 
 /** `there` with `incoming` merged into it, as plain PATCH does (RFC 8040, 4.6.1): what is not named stays. */
-export function mergedObject(schema: BranchNode, there: DataObject, incoming: DataObject): DataObject {
+function mergedObject(schema: BranchNode, there: DataObject, incoming: DataObject): DataObject {
   let merged = there;
   for (const [member, value] of Object.entries(incoming)) {
     const child = schema.children.get(member);

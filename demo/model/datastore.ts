@@ -1,7 +1,7 @@
 import type { DataObject } from './data-tree.ts';
 
 /** A commit that can be undone. */
-export interface Rollback {
+interface Rollback {
   readonly fixedNumber: number;
   readonly before: DataObject;
   readonly creator: string;

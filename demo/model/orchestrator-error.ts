@@ -1,5 +1,5 @@
 /** The error-tags used here (RFC 8040, section 7). */
-export type ErrorTag =
+type ErrorTag =
   | 'access-denied'
   | 'data-exists'
   | 'invalid-value'

@@ -4,7 +4,7 @@ import { resolvePath } from './instance-path.ts';
 import { rootSchema } from './yang-modules.ts';
 
 /** One piece of device configuration that a service instance asks for. */
-export interface Modification {
+interface Modification {
   readonly device: string;
   readonly steps: readonly Step[];
   readonly value: DataObject;
@@ -18,11 +18,11 @@ const vrfPaths: Readonly<Record<Ned, string>> = {
 
 const distinguisherLeaf: Readonly<Record<Ned, string>> = { ios: 'rd', xr: 'rd', junos: 'route-distinguisher' };
 
-export function servicesOf(root: DataObject): readonly DataObject[] {
+function servicesOf(root: DataObject): readonly DataObject[] {
   return entriesOf(objectOf(root['l3vpn:vpn'])['l3vpn']);
 }
 
-export function serviceNamed(root: DataObject, name: string): DataObject | undefined {
+function serviceNamed(root: DataObject, name: string): DataObject | undefined {
   return servicesOf(root).find((service) => textOf(service['name']) === name);
 }
 
@@ -74,5 +74,9 @@ export function withServicesMapped(before: DataObject, next: DataObject): DataOb
 function withModified(root: DataObject, service: DataObject): DataObject {
   const place = `l3vpn:vpn/l3vpn=${encodeURIComponent(textOf(service['name']))}`;
   const devices = modificationsOf(root, service).map(({ device }) => device);
-  return withNode(root, resolvePath(rootSchema, place, false).steps, { ...service, modified: { devices } });
+  return withNode(
+    root,
+    resolvePath(rootSchema, place, false).steps,
+    devices.length === 0 ? service : { ...service, modified: { devices } },
+  );
 }

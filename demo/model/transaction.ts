@@ -29,7 +29,7 @@ export interface TransactionOptions {
   readonly mapsServices: boolean;
 }
 
-export interface TransactionResult {
+interface TransactionResult {
   readonly differences: readonly Difference[];
   /** Under which the commit can be undone; absent after a dry run. */
   readonly rollbackId?: number;

@@ -98,17 +98,15 @@ const junosConfig = junos.container('configuration', {
 function ciscoLiveStatus(stats: ModuleBuilder) {
   return [
     stats.container('exec', { actions: [stats.action('show', 'args'), stats.action('any', 'args')] }),
-    operational(
-      stats.list('interfaces', {
-        keys: ['name'],
-        children: [
-          stats.leaf('name', 'string'),
-          stats.leaf('oper-status', onOff),
-          stats.leaf('in-octets', 'uint64'),
-          stats.leaf('out-octets', 'uint64'),
-        ],
-      }),
-    ),
+    stats.list('interfaces', {
+      keys: ['name'],
+      children: [
+        stats.leaf('name', 'string'),
+        stats.leaf('oper-status', onOff),
+        stats.leaf('in-octets', 'uint64'),
+        stats.leaf('out-octets', 'uint64'),
+      ],
+    }),
   ];
 }
 
@@ -141,7 +139,7 @@ const device = ncs.list('device', {
       ],
     }),
     ncs.container('config', { children: [...ciscoConfig(ios, 'definition'), ...ciscoConfig(xr, 'vrf-list'), junosConfig] }),
-    ncs.container('live-status', { children: [...ciscoLiveStatus(iosStats), ...ciscoLiveStatus(xrStats)] }),
+    operational(ncs.container('live-status', { children: [...ciscoLiveStatus(iosStats), ...ciscoLiveStatus(xrStats)] })),
   ],
   actions: [
     ncs.action('sync-from', 'dry-run', 'no-wait-for-lock'),

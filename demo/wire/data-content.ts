@@ -1,6 +1,6 @@
 import { type DataNode, type DataObject, entriesOf, objectOf, type Scalar, valuesOf } from '../model/data-tree.ts';
 import { isLongNumber } from '../model/leaf-value.ts';
-import { type BranchNode, isBranch, type SchemaNode } from '../model/schema.ts';
+import { type BranchNode, isBranch, type LeafListNode, type LeafNode, type SchemaNode } from '../model/schema.ts';
 import type { Content } from './document.ts';
 import type { FieldSelection } from './field-selection.ts';
 
@@ -17,7 +17,7 @@ export interface View {
   readonly containersEmpty: boolean;
 }
 
-export const wholeView: View = {
+const wholeView: View = {
   content: 'all',
   depth: Number.POSITIVE_INFINITY,
   fields: 'all',
@@ -28,13 +28,17 @@ export const wholeView: View = {
 
 /** What is shown of `node`, which stands at `schema`; undefined where nothing of it is. */
 export function contentFor(schema: SchemaNode, node: DataNode, view: View): Content | undefined {
-  const { name, module } = schema;
+  if (view.content === 'config' && !schema.config) return undefined;
+  if (schema.kind === 'leaf' || schema.kind === 'leaf-list') return valueContent(schema, node, view);
   if (schema.kind === 'list') return listContent(schema, entriesOf(node), view);
-  if (schema.kind === 'container') {
-    const children = childContents(schema, objectOf(node), view);
-    return children.length === 0 && holdsOnlyHidden(node, view) ? undefined : { kind: 'container', name, module, children };
-  }
-  if (view.content !== 'all' && schema.config !== (view.content === 'config')) return undefined;
+  const { name, module } = schema;
+  const children = childContents(schema, objectOf(node), view);
+  return children.length === 0 && holdsOnlyHidden(node, view) ? undefined : { kind: 'container', name, module, children };
+}
+
+function valueContent(schema: LeafNode | LeafListNode, node: DataNode, view: View): Content | undefined {
+  const { name, module } = schema;
+  if (view.content === 'nonconfig' && schema.config) return undefined;
   if (schema.kind === 'leaf-list') return { kind: 'leaf-list', name, module, values: valuesOf(node) };
   return { kind: 'leaf', name, module, value: node as Scalar, ...(isLongNumber(schema.type) ? { long: true } : {}) };
 }
@@ -47,7 +51,7 @@ export function listContent(schema: BranchNode, entries: readonly DataObject[], 
 }
 
 /** What is shown of the members of a container or list entry. */
-export function childContents(schema: BranchNode, data: DataObject, view: View): readonly Content[] {
+function childContents(schema: BranchNode, data: DataObject, view: View): readonly Content[] {
   if (view.depth <= 1) return [];
   return [...schema.children].flatMap(([member, child]) => {
     const node = data[member];

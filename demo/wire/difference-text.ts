@@ -1,4 +1,4 @@
-import type { Difference, ValueDifference } from '../model/difference.ts';
+import type { BranchDifference, Difference, ValueDifference } from '../model/difference.ts';
 import type { YangModule } from '../model/schema.ts';
 import { escapeXml } from './xml-text.ts';
 
@@ -9,9 +9,15 @@ export function curlyText(all: readonly Difference[], indent = ' '): string {
       const start = difference.sign + indent;
       if (difference.kind === 'value') return `${start}${words(difference)};\n`;
       const name = [difference.schema.name, ...difference.keys].join(' ');
-      return `${start}${name} {\n${curlyText(difference.children, `${indent}    `)}${start}}\n`;
+      return `${start}${name} {\n${curlyText(withoutKeys(difference), `${indent}    `)}${start}}\n`;
     })
     .join('');
+}
+
+/** What a list entry holds besides the keys that stand in its own line. */
+function withoutKeys({ schema, children }: BranchDifference): readonly Difference[] {
+  const keys = schema.kind === 'list' ? schema.keys : [];
+  return children.filter((child) => child.kind === 'branch' || !keys.includes(child.schema.name));
 }
 
 function words({ schema, value }: ValueDifference): string {
@@ -28,8 +34,7 @@ export function commandLines(all: readonly Difference[], indent = '', prefix = '
       const { schema, keys, sign, children } = difference;
       if (schema.kind === 'container') return commandLines(children, indent, `${prefix}${schema.name} `);
       const line = `${start}${[schema.name, ...keys].join(' ')}\n`;
-      const inner = children.filter((child) => child.kind === 'branch' || !schema.keys.includes(child.schema.name));
-      return sign === '-' ? line : `${line}${commandLines(inner, `${indent} `)}${indent}exit\n`;
+      return sign === '-' ? line : `${line}${commandLines(withoutKeys(difference), `${indent} `)}${indent}exit\n`;
     })
     .join('');
 }

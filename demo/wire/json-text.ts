@@ -2,7 +2,7 @@ import type { Scalar } from '../model/data-tree.ts';
 import type { Content } from './document.ts';
 
 /** How JSON is written: the legacy API writes long numbers bare, which RFC 7951 makes strings. */
-export interface JsonStyle {
+interface JsonStyle {
   readonly bareLongNumbers: boolean;
 }
 

@@ -4,7 +4,7 @@ import { malformed } from '../model/orchestrator-error.ts';
 import { type BranchNode, childNamed, isBranch, type SchemaNode } from '../model/schema.ts';
 
 /** An XML element: what it is called, its text, its child elements. Attributes carry no data and are dropped. */
-export interface XmlElement {
+interface XmlElement {
   readonly name: string;
   readonly namespace: string;
   readonly text: string;
@@ -54,7 +54,7 @@ export function jsonOfXml(parent: BranchNode, element: XmlElement): Record<strin
 }
 
 /** The children of an element as JSON members; elements the schema does not know keep their name, for the reader to refuse. */
-export function membersOf(parent: BranchNode, elements: readonly XmlElement[]): Record<string, unknown> {
+function membersOf(parent: BranchNode, elements: readonly XmlElement[]): Record<string, unknown> {
   const members = new Map<string, unknown>();
   for (const element of elements) {
     const child = childByNamespace(parent, element);
@@ -69,7 +69,7 @@ export function membersOf(parent: BranchNode, elements: readonly XmlElement[]): 
 
 function valueOf(schema: SchemaNode, element: XmlElement): unknown {
   if (isBranch(schema)) return membersOf(schema, element.children);
-  return jsonOfText(schema.type, element.text.trim());
+  return jsonOfText(schema.type, schema.type === 'string' ? element.text : element.text.trim());
 }
 
 function childByNamespace(parent: BranchNode, { name, namespace }: XmlElement) {

@@ -40,21 +40,30 @@ export function createCredentialCheck({ throttle, verifier, log }: CredentialChe
     accounts: Accounts,
   ): Promise<Account | undefined> => {
     const { kind, name, password, sourceAddress } = credentials;
-    const attempt = await throttle.admit(credentials);
-    let matches: boolean;
+    const place = verifier.enter(password);
     try {
-      matches = await verifier.verify(password, account?.hash ?? accounts.decoy(kind, name));
-    } catch (error) {
-      await settle(attempt.abandoned());
-      throw error;
-    }
-    if (matches && account !== undefined) {
-      await settle(attempt.succeeded());
-      return account;
+      const attempt = await throttle.admit(credentials);
+      const matches = await verified(place.verify(account?.hash ?? accounts.decoy(kind, name)), attempt);
+      if (matches && account !== undefined) {
+        await settle(attempt.succeeded());
+        return account;
+      }
+    } finally {
+      place.leave();
     }
     // Only configured names are logged: the others may be anything, a password too.
     log.info('login failed', account === undefined ? { sourceAddress } : { sourceAddress, principal: name });
     return undefined;
+  };
+
+  /** A hash that could not be computed says nothing about the password. */
+  const verified = async (matches: Promise<boolean>, attempt: AdmittedAttempt): Promise<boolean> => {
+    try {
+      return await matches;
+    } catch (error) {
+      await settle(attempt.abandoned());
+      throw error;
+    }
   };
 
   /** A store that fails now does not undo what was decided; the failure stays counted. */
@@ -67,7 +76,6 @@ export function createCredentialCheck({ throttle, verifier, log }: CredentialChe
   };
 
   return async (credentials, accounts) => {
-    verifier.admit(credentials.password);
     const account = accounts.find(credentials.kind, credentials.name);
     const key = `${keyOf(credentials)} ${account?.fingerprint ?? ''}`;
     const running = underWay.get(key);

@@ -1,5 +1,5 @@
 /** What an Authorization header holds: one of the two schemes, or something that is neither. */
-export type AuthorizationHeader =
+type AuthorizationHeader =
   | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
   | { readonly scheme: 'bearer'; readonly token: string }
   | { readonly scheme: 'malformed' };

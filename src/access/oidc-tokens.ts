@@ -25,7 +25,7 @@ const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'applicat
 
 const clockTolerance = 60;
 
-export interface OidcToken {
+interface OidcToken {
   readonly principal: Principal;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -47,7 +47,7 @@ export async function verifyOidcToken(token: string, options: VerifyOptions): Pr
 }
 
 /** The algorithms of the configuration that are safe with a public key. */
-export function algorithmsOf({ algorithms }: IssuerOptions): string[] {
+function algorithmsOf({ algorithms }: IssuerOptions): string[] {
   return algorithms.filter((algorithm) => acceptableAlgorithms.has(algorithm));
 }
 

@@ -11,7 +11,7 @@ export function createCacheKey(): (text: string) => string {
 }
 
 /** What was verified, by the key of what was sent. Bounded: the least recently used goes first. */
-export interface VerifiedCache<T> {
+interface VerifiedCache<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
   delete(key: string): void;

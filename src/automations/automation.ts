@@ -20,7 +20,7 @@ export interface AutomationData {
 }
 
 /** Group-based access control. An empty or missing `read` list leaves the automation visible to every role that may list. */
-export interface GroupLists {
+interface GroupLists {
   readonly write?: readonly string[];
   readonly read?: readonly string[];
 }

@@ -27,10 +27,11 @@ const advice = `write all as limit=50, or all as ${whole}[limit]=50, or all in o
  */
 export function readGivenOptions<Name extends string>(options: QueryFormOptions<Name>): ReadonlyMap<Name, GivenOption> {
   const { known, problems } = options;
+  const unknown = `is not known; the options are ${known.join(', ')}`;
   const found = new Map<Name, GivenOption>();
   const add = (given: string, option: GivenOption): void => {
     const name = known.find((candidate) => candidate === given);
-    if (name === undefined) problems.add(option.pointer, `is not known; the options are ${known.join(', ')}`);
+    if (name === undefined) problems.add(option.pointer, unknown);
     else if (!found.has(name)) found.set(name, option);
   };
   const parameters = readParameters(options.query, problems);

@@ -5,15 +5,12 @@ import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
 import { duration } from './scalar-shapes.ts';
 import { serverSection } from './server-section.ts';
-import { defaulted, mapped, mapping, optional, required, type Shape } from './shape.ts';
+import { defaulted, mapping, optional, required, type Shape } from './shape.ts';
 import { storeSection } from './store-section.ts';
 
 const auditSection = mapping({
   retention: defaulted(duration('36500d'), '90d', 'How long audit records are kept.'),
-  checkpointFile: optional(
-    mapped(path, (file) => file),
-    'File that signed checkpoints of the audit chain are appended to.',
-  ),
+  checkpointFile: optional(path, 'File that signed checkpoints of the audit chain are appended to.'),
 });
 
 /** The whole file: the one source of its keys, types, defaults and meanings. */

@@ -36,7 +36,7 @@ export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<Loade
     return await readConfig(new Reading({ file, directory: dirname(fileName), env, yaml }));
   } catch (error) {
     if (error instanceof TooManyNodes)
-      throw new ConfigError([wholeFile(file, 'the file has too many values; use fewer aliases (*name)')]);
+      throw new ConfigError([wholeFile(file, 'the file has more than 100,000 values, each alias (*name) counted in full')]);
     throw error;
   }
 }

@@ -129,7 +129,7 @@ export function scalarOf(place: Place | undefined): unknown {
 }
 
 /** What stands at `place`, as the subject of a complaint; the value itself is never named. */
-export function kindOf(place: Place): string {
+function kindOf(place: Place): string {
   const { node } = place;
   if (isMap(node)) return 'a mapping';
   if (isSeq(node)) return 'a list';

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 /** What became of reading a file: its text, or a fault that completes the sentence "the file …". */
-export type FileText = { readonly text: string } | { readonly fault: string };
+type FileText = { readonly text: string } | { readonly fault: string };
 
 /** The UTF-8 text of a regular file of at most `limit` bytes. Never throws; a pipe or device is refused, for it could keep the start waiting. */
 export async function readRegularFile(path: string, limit: number): Promise<FileText> {

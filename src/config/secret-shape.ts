@@ -9,7 +9,7 @@ const secretFileLimit = 65_536;
 const forms = '{ env: NAME } or { file: PATH }';
 
 /** What is wrong with the resolved text, without quoting it; undefined where nothing is. */
-export type SecretFault = (value: string) => string | undefined;
+type SecretFault = (value: string) => string | undefined;
 
 /**
  * `{ env: NAME }`, `{ file: PATH }` (at most 64 KiB; one final newline is not part of it) or plain text, which is

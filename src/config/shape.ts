@@ -8,7 +8,7 @@ import { listed, shown } from './wording.ts';
  * `read` answers undefined where it reported a problem; no shape has undefined as a value.
  */
 export interface Shape<T> {
-  /** For the reference and for messages: "a duration". */
+  /** For the reference: "duration, at most 1d". */
   readonly type: string;
   readonly members?: Members;
   readonly element?: Shape<unknown>;
@@ -129,7 +129,7 @@ export function isUntagged(place: Place): boolean {
   return false;
 }
 
-/** A list; `atLeast` and `unique` (scalars as written) are reported like every problem. */
+/** A list of at least `atLeast` entries; `checks` run over it as written. */
 export function list<T>(
   element: Shape<T>,
   { atLeast = 0, checks = [] }: { readonly atLeast?: number; readonly checks?: readonly Check[] } = {},

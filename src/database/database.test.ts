@@ -137,7 +137,8 @@ eachStore((store) => {
     await database.ping();
     await database.close();
     await database.close();
-    await assert.rejects(database.ping(), isUnavailable);
+    // More than once: the first refusal used to keep Kysely's lock, and the second call waited for ever.
+    for (let count = 0; count < 3; count += 1) await assert.rejects(database.ping(), isUnavailable);
   });
 });
 

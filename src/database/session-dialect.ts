@@ -23,7 +23,7 @@ export function createSessionDialect(kind: 'sqlite' | 'postgres', source: Sessio
   return kind === 'sqlite'
     ? {
         createDriver,
-        createAdapter: () => new SqliteAdapter(),
+        createAdapter: () => new QueuedSqliteAdapter(),
         createQueryCompiler: () => new SqliteQueryCompiler(),
         createIntrospector: (query) => new SqliteIntrospector(query),
       }
@@ -33,6 +33,16 @@ export function createSessionDialect(kind: 'sqlite' | 'postgres', source: Sessio
         createQueryCompiler: () => new PostgresQueryCompiler(),
         createIntrospector: (query) => new PostgresIntrospector(query),
       };
+}
+
+/**
+ * Our sessions wait for their turn themselves. Kysely's own lock for single connections would wait without end, and is never given
+ * back when a connection cannot be had (kysely 0.29.9, RuntimeDriver.acquireConnection).
+ */
+class QueuedSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
 }
 
 function createSessionDriver(source: SessionSource): Driver {

@@ -1,7 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
 
 /** Why a store did not carry a statement out: `unavailable` is the store's state, the others are about the statement. */
-export type FailureKind = 'unavailable' | 'unique' | 'other';
+type FailureKind = 'unavailable' | 'unique' | 'other';
 
 /**
  * A statement that the store understood and refused. Its message names the dialect's code alone: the driver's own text may

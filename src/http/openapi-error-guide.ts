@@ -27,7 +27,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'destination-denied': {
     meaning:
-      'The outbound policy of REST calls does not admit the address, a name that resolves to it, or a header meant for cloud metadata services. No byte left.',
+      'The outbound policy of REST calls does not admit the address, a name that resolves to it, or a header meant for cloud metadata services. Nothing is sent there.',
     remedy:
       '`detail` names the address and the rule. If the call is meant to be possible, the operator adds it to `outbound.allow`.',
   },

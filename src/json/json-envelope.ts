@@ -66,7 +66,7 @@ function readTree(bytes: Buffer, opaque: readonly string[], spans: Map<string, B
     if (!(error instanceof JsonSyntaxError)) throw error;
     const place = placeOf(bytes, error.offset);
     const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
-    return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, pointer.slice(0, 1024));
+    return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, pointer);
   }
 }
 

@@ -151,8 +151,13 @@ export class JsonScanner {
       this.#state = this.#endToken(this.#offset);
     } else if (state !== afterDocument) {
       this.#state = failed;
-      throw new JsonSyntaxError('incomplete', `the text ends early: expected ${expectedIn(state)}`, this.#offset);
+      throw new JsonSyntaxError('incomplete', `the text ends early: ${this.#lacking(state)}`, this.#offset);
     }
+  }
+
+  #lacking(state: number): string {
+    if (state < beforeValue) return 'a string is not closed';
+    return this.#depth > 0 ? `${this.#depth} object(s) or array(s) not closed` : `expected ${expectedIn(state)}`;
   }
 
   #chooseTable(): void {

@@ -1,4 +1,4 @@
-import { pointerTo } from './json-pointer.ts';
+import { pointerSegments, pointerTo } from './json-pointer.ts';
 import { type JsonHandler, JsonScanner, type JsonSpanKind } from './json-scanner.ts';
 import { decodeJsonString } from './json-string.ts';
 
@@ -35,10 +35,13 @@ export function readJsonTree(bytes: Buffer, options: JsonTreeOptions = {}): Json
   }
 }
 
+type OpaquePath = readonly string[];
+
 interface OpenContainer {
-  /** The member name that the container itself stands under. */
-  readonly key: string;
-  readonly pointer: string;
+  /** The member name or index that the container itself stands under. */
+  readonly segment: string | number;
+  /** Of the opaque values inside it: the way from here. */
+  readonly opaque: readonly OpaquePath[];
   readonly members: JsonMember[] | undefined;
   readonly items: JsonNode[];
 }
@@ -54,7 +57,7 @@ const empties: Readonly<Record<JsonNode['kind'], JsonNode>> = {
 
 class TreeBuilder implements JsonHandler {
   readonly #bytes: Buffer;
-  readonly #opaque: ReadonlySet<string>;
+  readonly #opaque: readonly OpaquePath[];
   readonly #spans: Map<string, Buffer>;
   readonly #scanner: JsonScanner;
   readonly #open: OpenContainer[] = [];
@@ -67,14 +70,17 @@ class TreeBuilder implements JsonHandler {
 
   constructor(bytes: Buffer, options: JsonTreeOptions) {
     this.#bytes = bytes;
-    this.#opaque = new Set(options.opaque);
+    this.#opaque = (options.opaque ?? []).map(pointerSegments);
     this.#spans = options.spans ?? new Map();
     this.#scanner = new JsonScanner({ maxDepth: options.maxDepth ?? 128, eventDepth: Infinity, handler: this });
   }
 
   /** The value being read: the opaque one, else the innermost open container. */
   get pointer(): string {
-    return this.#opaqueLevel > 0 ? this.#pointerToNext() : (this.#open.at(-1)?.pointer ?? '');
+    let pointer = '';
+    // The outermost container stands under no name.
+    for (const { segment } of this.#open.slice(1)) pointer = pointerTo(pointer, segment);
+    return this.#opaqueLevel > 1 ? pointerTo(pointer, this.#segment()) : pointer;
   }
 
   read(): JsonNode {
@@ -86,14 +92,13 @@ class TreeBuilder implements JsonHandler {
   begin(kind: JsonSpanKind, start: number, level: number): void {
     this.#start = start;
     if (kind === 'key') return;
-    if (this.#opaque.size > 0 && this.#opaque.has(this.#pointerToNext())) {
+    const opaque = this.#opaqueInNext();
+    if (opaque.some((path) => path.length === 0)) {
       this.#opaqueLevel = level;
       this.#opaqueStart = start;
       this.#scanner.eventDepth = level;
-    } else if (kind === 'object') {
-      this.#open.push({ key: this.#key, pointer: this.#pointerToNext(), members: [], items: [] });
-    } else if (kind === 'array') {
-      this.#open.push({ key: this.#key, pointer: this.#pointerToNext(), members: undefined, items: [] });
+    } else if (kind === 'object' || kind === 'array') {
+      this.#open.push({ segment: this.#segment(), opaque, members: kind === 'object' ? [] : undefined, items: [] });
     }
   }
 
@@ -104,7 +109,7 @@ class TreeBuilder implements JsonHandler {
   }
 
   #endOpaque(kind: JsonNode['kind'], end: number): void {
-    this.#spans.set(this.#pointerToNext(), this.#bytes.subarray(this.#opaqueStart, end));
+    this.#spans.set(this.pointer, this.#bytes.subarray(this.#opaqueStart, end));
     this.#opaqueLevel = 0;
     this.#scanner.eventDepth = Infinity;
     this.#add(empties[kind]);
@@ -112,7 +117,7 @@ class TreeBuilder implements JsonHandler {
 
   #closed(): JsonNode {
     const container = this.#open.pop();
-    this.#key = container?.key ?? '';
+    this.#key = String(container?.segment ?? '');
     if (container?.members !== undefined) return { kind: 'object', members: container.members };
     return { kind: 'array', items: container?.items ?? [] };
   }
@@ -124,10 +129,19 @@ class TreeBuilder implements JsonHandler {
     else container.members.push([this.#key, node]);
   }
 
-  #pointerToNext(): string {
+  /** The name or index of the value that comes next, or is being read. */
+  #segment(): string | number {
     const container = this.#open.at(-1);
-    if (container === undefined) return '';
-    return pointerTo(container.pointer, container.members === undefined ? container.items.length : this.#key);
+    return container?.members === undefined ? (container?.items.length ?? '') : this.#key;
+  }
+
+  /** The ways to the opaque values in the value that comes next; an empty way is that value itself. */
+  #opaqueInNext(): readonly OpaquePath[] {
+    const container = this.#open.at(-1);
+    if (container === undefined) return this.#opaque;
+    if (container.opaque.length === 0) return container.opaque;
+    const segment = String(this.#segment());
+    return container.opaque.filter((path) => path[0] === segment).map((path) => path.slice(1));
   }
 }
 

@@ -1,16 +1,18 @@
-import { decodeJsonString } from './json-string.ts';
-
 /**
- * The places of equal names among an object's raw name tokens (UTF-8, quotes included), in the order of their first ones;
- * undefined where all differ. Names are compared as what their escapes stand for (RFC 8259 section 8.3).
+ * The places of equal names among `count` of them, in the order of their first ones; undefined where all differ. `nameAt`
+ * gives a name as what its escapes stand for (RFC 8259 section 8.3); it is asked once or twice for each.
  */
-export function groupByName(tokens: readonly Buffer[]): readonly (readonly number[])[] | undefined {
+export function groupByName(count: number, nameAt: (index: number) => string): readonly (readonly number[])[] | undefined {
+  // Repetitions are rare, so that what an object mostly costs is this set.
+  const names = new Set<string>();
+  for (let index = 0; index < count; index++) names.add(nameAt(index));
+  if (names.size === count) return undefined;
   const groups = new Map<string, number[]>();
-  tokens.forEach((token, index) => {
-    const name = decodeJsonString(token);
+  for (let index = 0; index < count; index++) {
+    const name = nameAt(index);
     const group = groups.get(name);
     if (group === undefined) groups.set(name, [index]);
     else group.push(index);
-  });
-  return groups.size === tokens.length ? undefined : [...groups.values()];
+  }
+  return [...groups.values()];
 }

@@ -1,7 +1,6 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
 
 const mostProblems = 100;
-const longestPointer = 1024;
 
 /** Collects what is wrong with a request, each place once. */
 export interface ProblemList {
@@ -9,10 +8,7 @@ export interface ProblemList {
   add(pointer: string, detail: string): void;
 }
 
-/**
- * A list of at most 100 problems with pointers of at most 1,024 characters, so that a hostile body cannot have an answer
- * made that is many times its own size.
- */
+/** A list of at most 100 problems, so that a hostile body cannot have an answer made that is many times its own size. */
 export function createProblemList(): ProblemList {
   const problems = new Map<string, RequestProblem>();
   return {
@@ -20,9 +16,7 @@ export function createProblemList(): ProblemList {
       return [...problems.values()];
     },
     add(pointer, detail) {
-      if (problems.size >= mostProblems) return;
-      const shown = pointer.length > longestPointer ? `${pointer.slice(0, longestPointer)}…` : pointer;
-      if (!problems.has(shown)) problems.set(shown, { pointer: shown, detail });
+      if (problems.size < mostProblems && !problems.has(pointer)) problems.set(pointer, { pointer, detail });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { JsonSyntaxError } from '#json/json-scanner.ts';
+import { decodeJsonString } from '#json/json-string.ts';
 import { JsonTextWriter } from '#json/json-text-writer.ts';
 import { groupByName } from '#json/member-names.ts';
 import { HeldText } from './held-text.ts';
@@ -167,10 +168,11 @@ export class InstanceWriter {
   }
 
   #groupMembers(): readonly (readonly number[])[] | undefined {
-    const names: Buffer[] = [];
-    for (let i = 0; i < this.#spanCount; i += 4) names.push(this.#tokenAt(i));
-    const groups = groupByName(names);
-    if (groups === undefined && names.length <= longestShape) this.#shape = names.map((name) => Buffer.from(name));
+    const count = this.#spanCount / 4;
+    const groups = groupByName(count, (index) => decodeJsonString(this.#tokenAt(index * 4)));
+    if (groups === undefined && count <= longestShape) {
+      this.#shape = Array.from({ length: count }, (_, index) => Buffer.from(this.#tokenAt(index * 4)));
+    }
     return groups;
   }
 

@@ -96,7 +96,7 @@ export function assertProblem(reply: Reply, status: number, code?: string): Prob
   return problem;
 }
 
-/** The pointers of a problem's errors, sorted. */
+/** The pointers of a problem's errors, sorted, each once. */
 export function pointersOf(problem: Problem): readonly string[] {
-  return (problem.errors ?? []).map((error) => error.pointer).sort();
+  return [...new Set((problem.errors ?? []).map((error) => error.pointer))].sort();
 }

@@ -14,9 +14,15 @@ interface CommandOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Runs a command of the executable to its end. */
-export function command(parameters: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-  return outcome(spawnCommand(parameters, options), options.input);
+/** Runs a command of the executable to its end; after 30 s it is killed, and its code is null. */
+export async function command(parameters: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+  const child = spawnCommand(parameters, options);
+  const impatient = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  try {
+    return await outcome(child, options.input);
+  } finally {
+    clearTimeout(impatient);
+  }
 }
 
 /** Starts a command of the executable; the caller ends it. */

@@ -80,7 +80,7 @@ export async function identityProvider(owner: Owner): Promise<IdentityProvider> 
         kid,
         ...header,
       });
-      return signer.sign(forged ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey : key);
+      return signer.sign(forged ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey : key, { crit: { x: true } });
     },
   };
 }

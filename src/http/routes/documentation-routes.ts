@@ -3,7 +3,7 @@ import { contentSecurityPolicy, docsPage } from '#http/docs-page.ts';
 import { createOpenApiDocument } from '#http/openapi.ts';
 import type { Route, RouteReply } from '#http/route.ts';
 
-export interface DocumentationRoutesOptions {
+interface DocumentationRoutesOptions {
   /** Every other route that is served. */
   readonly routes: readonly Route[];
   readonly version: string;

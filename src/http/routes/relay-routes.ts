@@ -5,7 +5,6 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import type { Route, RouteReply, RouteRequest } from '#http/route.ts';
 import { closedObject, verbs } from '#http/schemas.ts';
-import { relayDocs } from './relay-docs.ts';
 import type { CallContext } from '#relay/call-context.ts';
 import { type OrchestratorParams, type PassedOnHeaders, paramsProblems, passedOnHeaders } from '#relay/orchestrator-call.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
@@ -13,6 +12,7 @@ import { restAction } from '#relay/rest-action.ts';
 import { type RestCallRequest, restCallProblems } from '#relay/rest-call.ts';
 import { restQuery } from '#relay/rest-query.ts';
 import { restRequest } from '#relay/rest-request.ts';
+import { relayDocs } from './relay-docs.ts';
 
 /** What the relay routes need of the gateway. The adapter instances are asked for anew with each request, since a reload replaces them. */
 export interface RelayRoutesOptions {

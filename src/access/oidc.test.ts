@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { GatewayError } from '#base/gateway-error.ts';
+import { accessConfig, createTestClock, openAccess, type TestClock } from '../../test/support/access.ts';
+import { sqliteStore } from '../../test/support/stores.ts';
+import type { Access } from './access.ts';
+import type { IssuerOptions } from './access-options.ts';
+import type { Authentication } from './authentication.ts';
+
+const sourceAddress = '192.0.2.1';
+
+interface Issuer {
+  readonly url: string;
+  /** Published keys; what is not JSON is sent as it is. */
+  keys: unknown;
+  discovery: Record<string, unknown> | undefined;
+  status: number;
+  /** Paths asked for. */
+  readonly asked: string[];
+  stop(): Promise<void>;
+}
+
+async function startIssuer(t: TestContext): Promise<Issuer> {
+  const server = createServer((request, response) => {
+    issuer.asked.push(request.url ?? '');
+    const document =
+      request.url === '/keys' ? issuer.keys : (issuer.discovery ?? { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` });
+    response.writeHead(issuer.status, { 'Content-Type': 'application/json' });
+    response.end(typeof document === 'string' ? document : JSON.stringify(document));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return;
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  t.after(stop);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer: Issuer = { url, keys: { keys: [] }, discovery: undefined, status: 200, asked: [], stop };
+  return issuer;
+}
+
+interface IssuerKey {
+  readonly jwk: JWK;
+  sign(claims: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
+}
+
+async function makeKey(alg: string, kid: string): Promise<IssuerKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  return {
+    jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },
+    sign: (claims, header = {}) => new SignJWT(claims).setProtectedHeader({ alg, kid, ...header }).sign(privateKey),
+  };
+}
+
+interface Opened {
+  readonly access: Access;
+  readonly clock: TestClock;
+  readonly claims: Record<string, unknown>;
+}
+
+async function open(t: TestContext, issuer: Issuer, changes: Partial<IssuerOptions> = {}): Promise<Opened> {
+  const clock = createTestClock();
+  const database = await sqliteStore.open(t);
+  const options = {
+    issuer: issuer.url,
+    audience: 'gateway',
+    rolesClaim: 'roles',
+    groupsClaim: 'groups',
+    algorithms: ['ES256', 'RS256'],
+  };
+  const { access } = await openAccess(t, {
+    database,
+    clock,
+    config: accessConfig({ oidc: [{ ...options, ...changes }] }),
+    fetchDocument: async (url) => {
+      const reply = await fetch(url);
+      return { status: reply.status, body: await reply.text() };
+    },
+  });
+  const now = Math.floor(clock.now() / 1000);
+  const claims = {
+    iss: issuer.url,
+    aud: 'gateway',
+    sub: 'f3a1',
+    preferred_username: 'ann',
+    exp: now + 3_600,
+    iat: now,
+    roles: ['engineering'],
+  };
+  return { access, clock, claims };
+}
+
+function ask(access: Access, token: string): Authentication | Promise<Authentication> {
+  return access.authenticate({ authorization: `Bearer ${token}`, sourceAddress });
+}
+
+async function codeOf(access: Access, token: string): Promise<string> {
+  try {
+    await ask(access, token);
+    return 'accepted';
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error));
+    return error.code;
+  }
+}
+
+test('a token of a configured issuer is accepted with the roles and groups of its claims, and cached', async (t) => {
+  const issuer = await startIssuer(t);
+  const key = await makeKey('ES256', 'one');
+  issuer.keys = { keys: [key.jwk] };
+  const { access, claims } = await open(t, issuer);
+  const token = await key.sign({ ...claims, roles: ['engineering', 'unknown'], groups: ['noc'] }, { typ: 'JWT' });
+  const expected = { principal: { username: 'ann', roles: ['engineering'], groups: ['noc'] }, via: 'oidc' };
+  assert.deepEqual(await ask(access, token), expected);
+  assert.deepEqual(ask(access, token), expected);
+  assert.deepEqual(issuer.asked, ['/.well-known/openid-configuration', '/keys']);
+  assert.equal(await codeOf(access, await key.sign({ ...claims, aud: ['other', 'gateway'] })), 'accepted');
+  assert.equal(issuer.asked.length, 2);
+});
+
+test('rows 86 and 87: what does not hold is refused, and nothing that a token names is fetched', async (t) => {
+  const issuer = await startIssuer(t);
+  const [key, stranger] = [await makeKey('ES256', 'one'), await makeKey('ES256', 'one')];
+  issuer.keys = { keys: [key.jwk] };
+  const { access, claims, clock } = await open(t, issuer);
+  assert.equal(await codeOf(access, await key.sign(claims)), 'accepted');
+  const now = Math.floor(clock.now() / 1000);
+  const wrong: readonly Record<string, unknown>[] = [
+    { aud: 'other' },
+    { aud: undefined },
+    { exp: undefined },
+    { exp: now - 61 },
+    { nbf: now + 61 },
+    { sub: undefined },
+    { iss: 'https://elsewhere.example' },
+    { iss: `${issuer.url}/` },
+    { iss: 'orchestration-gateway', aud: 'orchestration-gateway' },
+  ];
+  for (const change of wrong)
+    assert.equal(await codeOf(access, await key.sign({ ...claims, ...change })), 'unauthenticated', JSON.stringify(change));
+  for (const change of [{ exp: now - 59 }, { nbf: now + 59 }])
+    assert.equal(await codeOf(access, await key.sign({ ...claims, ...change })), 'accepted');
+
+  const headers = [{ typ: 'logout+jwt' }, { typ: 'dpop+jwt' }, { crit: ['x'], x: 1 }];
+  for (const header of headers) {
+    const token = key.sign(claims, header).catch(() => 'a.b.c');
+    assert.equal(await codeOf(access, await token), 'unauthenticated', JSON.stringify(header));
+  }
+  const evil = `${issuer.url}/evil`;
+  for (const header of [{}, { jwk: stranger.jwk }, { jku: evil, kid: 'other' }, { x5u: evil }]) {
+    assert.equal(await codeOf(access, await stranger.sign(claims, header)), 'unauthenticated', JSON.stringify(header));
+  }
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  for (const alg of ['none', 'HS256']) {
+    const signed = `${part({ alg, kid: 'one' })}.${part(claims)}`;
+    const mac = alg === 'none' ? '' : createHmac('sha256', JSON.stringify(key.jwk)).update(signed).digest('base64url');
+    assert.equal(await codeOf(access, `${signed}.${mac}`), 'unauthenticated', alg);
+  }
+  assert.ok(issuer.asked.every((path) => path !== '/evil'));
+});
+
+test('algorithms outside the configured list, and symmetric ones in it, are refused', async (t) => {
+  const issuer = await startIssuer(t);
+  const key = await makeKey('ES384', 'one');
+  issuer.keys = { keys: [key.jwk] };
+  const { access, claims } = await open(t, issuer, { algorithms: ['ES256', 'HS256', 'none'] });
+  assert.equal(await codeOf(access, await key.sign(claims)), 'unauthenticated');
+});
+
+test('row 88: a published RSA key below 2,048 bits verifies nothing', async (t) => {
+  const issuer = await startIssuer(t);
+  const { generateKeyPairSync, createSign } = await import('node:crypto');
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+  issuer.keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'weak', alg: 'RS256' }] };
+  const { access, claims } = await open(t, issuer);
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${part({ alg: 'RS256', kid: 'weak' })}.${part(claims)}`;
+  assert.equal(
+    await codeOf(access, `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`),
+    'unauthenticated',
+  );
+});
+
+test('a new key of the issuer is found, but made-up key ids fetch at most every 30 seconds', async (t) => {
+  const issuer = await startIssuer(t);
+  const [old, young] = [await makeKey('ES256', 'old'), await makeKey('RS256', 'young')];
+  issuer.keys = { keys: [old.jwk] };
+  const { access, clock, claims } = await open(t, issuer);
+  assert.equal(await codeOf(access, await old.sign(claims)), 'accepted');
+  issuer.keys = { keys: [old.jwk, young.jwk] };
+  for (let count = 0; count < 10; count += 1) {
+    assert.equal(await codeOf(access, await old.sign({ ...claims, count }, { kid: `made up ${count}` })), 'unauthenticated');
+  }
+  assert.equal(issuer.asked.length, 2);
+  clock.advance(30_000);
+  assert.equal(await codeOf(access, await young.sign(claims)), 'accepted');
+  assert.equal(issuer.asked.length, 4);
+});
+
+test('an issuer that cannot be reached or answers nonsense is 503, never 500 or 401, and is not asked at each call', async (t) => {
+  const faults: readonly ((issuer: Issuer) => void | Promise<void>)[] = [
+    (issuer) => issuer.stop(),
+    (issuer) => void (issuer.status = 500),
+    (issuer) => void (issuer.discovery = { issuer: 'https://other.example', jwks_uri: `${issuer.url}/keys` }),
+    (issuer) => void (issuer.discovery = { issuer: issuer.url, jwks_uri: 'file:///etc/passwd' }),
+    (issuer) => void (issuer.discovery = { issuer: issuer.url }),
+    (issuer) => void (issuer.keys = '<html>'),
+    (issuer) => void (issuer.keys = 'null'),
+    (issuer) => void (issuer.keys = { keys: 'none' }),
+    (issuer) => void (issuer.keys = { keys: ['none'] }),
+  ];
+  const key = await makeKey('ES256', 'one');
+  for (const fault of faults) {
+    const issuer = await startIssuer(t);
+    issuer.keys = { keys: [key.jwk] };
+    await fault(issuer);
+    const { access, claims } = await open(t, issuer);
+    assert.equal(await codeOf(access, await key.sign(claims)), 'store-unavailable', String(fault));
+    const before = issuer.asked.length;
+    assert.equal(await codeOf(access, await key.sign({ ...claims, again: 1 })), 'store-unavailable');
+    assert.equal(issuer.asked.length, before);
+    assert.equal((await access.login({ username: 'admin', password: 'right', sourceAddress })).token.length > 0, true);
+  }
+});
+
+test('an issuer that goes away for a while does not take its callers along', async (t) => {
+  const issuer = await startIssuer(t);
+  const key = await makeKey('ES256', 'one');
+  issuer.keys = { keys: [key.jwk] };
+  const { access, clock, claims } = await open(t, issuer);
+  const lasting = { ...claims, exp: Number(claims['exp']) + 86_400 };
+  assert.equal(await codeOf(access, await key.sign(lasting)), 'accepted');
+  issuer.status = 503;
+  clock.advance(30 * 60_000);
+  assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 1 })), 'accepted');
+  clock.advance(31 * 60_000);
+  assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'store-unavailable');
+  issuer.status = 200;
+  clock.advance(5_000);
+  assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'accepted');
+});
+
+test('an issuer taken out of the configuration is no longer believed, and its tokens are no session cookies', async (t) => {
+  const issuer = await startIssuer(t);
+  const key = await makeKey('ES256', 'one');
+  issuer.keys = { keys: [key.jwk] };
+  const { access, claims } = await open(t, issuer);
+  const token = await key.sign(claims);
+  assert.equal(await codeOf(access, token), 'accepted');
+  await assert.rejects(
+    async () => await access.authenticate({ cookie: `orchestration_gateway_session=${token}`, sourceAddress }),
+    GatewayError,
+  );
+  access.reload(accessConfig());
+  assert.equal(await codeOf(access, token), 'unauthenticated');
+});

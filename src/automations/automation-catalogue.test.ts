@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Principal } from '#access/principal.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { eachStore } from '../../test/support/stores.ts';
+import { createAutomationCatalogue } from './automation-catalogue.ts';
+import { createAutomationStore } from './automation-store.ts';
+
+const admin: Principal = { username: 'ada', roles: ['other', 'admin'], groups: [] };
+const reader: Principal = { username: 'rosa', roles: ['readonly'], groups: ['noc'] };
+
+eachStore((store) => {
+  test('a listing holds the values in effect and what its principal may see', async (t) => {
+    const database = await store.open(t);
+    const documents = createAutomationStore(database);
+    await documents.insert({ _id: '1', name: 'Backup' });
+    await documents.insert({ _id: '2', name: 'Audit', data: { gbac: { read: ['noc'] } } });
+    await documents.insert({ _id: '3', name: 'Certificates', data: { gbac: { read: ['security'], write: [] } } });
+    const catalogue = createAutomationCatalogue({ database });
+    const list = async (principal: Principal, query: string) => {
+      const { list, ...counts } = await catalogue.list({ principal, query: new URLSearchParams(query) });
+      return { names: list.map(({ name }) => name), ...counts };
+    };
+    assert.deepEqual(await list(admin, ''), { names: ['Audit', 'Backup', 'Certificates'], total: 3, skip: 0, limit: 100 });
+    assert.deepEqual(await list(reader, ''), { names: ['Audit', 'Backup'], total: 2, skip: 0, limit: 100 });
+    assert.deepEqual(await list({ ...reader, groups: [] }, 'limit=0'), { names: [], total: 1, skip: 0, limit: 0 });
+    assert.deepEqual(await list(reader, 'queryParameters[skip]=1&queryParameters[limit]=1&queryParameters[order]=-1'), {
+      names: ['Audit'],
+      total: 2,
+      skip: 1,
+      limit: 1,
+    });
+    assert.deepEqual(await list(admin, 'startsWith=b'), { names: ['Backup'], total: 1, skip: 0, limit: 100 });
+  });
+
+  test('an automation without a value for a field is listed without the field', async (t) => {
+    const database = await store.open(t);
+    await createAutomationStore(database).insert({ _id: '1', name: 'Bare' });
+    const { list } = await createAutomationCatalogue({ database }).list({ principal: admin, query: new URLSearchParams() });
+    assert.equal(JSON.stringify(list), '[{"_id":"1","name":"Bare"}]');
+  });
+
+  test('a wrong query string does not reach the store, and a closed store is unavailable', async (t) => {
+    const database = await store.open(t);
+    const catalogue = createAutomationCatalogue({ database });
+    await database.close();
+    const code = async (query: string): Promise<string> => {
+      const error: unknown = await catalogue
+        .list({ principal: admin, query: new URLSearchParams(query) })
+        .catch((e: unknown) => e);
+      assert.ok(error instanceof GatewayError);
+      return error.code;
+    };
+    assert.equal(await code('limit=x'), 'invalid-request');
+    assert.equal(await code(''), 'store-unavailable');
+  });
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readJsonErrors } from './json-errors.ts';
+import { brokenJsonText } from './json-texts.test-data.ts';
+
+const error = { 'error-type': 'application', 'error-tag': 'data-exists', 'error-message': 'object already exists' };
+const read = { tag: 'data-exists', message: 'object already exists' };
+
+test('the first error is read in RESTCONF form and in the legacy one, as a list and as a single object', () => {
+  for (const errors of [{ error: [error, { 'error-tag': 'other' }] }, { error }]) {
+    assert.deepEqual(readJsonErrors(JSON.stringify({ 'ietf-restconf:errors': errors })), read);
+    assert.deepEqual(readJsonErrors(JSON.stringify({ errors })), read);
+  }
+  assert.deepEqual(readJsonErrors('{"errors":{"error":[{"error-tag":"access-denied"}]}}'), { tag: 'access-denied' });
+  assert.deepEqual(readJsonErrors('{"errors":{"error":{"error-message":"no"}}}'), { message: 'no' });
+});
+
+test('anything else is no error body', () => {
+  for (const text of [
+    '',
+    '<errors/>',
+    'null',
+    '[]',
+    '{}',
+    '{"errors":null}',
+    '{"errors":{"error":[]}}',
+    '{"errors":{"error":[null]}}',
+  ]) {
+    assert.equal(readJsonErrors(text), undefined);
+  }
+  assert.equal(readJsonErrors('{"errors":{"error":{"error-tag":1,"error-message":{"a":1}}}}'), undefined);
+  assert.equal(readJsonErrors('['.repeat(1_000_000)), undefined);
+  fc.assert(fc.property(brokenJsonText, (text) => readJsonErrors(`{"errors":{"error":${text}}}`) !== null));
+});

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type JsonText, jsonText } from './json-texts.test-data.ts';
+import { type JsonNode, readJsonTree } from './json-tree.ts';
+
+function expected({ kind, text, members, items }: JsonText): JsonNode {
+  if (kind === 'object')
+    return { kind, members: members.map(({ token, value }) => [JSON.parse(token) as string, expected(value)]) };
+  if (kind === 'array') return { kind, items: items.map(expected) };
+  if (text === 'null') return { kind: 'null' };
+  if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true' };
+  return text.startsWith('"') ? { kind: 'string', value: JSON.parse(text) as string } : { kind: 'number', text };
+}
+
+test('a tree holds every member in its order, repeated or not, and every digit', () => {
+  fc.assert(
+    fc.property(jsonText, (node) => {
+      assert.deepEqual(readJsonTree(Buffer.from(` ${node.text} `)), expected(node));
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { JsonSyntaxError } from '#json/json-scanner.ts';
+import { brokenJsonText, chunkSizes, cut, type JsonText, jsonObjectText, jsonText } from '#json/json-texts.test-data.ts';
+import { createInstanceData } from './instance-data.ts';
+
+function transform(chunks: readonly Buffer[], holdLimit?: number): string {
+  const written: Buffer[] = [];
+  const transformation = createInstanceData({
+    write: (chunk) => {
+      assert.ok(chunk.length > 0);
+      written.push(chunk);
+    },
+    ...(holdLimit === undefined ? {} : { holdLimit }),
+  });
+  for (const chunk of chunks) transformation.push(chunk);
+  transformation.end();
+  return Buffer.concat(written).toString();
+}
+
+function transformed(text: string): string {
+  return transform([Buffer.from(text)]);
+}
+
+/** The instances, as written: for each property its raw name token and its value. */
+type Instances = readonly (readonly (readonly [name: string, value: string])[])[];
+
+function valueOf(node: JsonText): string {
+  return node.text.startsWith('"') ? node.text : JSON.stringify(node.text);
+}
+
+function instanceOf(name: string, node: JsonText): Instances[number] {
+  if (node.kind !== 'object') return [[name, valueOf(node)]];
+  const groups = Map.groupBy(node.members, ({ token }) => JSON.parse(token) as string);
+  return [...groups.values()].map((group) => {
+    const values = group.map(({ value }) => value);
+    const [first] = values;
+    assert.ok(group[0] !== undefined && first !== undefined);
+    return [
+      group[0].token,
+      values.length === 1 ? valueOf(first) : JSON.stringify(`[${values.map(({ text }) => text).join(',')}]`),
+    ];
+  });
+}
+
+function instancesOf(name: string, node: JsonText): Instances {
+  return node.kind === 'array' ? node.items.map((item) => instanceOf(name, item)) : [instanceOf(name, node)];
+}
+
+function modelOf(root: JsonText): Instances {
+  if (root.kind !== 'object') return instancesOf('"content"', root);
+  return root.members.flatMap(({ token, value }, index) => {
+    const isWrapper = index === 0 && value.kind === 'object' && JSON.parse(token) === 'collection';
+    return isWrapper ? value.members.flatMap((member) => instancesOf(member.token, member.value)) : instancesOf(token, value);
+  });
+}
+
+function written(instances: Instances): string {
+  const objects = instances.map(
+    (properties) => `{"instance_data":{${properties.map(([name, value]) => `${name}:${value}`).join(',')}}}`,
+  );
+  return `{"result":[${objects.join(',')}]}`;
+}
+
+test('any JSON text becomes the instances of the model, in any chunking', () => {
+  fc.assert(
+    fc.property(fc.oneof(jsonText, jsonObjectText), chunkSizes, (node, sizes) => {
+      const answer = transform(cut(Buffer.from(`\n${node.text} `), sizes));
+      assert.equal(answer, written(modelOf(node)));
+      JSON.parse(answer);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('an instance beyond the limit streams: all values arrive, in order, and only repeated names may stay', () => {
+  // Without repeated names inside an instance the answer is the same as if it had been held.
+  fc.assert(
+    fc.property(fc.oneof(jsonText, jsonObjectText), chunkSizes, fc.integer({ min: 12, max: 60 }), (node, sizes, limit) => {
+      const bytes = Buffer.from(node.text);
+      let answer: string;
+      try {
+        answer = transform(cut(bytes, sizes), limit);
+      } catch (error) {
+        assert.match(String(error), /member name is longer/u);
+        return;
+      }
+      const isMerged = modelOf(node).some((properties, index) => properties.length !== memberCounts(node)[index]);
+      if (isMerged) assert.doesNotThrow(() => JSON.parse(answer));
+      else assert.equal(answer, written(modelOf(node)));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+/** How many members each instance has, repeated ones counted. */
+function memberCounts(root: JsonText): readonly number[] {
+  const counts = (node: JsonText): number[] =>
+    node.kind === 'array'
+      ? node.items.map((item) => (item.kind === 'object' ? item.members.length : 1))
+      : [node.kind === 'object' ? node.members.length : 1];
+  if (root.kind !== 'object') return counts(root);
+  return root.members.flatMap(({ token, value }, index) =>
+    index === 0 && value.kind === 'object' && JSON.parse(token) === 'collection'
+      ? value.members.flatMap((member) => counts(member.value))
+      : counts(value),
+  );
+}
+
+test('what is beyond the limit is merged as far as it was held, and then repeated', () => {
+  const members = `"a":1,"b":2,"a":[3, 4],"c":"${'x'.repeat(40)}","a":5`;
+  const answer = transform(cut(Buffer.from(`{"l":[{${members}}]}`), [1]), 40);
+  assert.equal(answer, `{"result":[{"instance_data":{"a":"[1,[3, 4]]","b":"2","c":"${'x'.repeat(40)}","a":"5"}}]}`);
+});
+
+test('a text that is not JSON is refused, whatever the chunking', () => {
+  fc.assert(
+    fc.property(brokenJsonText, chunkSizes, (text, sizes) => {
+      const attempt = (): unknown => transform(cut(Buffer.from(text), sizes));
+      try {
+        JSON.parse(text);
+      } catch {
+        assert.throws(attempt, JsonSyntaxError);
+        return;
+      }
+      assert.doesNotThrow(attempt);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a list of devices becomes an instance each', () => {
+  assert.equal(
+    transformed(
+      '{ "tailf-ncs:device": [\n {"name": "ce0", "port" : 10022, "big":18446744073709551615, "state": {"admin-state": "unlocked"}},\n {} ] }',
+    ),
+    String.raw`{"result":[{"instance_data":{"name":"ce0","port":"10022","big":"18446744073709551615","state":"{\"admin-state\": \"unlocked\"}"}},{"instance_data":{}}]}`,
+  );
+});
+
+test('objects, lists, leaves and the legacy wrapper contribute in turn', () => {
+  assert.equal(
+    transformed('{"collection":{"a":[{"n":"R1"},1,[2]],"o":{"x":1},"l":1.0},"collection":{"y":null},"e":[]}'),
+    '{"result":[{"instance_data":{"n":"R1"}},{"instance_data":{"a":"1"}},{"instance_data":{"a":"[2]"}},{"instance_data":{"x":"1"}},{"instance_data":{"l":"1.0"}},{"instance_data":{"y":"null"}}]}',
+  );
+  assert.equal(
+    transformed('{"x":1,"collection":{"y":{"z":1}}}'),
+    String.raw`{"result":[{"instance_data":{"x":"1"}},{"instance_data":{"y":"{\"z\":1}"}}]}`,
+  );
+  assert.equal(transformed('{"collection":[1]}'), '{"result":[{"instance_data":{"collection":"1"}}]}');
+  assert.equal(
+    transformed('[{"a":1},"t",[1]]'),
+    '{"result":[{"instance_data":{"a":"1"}},{"instance_data":{"content":"t"}},{"instance_data":{"content":"[1]"}}]}',
+  );
+  for (const [text, value] of [
+    ['12345678901234567890', '"12345678901234567890"'],
+    ['"s"', '"s"'],
+    ['true', '"true"'],
+    ['-0', '"-0"'],
+  ] as const) {
+    assert.equal(transformed(text), `{"result":[{"instance_data":{"content":${value}}}]}`);
+  }
+  for (const text of ['{}', '[]', ' { } ', '{"collection":{}}', '{"a":[]}']) assert.equal(transformed(text), '{"result":[]}');
+});
+
+test('a member that an instance repeats becomes one, also when spelt with escapes', () => {
+  assert.equal(
+    transformed('{"rollbacks":{"file":{"n":1},"\\u0066ile":"two","other":[],"file":null}}'),
+    String.raw`{"result":[{"instance_data":{"file":"[{\"n\":1},\"two\",null]","other":"[]"}}]}`,
+  );
+  assert.equal(
+    transformed('{"a":{"é":1,"\\u00e9":2,"\\ud800":3,"\\udc00":4}}'),
+    String.raw`{"result":[{"instance_data":{"é":"[1,2]","\ud800":"3","\udc00":"4"}}]}`,
+  );
+});
+
+test('instances longer than a part are held, merged, and written whole', () => {
+  const long = 'é"\n'.repeat(30_000);
+  const entry = { a: { deep: [long] }, b: long, c: 1 };
+  const text = `[${JSON.stringify(entry)},{"a":1,"b":${JSON.stringify(long)},"a":${JSON.stringify([long])}}]`;
+  const expected = {
+    result: [
+      { instance_data: { a: JSON.stringify(entry.a), b: long, c: '1' } },
+      { instance_data: { a: `[1,${JSON.stringify([long])}]`, b: long } },
+    ],
+  };
+  for (const size of [1_000_000, 65_536, 1000]) {
+    assert.deepEqual(JSON.parse(transform(cut(Buffer.from(text), [size]))), expected);
+  }
+});
+
+test('a value without end streams: what is held stays below the limit and nothing waits', () => {
+  let length = 0;
+  const transformation = createInstanceData({ write: (chunk) => (length += chunk.length), holdLimit: 1024 * 1024 });
+  transformation.push(Buffer.from('{"a":[{"first":1,"blob":["'));
+  const piece = Buffer.alloc(256 * 1024, 'interface "x"\\n'.replaceAll('"', '\\"'));
+  const pieces = 64;
+  for (let i = 0; i < pieces; i++) {
+    transformation.push(piece);
+    assert.ok(length > (i - 4) * piece.length);
+  }
+  transformation.push(Buffer.from('"],"last":true}]}'));
+  transformation.end();
+  assert.ok(length > pieces * piece.length);
+});
+
+test('a member name beyond the limit is refused where it would name each entry', () => {
+  const text = Buffer.from(`{"${'n'.repeat(100)}":[1]}`);
+  assert.throws(() => transform(cut(text, [10]), 50), JsonSyntaxError);
+});
