@@ -1,2 +1,6 @@
 export declare const mayImport: Readonly<Record<string, readonly string[]>>;
-export declare const belongsTo: readonly { readonly name: string; readonly packages: string; readonly folders: readonly string[] }[];
+export declare const belongsTo: readonly {
+  readonly name: string;
+  readonly packages: string;
+  readonly folders: readonly string[];
+}[];

@@ -219,16 +219,24 @@ describe('an answer that is no HTTP', () => {
     }
   }
 
-  test('is told apart: a GET says protocol error', async () => {
-    answerWith(malformed['two different Content-Lengths'] ?? '', 'end');
-    assertProblem(await routes['a GET of restCall'].call(), 502, 'upstream-protocol-error');
+  test('is told apart from a connection that broke off', async () => {
+    for (const what of ['no status', 'a chunk size that is none', 'HTTP/0.9', 'a folded header']) {
+      answerWith(malformed[what] ?? '');
+      assertProblem(await routes['a GET of restCall'].call(), 502, 'upstream-protocol-error');
+    }
   });
 });
 
 describe('interim replies', () => {
   test('are skipped where they are few', async () => {
-    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+    const interim = 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
     far.answer(() => Buffer.concat([Buffer.from(interim), jsonReply('{"a":1}')]));
+    assert.equal(responseOf(await routes['a GET of restCall'].call()), '{"a":1}');
+    assert.equal(resultOf(await routes['an action'].call()), '{"a":1}');
+  });
+
+  test('that nobody asked for, 100 Continue, are skipped (RFC 9110 15.2)', async () => {
+    far.answer(() => Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), jsonReply('{"a":1}')]));
     assert.equal(responseOf(await routes['a GET of restCall'].call()), '{"a":1}');
     assert.equal(resultOf(await routes['an action'].call()), '{"a":1}');
   });

@@ -7,7 +7,13 @@ export interface SaxesEvents {
   readonly doctype: (text: string) => void;
   readonly opentagstart: (tag: { readonly name: string }) => void;
   /** `local` and `uri` are there under `xmlns`. */
-  readonly opentag: (tag: { readonly name: string; readonly local: string; readonly uri: string }) => void;
+  readonly opentag: (tag: {
+    readonly name: string;
+    readonly local: string;
+    readonly uri: string;
+    readonly attributes: Readonly<Record<string, unknown>>;
+  }) => void;
+  readonly attribute: (attribute: { readonly name: string; readonly value: string }) => void;
   readonly closetag: (tag: { readonly name: string }) => void;
   readonly text: (text: string) => void;
   readonly cdata: (text: string) => void;

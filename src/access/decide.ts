@@ -1,7 +1,7 @@
 import type { Principal, Role } from './principal.ts';
 
 /** Whether a principal may, why, and which rule said so: a value, so that it can be recorded as well as obeyed. */
-export interface Decision {
+interface Decision {
   readonly allowed: boolean;
   /** For the caller: what it has, what it needs. */
   readonly reason: string;

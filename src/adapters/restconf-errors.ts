@@ -3,7 +3,7 @@ import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { readXmlErrors } from '#xml/xml-errors.ts';
 
 /** The first error of a RESTCONF (RFC 8040 7.1) or legacy NSO error body. */
-export interface RestconfError {
+interface RestconfError {
   readonly tag?: string;
   readonly message?: string;
 }

@@ -27,7 +27,7 @@ export interface ServerConfig {
   readonly logLevel: LogLevel;
 }
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
+type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 export type StoreConfig =
   /** An absolute file name. */
@@ -40,21 +40,21 @@ export interface AccessConfig {
   readonly oidc: readonly OidcConfig[];
 }
 
-export interface UserConfig {
+interface UserConfig {
   readonly username: string;
   readonly passwordHash: string;
   readonly roles: readonly Role[];
   readonly groups: readonly string[];
 }
 
-export interface ClientConfig {
+interface ClientConfig {
   readonly clientId: string;
   readonly secretHash: string;
   readonly roles: readonly Role[];
   readonly groups: readonly string[];
 }
 
-export interface OidcConfig {
+interface OidcConfig {
   readonly issuer: string;
   readonly audience: string;
   readonly rolesClaim: string;

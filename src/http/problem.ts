@@ -2,7 +2,7 @@ import { errorCodes } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 
 /** An error reply ready to be written. */
-export interface ProblemReply {
+interface ProblemReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -55,7 +55,7 @@ export function checkMediaType(request: IncomingMessage, expected: string): void
       `Send the body without Content-Encoding; ${JSON.stringify(contentEncoding.slice(0, 64))} is not taken.`,
     );
   }
-  const [essence = '', parameters = ''] = splitType(contentType ?? '');
+  const [essence, parameters] = splitType(contentType ?? '');
   if (essence.toLowerCase() !== expected || (parameters !== '' && !charset.test(parameters))) {
     throw new GatewayError('unsupported-media-type', `Send the body as ${expected} in UTF-8 (Content-Type: ${expected}).`, {
       headers: { Accept: expected },

@@ -77,8 +77,7 @@ async function admit(route: Route, request: FastifyRequest, options: RouteRunner
 function refuseRole(access: RouteAccess, scope: RequestScope): void {
   if (access === 'everyone' || access === 'callers') return;
   const decision = decide({ principal: scope.principal, roles: access });
-  if (!decision.allowed)
-    throw new GatewayError('forbidden', `This route is for the roles ${access.join(', ')}: ${decision.reason}.`);
+  if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
 }
 
 interface ReadBody {

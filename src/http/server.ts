@@ -13,7 +13,7 @@ import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { allowedMethods } from './route-table.ts';
 
 /** Where and how the gateway listens. */
-export interface HttpServerOptions extends RouteRunnerOptions {
+interface HttpServerOptions extends RouteRunnerOptions {
   readonly server: {
     readonly host: string;
     readonly port: number;
@@ -26,7 +26,7 @@ export interface HttpServerOptions extends RouteRunnerOptions {
   readonly metrics: Metrics;
 }
 
-export interface HttpServer {
+interface HttpServer {
   /** Resolves to the address to call, such as `http://127.0.0.1:3000`. */
   listen(): Promise<string>;
   /** The address and port it listens on, once it does. */

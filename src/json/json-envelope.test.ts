@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
 import { readEnvelope } from './json-envelope.ts';
 import { jsonObjectText, jsonText } from './json-texts.test-data.ts';

@@ -13,7 +13,7 @@ interface EnvelopeOptions {
 }
 
 /** A request body as read: its value, and the bytes of its relayed members. */
-export interface JsonEnvelope {
+interface JsonEnvelope {
   /** Relayed members stand in it as an empty value of their kind, so that a schema can still judge the kind. */
   readonly value: unknown;
   /** By pointer, exactly as they arrived: parts of the bytes given, not copies. */

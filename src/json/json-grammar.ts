@@ -4,7 +4,7 @@
  */
 
 // Inside strings; the first two are the only states that skip runs of plain bytes.
-export const inString = 0;
+const inString = 0;
 export const inKey = 1;
 const stringEscape = 2;
 const stringHex = 3; // to 6: four hexadecimal digits
@@ -39,10 +39,10 @@ const stateCount = 39;
 
 export const firstAction = 64;
 /** A value ends that nobody asked for: at this byte where it is `skipNumber`, after it where it is `skipValue`. */
-export const skipNumber = 64;
+const skipNumber = 64;
 export const skipValue = 65;
 export const openObject = 66;
-export const openArray = 67;
+const openArray = 67;
 export const closeContainer = 68;
 export const endValue = 69;
 export const endNumber = 70;

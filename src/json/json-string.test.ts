@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { decodeJsonString, escapeJsonString } from './json-string.ts';
 import { JsonTextWriter } from './json-text-writer.ts';
 import { chunkSizes, cut, stringToken } from './json-texts.test-data.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 /** A JSON text that knows its own parts, so that a test need not read it with the code under test. */
 export interface JsonText {
@@ -79,7 +79,7 @@ export const jsonObjectText: fc.Arbitrary<JsonText> = jsonTexts.object;
 export const brokenJsonText: fc.Arbitrary<string> = fc
   .tuple(
     jsonText,
-    fc.array(fc.tuple(fc.nat(), fc.nat({ max: 1 }), fc.constantFrom('', ...'{}[],:"\\u0123e+-.tfnl \n\u0001é')), {
+    fc.array(fc.tuple(fc.nat(), fc.nat({ max: 1 }), fc.constantFrom('', ...Array.from('{}[],:"\\u0123e+-.tfnl \n\u0001é'))), {
       maxLength: 3,
     }),
   )

@@ -4,7 +4,7 @@ import { CallerLeft, timedOut } from './call-scope.ts';
 import type { OutboundCall } from './outbound-call.ts';
 
 /** How far a call came before it failed. */
-export interface Progress {
+interface Progress {
   /** A byte of the request may have left. */
   readonly left: boolean;
   /** The status of the reply, once its head had arrived. */

@@ -39,6 +39,8 @@ async function startProxy(
     const status = options.status?.(incoming.url ?? '') ?? 200;
     socket.on('error', () => {});
     if (status !== 200) {
+      // Stays open until the gateway hangs up: an HTTP server's sockets may be half open.
+      socket.on('end', () => socket.end()).resume();
       socket.write(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`);
       return;
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { JsonSyntaxError } from '#json/json-scanner.ts';
 import { brokenJsonText, chunkSizes, cut, type JsonText, jsonObjectText, jsonText } from '#json/json-texts.test-data.ts';
 import { createInstanceData } from './instance-data.ts';

@@ -15,7 +15,7 @@ interface InstanceDataOptions {
 }
 
 /** A transformation under way. Throws JsonSyntaxError where what came is not JSON, or is incomplete at `end`. */
-export interface InstanceData {
+interface InstanceData {
   push(chunk: Buffer): void;
   end(): void;
 }

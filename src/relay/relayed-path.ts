@@ -1,7 +1,7 @@
 import { percentDecodings } from '#adapters/path-rights.ts';
 
 /** Longest `params.path` that is taken, in characters. */
-export const pathLimit = 8_192;
+const pathLimit = 8_192;
 
 /**
  * What is wrong with a `params.path`, or undefined where it can be sent as written. Nothing is ever decoded or normalised in

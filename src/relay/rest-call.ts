@@ -34,7 +34,7 @@ export interface RestCallRequest {
 }
 
 /** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
-export interface RestCallLimits {
+interface RestCallLimits {
   readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
   readonly responseLimit: number;
   readonly redirects: number;

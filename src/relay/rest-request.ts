@@ -5,11 +5,16 @@ import { type OrchestratorParams, orchestratorCall, type PassedOnHeaders, refuse
 import { headersAsJson, type RelayReply, renderReply, textRenderings } from './relay-reply.ts';
 import { escapeStage } from './stage.ts';
 
+/** `params` of restRequest, fit for its schema. */
+export interface RequestParams extends OrchestratorParams {
+  readonly method: OutboundCall['method'];
+}
+
 /** POST /orchestrator_manager/restRequest: any method; whatever status comes is the answer. */
 export function restRequest(options: {
   readonly adapter: AdapterInstance;
   readonly context: CallContext;
-  readonly params: OrchestratorParams & { readonly method: OutboundCall['method'] };
+  readonly params: RequestParams;
   readonly passedOn: PassedOnHeaders;
   readonly body?: Buffer;
   readonly userAgent: string;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { SaxesParser } from 'saxes';
 import { GatewayError } from '#base/gateway-error.ts';
 import { writeXmlBody } from './xml-body.ts';
 import { readXml } from './xml-document.ts';
+import { forbiddenCharacter } from './xml-text.ts';
 
 function written(object: string): string {
   return writeXmlBody(Buffer.from(object)).toString();
@@ -55,15 +56,15 @@ test('text and attributes read as they were, white space and markup included', (
   fc.assert(
     fc.property(text, text, (attribute, content) => {
       const object = JSON.stringify({ root: { '@a': attribute, '#text': content } });
-      if (/[\u0000-\u0008\v\f\u000e-\u001f\ufffe\uffff]/u.test(attribute + content)) {
+      if (forbiddenCharacter(attribute + content) !== undefined) {
         assert.ok(pointers(object).length > 0);
         return;
       }
       let readAttribute = '';
       let readContent = '';
-      const parser = new SaxesParser({ xmlns: true });
+      const parser = new SaxesParser();
       parser.on('opentag', ({ attributes }) => {
-        readAttribute = attributes['a']?.value ?? '';
+        readAttribute = String(attributes['a']);
       });
       parser.on('text', (part) => {
         readContent += part;

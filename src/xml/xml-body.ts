@@ -17,7 +17,7 @@ export function writeXmlBody(object: Buffer): Buffer {
  * is an empty element, numbers keep their digits. `{"$xml": "<…/>"}` is taken verbatim where it reads as XML. Everything
  * that does not fit is reported at once, as `invalid-request` with pointers below `/body`.
  */
-export function writeXml(node: JsonNode): string {
+function writeXml(node: JsonNode): string {
   const list = createProblemList();
   const text = writeDocument(node, list);
   if (list.problems.length > 0) {

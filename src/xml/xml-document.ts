@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes';
 
 /** What a text turned out to be: a document with its root element's name as written, or why it is none. */
-export type XmlReading = { readonly root: string } | { readonly problem: string };
+type XmlReading = { readonly root: string } | { readonly problem: string };
 
 // As for JSON. Looking up a prefix walks outwards, so that the work grows with the square of the nesting.
 const maxDepth = 128;

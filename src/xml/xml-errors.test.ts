@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { readXmlErrors } from './xml-errors.ts';
 
 test('the first error is read, in whatever namespace', () => {

@@ -4,7 +4,7 @@ import type { Metrics } from '#http/metrics.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#http/schemas.ts';
 
-export interface OperationsRoutesOptions {
+interface OperationsRoutesOptions {
   readonly openMetrics: boolean;
   readonly metrics: Metrics;
   /** Rejects where the store cannot be reached. */
@@ -16,67 +16,73 @@ const count = Type.Integer({ minimum: 0 });
 
 /** For load balancers and monitoring. */
 export function operationsRoutes(options: OperationsRoutesOptions): readonly Route[] {
-  return [
-    {
-      method: 'GET',
-      url: '/healthz',
-      access: 'everyone',
-      handle: () => json(200, { status: 'ok' }),
-      docs: {
-        operationId: 'healthz',
-        tag: 'operations',
-        summary: 'Is the process alive',
-        success: { status: 200, description: 'It is.', schema: closedObject({ status: Type.Literal('ok') }) },
-        errors: [],
-        example: { reply: { status: 'ok' } },
-      },
+  return [healthRoute, readinessRoute(options), metricsRoute(options)];
+}
+
+const healthRoute: Route = {
+  method: 'GET',
+  url: '/healthz',
+  access: 'everyone',
+  handle: () => json(200, { status: 'ok' }),
+  docs: {
+    operationId: 'healthz',
+    tag: 'operations',
+    summary: 'Is the process alive',
+    success: { status: 200, description: 'It is.', schema: closedObject({ status: Type.Literal('ok') }) },
+    errors: [],
+    example: { reply: { status: 'ok' } },
+  },
+};
+
+function readinessRoute(options: OperationsRoutesOptions): Route {
+  return {
+    method: 'GET',
+    url: '/readyz',
+    access: 'everyone',
+    async handle() {
+      await options.pingStore();
+      const states = options.adapterStates();
+      const inState = (state: AdapterState): number => states.filter((other) => other === state).length;
+      return json(200, {
+        status: 'ready',
+        adapters: { online: inState('online'), degraded: inState('degraded'), offline: inState('offline') },
+      });
     },
-    {
-      method: 'GET',
-      url: '/readyz',
-      access: 'everyone',
-      async handle() {
-        await options.pingStore();
-        const states = options.adapterStates();
-        const inState = (state: AdapterState): number => states.filter((other) => other === state).length;
-        return json(200, {
-          status: 'ready',
-          adapters: { online: inState('online'), degraded: inState('degraded'), offline: inState('offline') },
-        });
+    docs: {
+      operationId: 'readyz',
+      tag: 'operations',
+      summary: 'Can the gateway take calls: is the store reachable',
+      description:
+        'Adapter instances are counted by state, and not required: an orchestrator that is down does not take the gateway out of service.',
+      success: {
+        status: 200,
+        description: 'It can.',
+        schema: closedObject({
+          status: Type.Literal('ready'),
+          adapters: closedObject({ online: count, degraded: count, offline: count }),
+        }),
       },
-      docs: {
-        operationId: 'readyz',
-        tag: 'operations',
-        summary: 'Can the gateway take calls: is the store reachable',
-        description:
-          'Adapter instances are counted by state, and not required: an orchestrator that is down does not take the gateway out of service.',
-        success: {
-          status: 200,
-          description: 'It can.',
-          schema: closedObject({
-            status: Type.Literal('ready'),
-            adapters: closedObject({ online: count, degraded: count, offline: count }),
-          }),
-        },
-        errors: ['store-unavailable'],
-        example: { reply: { status: 'ready', adapters: { online: 1, degraded: 0, offline: 0 } } },
-      },
+      errors: ['store-unavailable'],
+      example: { reply: { status: 'ready', adapters: { online: 1, degraded: 0, offline: 0 } } },
     },
-    {
-      method: 'GET',
-      url: '/metrics',
-      access: options.openMetrics ? 'everyone' : ['admin', 'readonly', 'apiread'],
-      async handle() {
-        return { kind: 'plain', status: 200, mediaType: options.metrics.mediaType, body: await options.metrics.text() };
-      },
-      docs: {
-        operationId: 'metrics',
-        tag: 'operations',
-        summary: 'Metrics in the Prometheus text format',
-        success: { status: 200, description: 'The metrics.', mediaType: 'text/plain', schema: Type.String() },
-        errors: [],
-        example: { reply: '# TYPE gateway_requests_total counter' },
-      },
+  };
+}
+
+function metricsRoute(options: OperationsRoutesOptions): Route {
+  return {
+    method: 'GET',
+    url: '/metrics',
+    access: options.openMetrics ? 'everyone' : ['admin', 'readonly', 'apiread'],
+    async handle() {
+      return { kind: 'plain', status: 200, mediaType: options.metrics.mediaType, body: await options.metrics.text() };
     },
-  ];
+    docs: {
+      operationId: 'metrics',
+      tag: 'operations',
+      summary: 'Metrics in the Prometheus text format',
+      success: { status: 200, description: 'The metrics.', mediaType: 'text/plain', schema: Type.String() },
+      errors: [],
+      example: { reply: '# TYPE gateway_requests_total counter' },
+    },
+  };
 }

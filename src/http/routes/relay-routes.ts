@@ -11,11 +11,11 @@ import type { RelayReply } from '#relay/relay-reply.ts';
 import { restAction } from '#relay/rest-action.ts';
 import { type RestCallRequest, restCallProblems } from '#relay/rest-call.ts';
 import { restQuery } from '#relay/rest-query.ts';
-import { restRequest } from '#relay/rest-request.ts';
+import { type RequestParams, restRequest } from '#relay/rest-request.ts';
 import { relayDocs } from './relay-docs.ts';
 
 /** What the relay routes need of the gateway. The adapter instances are asked for anew with each request, since a reload replaces them. */
-export interface RelayRoutesOptions {
+interface RelayRoutesOptions {
   readonly adapters: () => AdapterInstances;
   readonly restCall: (request: RestCallRequest, context: CallContext) => Promise<RelayReply>;
   readonly userAgent: string;
@@ -105,136 +105,161 @@ const orchestratorHeaders = [
 
 /** The four ways to call through the gateway. */
 export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
-  const { userAgent } = options;
-  const adapterOf = (request: { readonly params: Readonly<Record<string, string>> }): AdapterInstance =>
-    options.adapters().find(request.params['adapterId'] ?? '');
-  const orchestrator = {
+  return [restCallRoute(options), restActionRoute(options), restQueryRoute(options), restRequestRoute(options)];
+}
+
+type PathParameters = Readonly<Record<string, string>>;
+
+function adapterOf({ adapters }: RelayRoutesOptions, { params }: { readonly params: PathParameters }): AdapterInstance {
+  return adapters().find(params['adapterId'] ?? '');
+}
+
+/** What the routes to an orchestrator have in common. */
+function orchestratorRoute(options: RelayRoutesOptions) {
+  return {
     method: 'POST' as const,
     access: ['admin'] as const,
-    precondition: (params: Readonly<Record<string, string>>) => void adapterOf({ params }),
+    precondition: (params: PathParameters) => void adapterOf(options, { params }),
   };
-  const pathParameters = { adapterId: "The adapter instance's name, URL-encoded, such as `Local%20NSO`." };
+}
 
-  return [
-    {
-      method: 'POST',
-      url: '/tools/restCall',
-      access: ['admin', 'engineering'],
-      body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
-      handle: async ({ body, spans, context }) =>
-        relayed(await options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), ...bodySpan(spans) }, context)),
-      docs: {
-        operationId: 'restCall',
-        ...relayDocs.restCall,
-        tag: 'relay',
-        summary: 'Execute a REST call and return its response',
-        requestHeaders: [preferHeader, traceHeader],
-        success: {
-          status: 200,
-          description: 'What the far side answered, whatever its status.',
-          schema: closedObject({ response: Type.String() }),
-          headers: { ...replyHeaders, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
-        },
-        errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown'],
+const pathParameters = { adapterId: "The adapter instance's name, URL-encoded, such as `Local%20NSO`." };
+
+function restCallRoute(options: RelayRoutesOptions): Route {
+  return {
+    method: 'POST',
+    url: '/tools/restCall',
+    access: ['admin', 'engineering'],
+    body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
+    handle: async ({ body, spans, context }) =>
+      relayed(await options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), ...bodySpan(spans) }, context)),
+    docs: {
+      operationId: 'restCall',
+      ...relayDocs.restCall,
+      tag: 'relay',
+      summary: 'Execute a REST call and return its response',
+      requestHeaders: [preferHeader, traceHeader],
+      success: {
+        status: 200,
+        description: 'What the far side answered, whatever its status.',
+        schema: closedObject({ response: Type.String() }),
+        headers: { ...replyHeaders, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
       },
+      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown'],
     },
-    {
-      ...orchestrator,
-      url: '/orchestrator_manager/restAction/:adapterId',
-      body: { kind: 'json', schema: restActionBody, opaque: ['/body'], problems: orchestratorProblems },
-      handle: async (request) =>
-        relayed(
-          await restAction({
-            adapter: adapterOf(request),
-            context: request.context,
-            params: paramsOf(request),
-            passedOn: passedOn(request),
-            body: request.spans.get('/body') ?? Buffer.from('{}'),
-            userAgent,
-          }),
-        ),
-      docs: {
-        operationId: 'restAction',
-        ...relayDocs.restAction,
-        tag: 'relay',
-        summary: 'Send a REST action (POST) to the orchestrator; it is never sent twice',
-        pathParameters,
-        requestHeaders: orchestratorHeaders,
-        success: {
-          status: 200,
-          description: "One element: the reply's body as text, or its status code where it has no body.",
-          schema: Type.Array(closedObject({ result: Type.String() })),
-          headers: replyHeaders,
-        },
-        errors: [...orchestratorErrors, 'outcome-unknown'],
+  };
+}
+
+function restActionRoute(options: RelayRoutesOptions): Route {
+  return {
+    ...orchestratorRoute(options),
+    url: '/orchestrator_manager/restAction/:adapterId',
+    body: { kind: 'json', schema: restActionBody, opaque: ['/body'], problems: orchestratorProblems },
+    handle: async (request) =>
+      relayed(
+        await restAction({
+          adapter: adapterOf(options, request),
+          context: request.context,
+          params: paramsOf(request),
+          passedOn: passedOn(request),
+          body: request.spans.get('/body') ?? Buffer.from('{}'),
+          userAgent: options.userAgent,
+        }),
+      ),
+    docs: {
+      operationId: 'restAction',
+      ...relayDocs.restAction,
+      tag: 'relay',
+      summary: 'Send a REST action (POST) to the orchestrator; it is never sent twice',
+      pathParameters,
+      requestHeaders: orchestratorHeaders,
+      success: {
+        status: 200,
+        description: "One element: the reply's body as text, or its status code where it has no body.",
+        schema: Type.Array(closedObject({ result: Type.String() })),
+        headers: replyHeaders,
       },
+      errors: [...orchestratorErrors, 'outcome-unknown'],
     },
-    {
-      ...orchestrator,
-      url: '/orchestrator_manager/restQuery/:adapterId',
-      body: { kind: 'json', schema: restQueryBody, problems: orchestratorProblems },
-      handle: async (request) =>
-        relayed(await restQuery({ adapter: adapterOf(request), context: request.context, params: paramsOf(request), userAgent })),
-      docs: {
-        operationId: 'restQuery',
-        ...relayDocs.restQuery,
-        tag: 'relay',
-        summary: 'Send a REST query (GET) to the orchestrator',
-        pathParameters,
-        requestHeaders: [preferHeader, traceHeader],
-        success: {
-          status: 200,
-          description: 'One element for each instance in the reply.',
-          schema: closedObject({
-            result: Type.Array(
-              closedObject({ instance_data: Type.Unsafe({ type: 'object', additionalProperties: { type: 'string' } }) }),
-            ),
-          }),
-          headers: replyHeaders,
-        },
-        errors: orchestratorErrors,
+  };
+}
+
+function restQueryRoute(options: RelayRoutesOptions): Route {
+  return {
+    ...orchestratorRoute(options),
+    url: '/orchestrator_manager/restQuery/:adapterId',
+    body: { kind: 'json', schema: restQueryBody, problems: orchestratorProblems },
+    handle: async (request) =>
+      relayed(
+        await restQuery({
+          adapter: adapterOf(options, request),
+          context: request.context,
+          params: paramsOf(request),
+          userAgent: options.userAgent,
+        }),
+      ),
+    docs: {
+      operationId: 'restQuery',
+      ...relayDocs.restQuery,
+      tag: 'relay',
+      summary: 'Send a REST query (GET) to the orchestrator',
+      pathParameters,
+      requestHeaders: [preferHeader, traceHeader],
+      success: {
+        status: 200,
+        description: 'One element for each instance in the reply.',
+        schema: closedObject({
+          result: Type.Array(
+            closedObject({ instance_data: Type.Unsafe({ type: 'object', additionalProperties: { type: 'string' } }) }),
+          ),
+        }),
+        headers: replyHeaders,
       },
+      errors: orchestratorErrors,
     },
-    {
-      ...orchestrator,
-      url: '/orchestrator_manager/restRequest/:adapterId',
-      body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], problems: orchestratorProblems },
-      handle: async (request) =>
-        relayed(
-          await restRequest({
-            adapter: adapterOf(request),
-            context: request.context,
-            params: paramsOf(request),
-            passedOn: passedOn(request),
-            ...bodySpan(request.spans),
-            userAgent,
-          }),
-        ),
-      docs: {
-        operationId: 'restRequest',
-        ...relayDocs.restRequest,
-        tag: 'relay',
-        summary: 'Send any request to the orchestrator; an error status is the answer',
-        pathParameters,
-        requestHeaders: orchestratorHeaders,
-        success: {
-          status: 200,
-          description: 'What the orchestrator answered, whatever its status.',
-          schema: closedObject({
-            statusCode: Type.Integer(),
-            headers: Type.Object(
-              {},
-              { additionalProperties: true, description: 'Names in lower case; strings, `set-cookie` an array.' },
-            ),
-            body: Type.String(),
-            bodyEncoding: Type.Optional(Type.Literal('base64')),
-          }),
-          headers: replyHeaders,
-        },
-        errors: [...orchestratorErrors.filter((code) => code !== 'upstream-error'), 'outcome-unknown'],
+  };
+}
+
+function restRequestRoute(options: RelayRoutesOptions): Route {
+  return {
+    ...orchestratorRoute(options),
+    url: '/orchestrator_manager/restRequest/:adapterId',
+    body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], problems: orchestratorProblems },
+    handle: async (request) =>
+      relayed(
+        await restRequest({
+          adapter: adapterOf(options, request),
+          context: request.context,
+          params: (request.body as { readonly params: RequestParams }).params,
+          passedOn: passedOn(request),
+          ...bodySpan(request.spans),
+          userAgent: options.userAgent,
+        }),
+      ),
+    docs: {
+      operationId: 'restRequest',
+      ...relayDocs.restRequest,
+      tag: 'relay',
+      summary: 'Send any request to the orchestrator; an error status is the answer',
+      pathParameters,
+      requestHeaders: orchestratorHeaders,
+      success: {
+        status: 200,
+        description: 'What the orchestrator answered, whatever its status.',
+        schema: closedObject({
+          statusCode: Type.Integer(),
+          headers: Type.Object(
+            {},
+            { additionalProperties: true, description: 'Names in lower case; strings, `set-cookie` an array.' },
+          ),
+          body: Type.String(),
+          bodyEncoding: Type.Optional(Type.Literal('base64')),
+        }),
+        headers: replyHeaders,
       },
+      errors: [...orchestratorErrors.filter((code) => code !== 'upstream-error'), 'outcome-unknown'],
     },
-  ];
+  };
 }
 
 function relayed(reply: RelayReply): RouteReply {
@@ -254,8 +279,8 @@ function orchestratorProblems(body: unknown): readonly RequestProblem[] {
   return paramsProblems(asObject(asObject(body)['params']));
 }
 
-function paramsOf<Params extends OrchestratorParams>(request: RouteRequest): Params {
-  return (request.body as { readonly params: Params }).params;
+function paramsOf(request: RouteRequest): OrchestratorParams {
+  return (request.body as { readonly params: OrchestratorParams }).params;
 }
 
 function passedOn(request: RouteRequest): PassedOnHeaders {

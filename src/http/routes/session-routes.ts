@@ -14,117 +14,126 @@ interface Credentials {
 
 /** Who a caller is: sessions of people, tokens of clients (RFC 6749 4.4). */
 export function sessionRoutes(access: Access): readonly Route[] {
-  return [
-    {
-      method: 'POST',
-      url: '/login',
-      access: 'everyone',
-      body: { kind: 'json', schema: loginBody },
-      async handle({ body, sourceAddress }) {
-        const given = body as Credentials | { readonly user: Credentials };
-        const { token, expiresAt, cookie } = await access.login({ ...('user' in given ? given.user : given), sourceAddress });
-        return json(200, { token, expiresAt }, { ...notStored, 'Set-Cookie': cookie });
-      },
-      docs: {
-        operationId: 'login',
-        ...sessionDocs.login,
-        tag: 'access',
-        summary: 'Log in with user name and password',
-        success: {
-          status: 200,
-          description: 'A token for `Authorization: Bearer`; the same is set as the session cookie.',
-          schema: closedObject({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
-          headers: { 'Set-Cookie': 'The session: HttpOnly, SameSite=Strict, Secure under TLS.', 'Cache-Control': '`no-store`.' },
-        },
-        errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
-      },
+  return [loginRoute(access), logoutRoute(access), whoamiRoute, tokenRoute(access)];
+}
+
+function loginRoute(access: Access): Route {
+  return {
+    method: 'POST',
+    url: '/login',
+    access: 'everyone',
+    body: { kind: 'json', schema: loginBody },
+    async handle({ body, sourceAddress }) {
+      const given = body as Credentials | { readonly user: Credentials };
+      const { token, expiresAt, cookie } = await access.login({ ...('user' in given ? given.user : given), sourceAddress });
+      return json(200, { token, expiresAt }, { ...notStored, 'Set-Cookie': cookie });
     },
-    {
-      method: 'POST',
-      url: '/logout',
-      access: 'callers',
-      async handle(request) {
-        const { cookie } = await access.logout(presented(request));
-        return { kind: 'plain', status: 200, headers: { 'Set-Cookie': cookie }, body: '{}' };
+    docs: {
+      operationId: 'login',
+      ...sessionDocs.login,
+      tag: 'access',
+      summary: 'Log in with user name and password',
+      success: {
+        status: 200,
+        description: 'A token for `Authorization: Bearer`; the same is set as the session cookie.',
+        schema: closedObject({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
+        headers: { 'Set-Cookie': 'The session: HttpOnly, SameSite=Strict, Secure under TLS.', 'Cache-Control': '`no-store`.' },
       },
-      docs: {
-        operationId: 'logout',
-        ...sessionDocs.logout,
-        tag: 'access',
-        summary: 'End the session or token that the request carries',
-        success: {
-          status: 200,
-          description: 'It is not accepted any more.',
-          schema: closedObject({}),
-          headers: { 'Set-Cookie': 'Removes the session.' },
-        },
-        errors: ['store-unavailable'],
-      },
+      errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
     },
-    {
-      method: 'GET',
-      url: '/whoami',
-      access: 'callers',
-      handle({ context: { principal } }) {
-        return json(200, { username: principal.username, roles: principal.roles, groups: principal.groups });
-      },
-      docs: {
-        operationId: 'whoami',
-        ...sessionDocs.whoami,
-        tag: 'access',
-        summary: 'Who the gateway takes the caller for',
-        success: {
-          status: 200,
-          description: 'The principal.',
-          schema: closedObject({ username: Type.String(), roles: Type.Array(Type.String()), groups: Type.Array(Type.String()) }),
-        },
-        errors: [],
-      },
+  };
+}
+
+function logoutRoute(access: Access): Route {
+  return {
+    method: 'POST',
+    url: '/logout',
+    access: 'callers',
+    async handle(request) {
+      const { cookie } = await access.logout(presented(request));
+      return { kind: 'plain', status: 200, headers: { 'Set-Cookie': cookie }, body: '{}' };
     },
-    {
-      method: 'POST',
-      url: '/oauth/token',
-      access: 'everyone',
-      body: {
-        kind: 'form',
-        // An unknown parameter is ignored (RFC 6749 3.2).
-        schema: Type.Object({
-          grant_type: Type.Literal('client_credentials'),
-          client_id: Type.Optional(Type.String()),
-          client_secret: Type.Optional(Type.String()),
-          scope: Type.Optional(Type.String()),
-        }),
+    docs: {
+      operationId: 'logout',
+      ...sessionDocs.logout,
+      tag: 'access',
+      summary: 'End the session or token that the request carries',
+      success: {
+        status: 200,
+        description: 'It is not accepted any more.',
+        schema: closedObject({}),
+        headers: { 'Set-Cookie': 'Removes the session.' },
       },
-      async handle(request) {
-        const { authorization } = request.headers;
-        const answer = await access.issueClientToken({
-          form: new URLSearchParams(request.body as string),
-          ...(authorization === undefined ? {} : { authorization }),
-          sourceAddress: request.sourceAddress,
-        });
-        if ('error' in answer)
-          return json(
-            answer.status,
-            { error: answer.error, error_description: answer.description },
-            { ...notStored, ...answer.headers },
-          );
-        return json(200, { access_token: answer.accessToken, token_type: 'Bearer', expires_in: answer.expiresIn }, notStored);
-      },
-      docs: {
-        operationId: 'issueToken',
-        ...sessionDocs.issueToken,
-        tag: 'access',
-        summary: 'OAuth 2.0 client credentials (RFC 6749 4.4)',
-        success: {
-          status: 200,
-          description: 'A token for `Authorization: Bearer`.',
-          schema: closedObject({ access_token: Type.String(), token_type: Type.Literal('Bearer'), expires_in: Type.Integer() }),
-          headers: { 'Cache-Control': '`no-store`.' },
-        },
-        errors: ['login-throttled', 'too-many-requests', 'store-unavailable'],
-      },
+      errors: ['store-unavailable'],
     },
-  ];
+  };
+}
+
+const whoamiRoute: Route = {
+  method: 'GET',
+  url: '/whoami',
+  access: 'callers',
+  handle({ context: { principal } }) {
+    return json(200, { username: principal.username, roles: principal.roles, groups: principal.groups });
+  },
+  docs: {
+    operationId: 'whoami',
+    ...sessionDocs.whoami,
+    tag: 'access',
+    summary: 'Who the gateway takes the caller for',
+    success: {
+      status: 200,
+      description: 'The principal.',
+      schema: closedObject({ username: Type.String(), roles: Type.Array(Type.String()), groups: Type.Array(Type.String()) }),
+    },
+    errors: [],
+  },
+};
+
+function tokenRoute(access: Access): Route {
+  return {
+    method: 'POST',
+    url: '/oauth/token',
+    access: 'everyone',
+    body: {
+      kind: 'form',
+      // An unknown parameter is ignored (RFC 6749 3.2).
+      schema: Type.Object({
+        grant_type: Type.Literal('client_credentials'),
+        client_id: Type.Optional(Type.String()),
+        client_secret: Type.Optional(Type.String()),
+        scope: Type.Optional(Type.String()),
+      }),
+    },
+    async handle(request) {
+      const { authorization } = request.headers;
+      const answer = await access.issueClientToken({
+        form: new URLSearchParams(request.body as string),
+        ...(authorization === undefined ? {} : { authorization }),
+        sourceAddress: request.sourceAddress,
+      });
+      if ('error' in answer)
+        return json(
+          answer.status,
+          { error: answer.error, error_description: answer.description },
+          { ...notStored, ...answer.headers },
+        );
+      return json(200, { access_token: answer.accessToken, token_type: 'Bearer', expires_in: answer.expiresIn }, notStored);
+    },
+    docs: {
+      operationId: 'issueToken',
+      ...sessionDocs.issueToken,
+      tag: 'access',
+      summary: 'OAuth 2.0 client credentials (RFC 6749 4.4)',
+      success: {
+        status: 200,
+        description: 'A token for `Authorization: Bearer`.',
+        schema: closedObject({ access_token: Type.String(), token_type: Type.Literal('Bearer'), expires_in: Type.Integer() }),
+        headers: { 'Cache-Control': '`no-store`.' },
+      },
+      errors: ['login-throttled', 'too-many-requests', 'store-unavailable'],
+    },
+  };
 }
 
 /** RFC 6749 5.1: replies that hold tokens are not to be kept. */
