@@ -39,10 +39,13 @@ export async function startGateway(options: {
 }): Promise<Gateway> {
   const { config, log, clock, version } = options;
   const userAgent = `orchestration-gateway/${version}`;
-  const database = await openDatabase({ store: config.store, log });
+  // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
+  await using started = new AsyncDisposableStack();
+  const database = started.adopt(await openDatabase({ store: config.store, log }), (opened) => opened.close());
   const resolve = createResolver();
-  const adapters = createAdapters(config.adapters, { resolve, clock });
-  const documents = createSender({ connect: createConnector({ resolve, timeouts: documentTimeouts }) });
+  const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock }), (created) => created.close());
+  const connectToIssuers = createConnector({ resolve, timeouts: documentTimeouts });
+  const documents = started.adopt(createSender({ connect: connectToIssuers }), (sender) => sender.close());
   const access = await createAccess({
     config: config.access,
     database,
@@ -51,14 +54,11 @@ export async function startGateway(options: {
     fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
     secureCookies: config.server.tls !== undefined,
   });
+  started.defer(() => access.close());
   const { outbound } = config;
-  const outboundSender = createSender({
-    connect: createConnector({
-      ...outbound,
-      resolve,
-      policy: createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() }),
-    }),
-  });
+  const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
+  const connectByPolicy = createConnector({ ...outbound, resolve, policy });
+  const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
   const metrics = createMetrics();
   const catalogue = createAutomationCatalogue({ database });
   const served = [
@@ -78,16 +78,10 @@ export async function startGateway(options: {
   ];
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
   const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics });
+  started.defer(() => server.close());
   const url = await server.listen();
-  return {
-    url,
-    async stop() {
-      await server.close();
-      await Promise.all([adapters.close(), outboundSender.close(), documents.close()]);
-      await access.close();
-      await database.close();
-    },
-  };
+  const running = started.move();
+  return { url, stop: () => running.disposeAsync() };
 }
 
 /** For what an OIDC issuer publishes; milliseconds. */

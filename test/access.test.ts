@@ -359,7 +359,8 @@ describe('a token', () => {
   });
 });
 
-describe('failed logins', () => {
+// Each has a gateway of its own.
+describe('failed logins', { concurrency: 3 }, () => {
   const tries = async (on: Gateway, username: string, count: number, headers = {}): Promise<readonly Reply[]> => {
     const replies: Reply[] = [];
     for (let at = 0; at < count; at += 1) replies.push(await login(on, { username, password: `wrong ${at}` }, headers));

@@ -220,7 +220,7 @@ describe('init', () => {
   });
 });
 
-describe('--help', () => {
+describe('--help', { concurrency: 2 }, () => {
   for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password']) {
     test(`explains ${name}`, async () => {
       const { code, stdout } = await command([name, '--help']);

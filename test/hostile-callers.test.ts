@@ -88,7 +88,6 @@ describe('framing in doubt', () => {
     'bare line feeds': [`GET /healthz HTTP/1.1\nHost: 127.0.0.1\n\n`, [400]],
     'a NUL in a header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\u0000b\r\n\r\n`, [400]],
     'a header without a name': [`GET /healthz HTTP/1.1\r\n${host}: a\r\n\r\n`, [400]],
-    'a request line that is none': [`GET  /healthz  HTTP/1.1\r\n${host}\r\n`, [400]],
     'a method that is none': [`G\u0001T /healthz HTTP/1.1\r\n${host}\r\n`, [400]],
     'another version': [`GET /healthz HTTP/7.7\r\n${host}\r\n`, [400, 505]],
     'a header of 20 kB': [`GET /healthz HTTP/1.1\r\n${host}X-A: ${'a'.repeat(20_000)}\r\n\r\n`, [431]],
@@ -170,19 +169,13 @@ describe('a request target', () => {
     });
   }
 
-  test('in absolute form for another host is not relayed', async () => {
-    for (const target of ['http://evil.example/tools/restCall', `${far.url}/tools/restCall`]) {
-      far.answer(() => jsonReply('{}'));
-      const reply = await gateway.send({
-        method: 'POST',
-        target,
-        role: 'admin',
-        headers: { 'Content-Type': 'application/json' },
-        body: text,
-      });
-      assert.ok(reply.status === 400 || reply.status === 404, `${reply.status} ${reply.text}`);
-      assert.equal(far.connections, 0);
+  test('in absolute form makes no proxy of the gateway', async () => {
+    far.answer(() => jsonReply('{"proxied":true}'));
+    for (const target of ['http://evil.example/healthz', `${far.url}/healthz`, `${far.url}/x`]) {
+      const reply = await gateway.send({ target, role: 'admin' });
+      assert.doesNotMatch(reply.text, /proxied/);
     }
+    assert.equal(far.connections, 0);
   });
 
   test('of CONNECT opens no tunnel, and an upgrade is not made', async (t) => {

@@ -20,6 +20,7 @@ const gateway = await startGateway(
       { name: 'plain', kind: 'rest', url: `${far.url}/base`, auth: { type: 'bearer', token: 'far-token' } },
       { name: 'keyed', kind: 'rest', url: far.url, auth: { type: 'header', name: 'X-Api-Key', value: 'far-key' } },
       { name: 'Küche 7/b', kind: 'rest', url: far.url, auth: { type: 'none' } },
+      { name: 'by name', kind: 'rest', url: `http://localhost:${far.port}`, auth: { type: 'none' } },
       { name: 'down', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, auth: { type: 'none' } },
       { name: 'not TLS', kind: 'nso', url: `https://${far.authority}`, auth: { type: 'none' } },
     ],
@@ -89,6 +90,12 @@ describe('the action', () => {
       assert.equal(far.request.target, target);
       assert.equal(far.request.header('host'), far.authority);
     }
+  });
+
+  test('is not subject to the outbound policy of restCall', async () => {
+    far.answer(() => jsonReply('{}'));
+    resultOf(await act('by name', { params: { path: 'x', accept: yang }, body: {} }));
+    assert.equal(far.request.header('host'), `localhost:${far.port}`);
   });
 
   test('carries the adapter’s own credentials', async () => {

@@ -501,7 +501,7 @@ describe('the response without headers', () => {
       assert.equal(await textOf(bytes), text);
     });
     test(`counts the decoded bytes of ${coding} against the limit`, async () => {
-      const body = compress(Buffer.alloc(60_000_000, 'a'));
+      const body = compress(Buffer.alloc(8_000_000, 'a'));
       const bytes = httpReply({ headers: { 'Content-Type': 'text/plain', 'Content-Encoding': coding }, body });
       far.answer(() => bytes);
       const reply = await restCall(gateway, get(far.url)).catch(() => undefined);
@@ -816,5 +816,45 @@ describe('where there is no answer', () => {
     assertProblem(await restCall(small, get(far.url)), 502, 'response-too-large');
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_384), chunk: 1000 }));
     assert.equal(responseOf(await restCall(small, get(far.url))).length, 16_384);
+  });
+});
+
+describe('many calls at once', () => {
+  test('each get their own answer', async () => {
+    far.answer((request) =>
+      jsonReply(`{"target":"${request.target}","body":${request.body.toString()},"pad":"${'x'.repeat(request.body.length)}"}`),
+    );
+    const calls = Array.from({ length: 150 }, async (_, at) => {
+      const pad = 'y'.repeat(at % 10 === 0 ? 90_000 : at);
+      const body = { id: at, pad };
+      const answer = JSON.parse(responseOf(await restCall(gateway, postTo(`${far.url}/${at}`, { body })))) as object;
+      assert.deepEqual(answer, { target: `/${at}`, body, pad: 'x'.repeat(JSON.stringify(body).length) });
+    });
+    await Promise.all(calls);
+  });
+});
+
+describe('what is secret', () => {
+  test('in a call stands in no log line, no metric and no error', async () => {
+    const canary = 'CANARY-7f3a';
+    const more = {
+      user: `${canary}-user`,
+      password: `${canary}-password`,
+      headers: { 'X-Api-Key': `${canary}-header` },
+      body: { token: `${canary}-body` },
+    };
+    const replies: string[] = [];
+    for (const handler of [() => jsonReply(`{"token":"${canary}-reply"}`, { status: 401 }), () => 'no HTTP at all\r\n\r\n']) {
+      far.answer(handler);
+      const reply = await restCall(gateway, postTo(`${far.url}/x?token=${canary}-query`, more));
+      if (reply.status !== 200) replies.push(reply.text);
+    }
+    replies.push((await restCall(gateway, postTo(`http://127.0.0.1:${refusing}/?token=${canary}`, more))).text);
+    replies.push((await restCall(gateway, postTo(`http://10.0.0.1/?token=${canary}`, more))).text);
+    replies.push((await restCall(gateway, postTo(`http://u:${canary}@10.0.0.1/`, { ...more, 'unknown-property': canary }))).text);
+    replies.push((await gateway.send({ target: '/metrics', role: 'admin' })).text);
+    for (const text of replies) assert.ok(!text.includes(canary), text);
+    const told = gateway.stderr.filter((line) => line.includes(canary));
+    assert.deepEqual(told, []);
   });
 });

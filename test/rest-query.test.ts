@@ -188,6 +188,32 @@ describe('the result holds one instance', () => {
     assert.deepEqual(instancesOf(reply), [{ content: 'AP8=' }]);
   });
 
+  test('also beyond 64 KiB: XML, other text, and what is no text', async () => {
+    const xml = `<?xml version="1.0"?><devices xmlns="urn:x">${'<n>ü\r\n"\\</n>'.repeat(20_000)}</devices>`;
+    assert.ok((await instances(xml, 'application/yang-data+xml'))[0]?.['devices'] === xml);
+    const plain = 'ü\n'.repeat(60_000);
+    assert.ok((await instances(plain, 'text/plain'))[0]?.['content'] === plain);
+    const bytes = Buffer.alloc(100_001, 7);
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'image/png' }, body: bytes }));
+    const reply = await query({ params });
+    assert.equal(reply.header('x-upstream-body-encoding'), 'base64');
+    assert.ok(instancesOf(reply)[0]?.['content'] === bytes.toString('base64'));
+  });
+
+  test('of more than 8 MiB, where a repeated member is repeated', async () => {
+    far.answer(() =>
+      jsonReply(`{"x":{"file":"first","pad":"${'p'.repeat(9_000_000)}","file":"second","n":1.0}}`, { chunk: 60_000 }),
+    );
+    const reply = await query({ params });
+    assert.equal(reply.status, 200);
+    assert.ok(reply.complete);
+    assert.equal(instancesOf(reply)[0]?.['n'], '1.0');
+    assert.deepEqual(
+      [...reply.text.matchAll(/"file": ?"(\w+)"/g)].map((match) => match[1]),
+      ['first', 'second'],
+    );
+  });
+
   test('and the reply names what the gateway got', async () => {
     far.answer(() => jsonReply('{"a":1}', { type: yang, headers: { ETag: '"1-2-3"', 'Set-Cookie': 'a=b' } }));
     const reply = await query({ params });

@@ -7,7 +7,7 @@ export interface RequestProblem {
 }
 
 /** What the far side answered, where the error speaks of its answer. `body` holds at most 64 KiB. */
-interface UpstreamAnswer {
+export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType?: string;
   readonly body?: string;

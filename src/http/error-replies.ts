@@ -26,6 +26,7 @@ export function answerError(
     return;
   }
   const problem = problemReply(known, requestId);
+  if (problem.headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
   response.writeHead(problem.status, {
     'X-Request-Id': requestId,
     ...problem.headers,
@@ -33,6 +34,9 @@ export function answerError(
   });
   response.end(problem.body);
 }
+
+/** Connections that end with the answer they have got. */
+const lastAnswered = new WeakSet<Socket>();
 
 /** A body that nobody read may be endless: unless it is known to be small, the connection ends with the answer (RFC 9112 9.6). */
 function hasUnreadBody(request: IncomingMessage): boolean {
@@ -62,6 +66,11 @@ function frameworkError(error: unknown, bodyLimit: number): GatewayError | undef
 export function answerUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  // What follows a request that was refused for its framing is no request of its own.
+  if (lastAnswered.has(socket)) {
+    socket.destroySoon();
     return;
   }
   const { known, reason } = unreadable(error.code);

@@ -27,10 +27,20 @@ export function checkFraming(request: IncomingMessage): void {
     if (seen.has(name)) throw malformed(`The header ${name} stands twice; send it once.`);
     seen.add(name);
   }
+  checkHost(request);
   const coding = request.headers['transfer-encoding'];
   if (coding === undefined) return;
   if (request.httpVersion !== '1.1') throw malformed('Transfer-Encoding needs HTTP/1.1 (RFC 9112 6.1).');
   if (coding.toLowerCase() !== 'chunked') throw malformed('The only transfer coding taken is chunked.');
+}
+
+/** uri-host [ ":" port ] (RFC 9110 7.2); an empty one is allowed, a missing one in HTTP/1.1 is not (RFC 9112 3.2). */
+const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/iu;
+
+function checkHost(request: IncomingMessage): void {
+  const { host } = request.headers;
+  if (host === undefined && request.httpVersion === '1.1') throw malformed('The Host header is missing.');
+  if (host !== undefined && !hostPattern.test(host)) throw malformed('The Host header names no host.');
 }
 
 const closing = { Connection: 'close' };

@@ -95,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
 function createApp(options: HttpServerOptions): FastifyInstance {
   const { tls, requestBodyLimit, trustedProxies } = options.server;
-  const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: true };
+  const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: false };
   const app = fastify({
     ...(tls === undefined ? { http } : { https: { ...http, cert: tls.cert, key: tls.key.reveal() } }),
     requestTimeout: inboundLimits.requestTimeout,

@@ -37,6 +37,7 @@ function translate(thrown: unknown, call: OutboundCall): GatewayError {
 
 const closedCodes = new Set([
   'UND_ERR_SOCKET',
+  'CONNECTION_RESET',
   'ECONNRESET',
   'EPIPE',
   'ECONNABORTED',
@@ -45,10 +46,12 @@ const closedCodes = new Set([
 ]);
 
 function describe(thrown: unknown): {
-  readonly code: 'upstream-closed' | 'upstream-protocol-error';
+  readonly code: 'upstream-closed' | 'upstream-protocol-error' | 'upstream-tls-failed';
   readonly description: string;
 } {
   const cause = codeOf(thrown);
+  // With TLS 1.3 a far side refuses a missing client certificate only after the handshake.
+  if (cause.startsWith('ERR_SSL_')) return { code: 'upstream-tls-failed', description: `The far side ended TLS (${cause}).` };
   if (closedCodes.has(cause)) {
     return {
       code: 'upstream-closed',

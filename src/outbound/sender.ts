@@ -17,7 +17,7 @@ export interface Sender {
 /** `connect` carries the destination policy, TLS and the proxy: connections under one policy are never lent to another. */
 export function createSender(options: { readonly connect: buildConnector.connector }): Sender {
   const agent = new Agent({
-    connect: options.connect,
+    connect: tellingResets(options.connect),
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 4_000,
@@ -44,6 +44,22 @@ export function createSender(options: { readonly connect: buildConnector.connect
       return exchange.reply;
     },
     close: () => agent.close(),
+  };
+}
+
+/**
+ * undici takes a reset for the end of a reply that ends with its connection (a concession to an old macOS fault), which would pass a
+ * truncated reply off as whole. Under another code it stays the failure it is.
+ */
+function tellingResets(connect: buildConnector.connector): buildConnector.connector {
+  return (target, callback) => {
+    connect(target, (...result) => {
+      const [, socket] = result;
+      socket?.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET';
+      });
+      callback(...result);
+    });
   };
 }
 

@@ -1,11 +1,11 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { decidePath } from '#adapters/path-rights.ts';
 import { readRestconfError } from '#adapters/restconf-errors.ts';
-import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { GatewayError, type RequestProblem, type UpstreamAnswer } from '#base/gateway-error.ts';
 import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
 import { isRedirect } from '#outbound/redirect.ts';
 import { type CallContext, openScope } from './call-context.ts';
-import type { RelayReply } from './relay-reply.ts';
+import { type RelayReply, upstreamHeaders } from './relay-reply.ts';
 import { pathProblem } from './relayed-path.ts';
 import { isEmptyObject, writeRequestBody } from './request-body.ts';
 import { truncatedText } from './truncated-text.ts';
@@ -115,9 +115,11 @@ export function refuseErrorStatus(reply: FarSideReply): void {
   const error = readRestconfError(reply);
   const said = [error?.tag, error?.message].filter((part) => part !== undefined).join(': ');
   reply.discard();
-  throw new GatewayError('upstream-error', `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said}`}.`, {
-    upstream: upstreamAnswer(reply),
-  });
+  throw new GatewayError(
+    'upstream-error',
+    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said}`}.`,
+    aboutReply(reply),
+  );
 }
 
 /** Redirects of an orchestrator are never followed: its credentials stay where the operator sent them. */
@@ -127,13 +129,17 @@ export function refuseRedirect(reply: FarSideReply): void {
   throw new GatewayError(
     'redirect-refused',
     `The orchestrator redirects (status ${reply.status}); the gateway does not follow. Call the address it names, or have the adapter's url changed.`,
-    {
-      upstream: upstreamAnswer(reply),
-    },
+    aboutReply(reply),
   );
 }
 
-function upstreamAnswer(reply: FarSideReply): { readonly status: number; readonly contentType?: string; readonly body: string } {
+/** An error that speaks of a reply names it as a success would: in `upstream` and in the X-Upstream-* headers. */
+function aboutReply(reply: FarSideReply): Pick<GatewayError, 'headers'> & { readonly upstream: UpstreamAnswer } {
   const type = headerValue(reply.headers, 'content-type');
-  return { status: reply.status, ...(type === undefined ? {} : { contentType: type }), body: truncatedText(reply.head) };
+  const upstream = {
+    status: reply.status,
+    ...(type === undefined ? {} : { contentType: type }),
+    body: truncatedText(reply.head),
+  };
+  return { upstream, headers: upstreamHeaders(reply) };
 }

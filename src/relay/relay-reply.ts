@@ -93,7 +93,7 @@ export function textRenderings(
 }
 
 /** What the gateway's reply names of the far side's; the far side's own headers never become ours. */
-function upstreamHeaders(reply: FarSideReply, base64: boolean): Record<string, string> {
+export function upstreamHeaders(reply: FarSideReply, base64 = false): Record<string, string> {
   const headers: Record<string, string> = { 'X-Upstream-Status': String(reply.status) };
   for (const [name, source] of namedHeaders) {
     const value = headerValue(reply.headers, source);

@@ -78,10 +78,7 @@ export function base64Stage(): Stage {
 /** Text in, the inside of a JSON string literal out. */
 export function escapeStage(): Stage {
   return {
-    push(chunk) {
-      const escaped = escapeJsonString(chunk);
-      return typeof escaped === 'string' ? Buffer.from(escaped, 'latin1') : escaped;
-    },
+    push: escapeJsonString,
     end: () => nothing,
   };
 }
