@@ -386,6 +386,17 @@ describe('failed logins', { concurrency: 3 }, () => {
     assert.equal((await login(second, { username: 'ann', password: testPassword })).status, 200);
   });
 
+  test('are not outrun by trying many passwords at once', async (t) => {
+    const fresh = await startGateway(t, { config: { access: access() } });
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => login(fresh, { username: 'victim', password: `wrong ${at}` })),
+    );
+    const seen = statuses(replies);
+    assert.equal(seen.filter((status) => status === 401 || status === 429).length, 60);
+    // Five are free; one more may come through where the machine is so slow that a wait is over before the last has come.
+    assert.ok(seen.filter((status) => status === 401).length <= 8, seen.join());
+  });
+
   test('are refused while they wait even with the right password', async (t) => {
     const fresh = await startGateway(t, { config: { access: access() } });
     // Waits double, so after some failures the wait is much longer than a request takes.

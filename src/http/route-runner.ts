@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Access } from '#access/access.ts';
@@ -149,7 +148,7 @@ async function writeRelayed(response: ServerResponse, reply: RelayReply): Promis
   response.write(reply.head);
   try {
     for await (const chunk of reply.rest) {
-      if (!response.write(chunk)) await drained(response);
+      await written(response, chunk);
     }
     response.end();
   } catch {
@@ -158,13 +157,9 @@ async function writeRelayed(response: ServerResponse, reply: RelayReply): Promis
   }
 }
 
-async function drained(response: ServerResponse): Promise<void> {
-  const left = new AbortController();
-  const leave = (): void => left.abort();
-  response.once('close', leave);
-  try {
-    await once(response, 'drain', { signal: left.signal });
-  } finally {
-    response.off('close', leave);
-  }
+/** Resolves once the bytes are with the operating system and their memory may be used again; rejects where the caller has left. */
+function written(response: ServerResponse, chunk: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    response.write(chunk, (error) => (error === null || error === undefined ? resolve() : reject(error)));
+  });
 }

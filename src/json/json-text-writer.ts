@@ -16,7 +16,7 @@ for (const [byte, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].m
 }
 const hexDigits = Buffer.from('0123456789abcdef');
 
-/** Collects JSON text out of bytes and gives it on in blocks; what it gave is the receiver's, and never written again. */
+/** Collects JSON text out of bytes and gives it on in blocks; what it gave stays as it is until `reuse` is called. */
 export class JsonTextWriter {
   readonly #write: (chunk: Buffer) => void;
   #block = Buffer.alloc(0);
@@ -32,6 +32,13 @@ export class JsonTextWriter {
     if (this.#block.length - this.#end >= length) return;
     this.flush();
     this.#block = Buffer.allocUnsafe(length);
+    this.#start = 0;
+    this.#end = 0;
+  }
+
+  /** What was given so far is done with: its memory is written over. A block for each piece would be garbage faster than V8 looks for it. */
+  reuse(): void {
+    this.flush();
     this.#start = 0;
     this.#end = 0;
   }

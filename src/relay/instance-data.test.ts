@@ -10,7 +10,7 @@ function transform(chunks: readonly Buffer[], holdLimit?: number): string {
   const transformation = createInstanceData({
     write: (chunk) => {
       assert.ok(chunk.length > 0);
-      written.push(chunk);
+      written.push(Buffer.from(chunk));
     },
     ...(holdLimit === undefined ? {} : { holdLimit }),
   });

@@ -8,7 +8,7 @@ const maxDepth = 1_000_000;
 const content = Buffer.from('"content"');
 
 interface InstanceDataOptions {
-  /** Receives the answer piece by piece, each time before `push` or `end` returns. */
+  /** Receives the answer piece by piece, each time before `push` or `end` returns. A piece keeps its bytes until the next `push`. */
   readonly write: (chunk: Buffer) => void;
   /** Bytes of one instance that are held for repeated members to be merged; 8 MiB unless given. */
   readonly holdLimit?: number;
@@ -30,6 +30,7 @@ export function createInstanceData(options: InstanceDataOptions): InstanceData {
   const finder = new InstanceFinder(writer);
   return {
     push(chunk) {
+      writer.reuseOutput();
       for (let i = 0; i < chunk.length; i += partSize) finder.push(chunk.subarray(i, i + partSize));
     },
     end() {

@@ -53,6 +53,11 @@ export class InstanceWriter {
     this.#out = new JsonTextWriter(options.write);
   }
 
+  /** What was written so far is done with: its memory is used again. */
+  reuseOutput(): void {
+    this.#out.reuse();
+  }
+
   beginPart(part: Buffer, start: number): void {
     this.#text.beginPart(part, start);
     // What is written is mostly a little more than what was read.

@@ -6,7 +6,10 @@ import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 export interface RelayReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly head: Buffer;
-  /** Throws where the reply turns out to be faulty: the connection is then broken off, never completed. */
+  /**
+   * Throws where the reply turns out to be faulty: the connection is then broken off, never completed. A chunk keeps its bytes
+   * until the next one is asked for.
+   */
   readonly rest: AsyncIterable<Buffer> | undefined;
 }
 

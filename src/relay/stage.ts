@@ -4,8 +4,8 @@ import { escapeJsonString } from '#json/json-string.ts';
 import { createInstanceData } from './instance-data.ts';
 
 /**
- * One step from the far side's bytes to the gateway's reply: takes a chunk, gives what can be given on. Throws where the bytes
- * are not what the step was chosen for. Chunks may be cut anywhere.
+ * One step from the far side's bytes to the gateway's reply: takes a chunk, gives what can be given on, which keeps its bytes until
+ * the next `push`. Throws where the bytes are not what the step was chosen for. Chunks may be cut anywhere.
  */
 export interface Stage {
   push(chunk: Buffer): Buffer;

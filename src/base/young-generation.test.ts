@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { limitYoungGeneration } from './young-generation.ts';
+
+test('a flood of short-lived objects does not let the young generation grow to its default', async (t) => {
+  t.after(limitYoungGeneration());
+  const kept: unknown[] = [];
+  for (let round = 0; round < 400; round += 1) {
+    for (let index = 0; index < 3_000; index += 1) kept.push({ text: `x${index}`, list: [index, round, {}] });
+    if (kept.length > 20_000) kept.splice(0, 10_000);
+    await new Promise(setImmediate);
+  }
+  const newSpace = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+  assert.ok((newSpace?.space_size ?? Infinity) <= 32 * 1024 ** 2, `${newSpace?.space_size} bytes`);
+});
