@@ -50,6 +50,10 @@ const headers = {
   Allow: { description: 'The methods that the path knows.', schema: text },
   Accept: { description: 'The media type that the route takes.', schema: text },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
+  'X-Upstream-Status': { description: 'Status that the far side answered, where the error speaks of its answer.', schema: text },
+  'X-Upstream-Content-Type': { description: 'Media type that the far side answered, where it named one.', schema: text },
+  'X-Upstream-ETag': { description: 'ETag of the far side, where it sent one.', schema: text },
+  'X-Upstream-Location': { description: 'Location of the far side, where it sent one.', schema: text },
 } as const satisfies Record<string, ApiHeader>;
 
 /** Headers that come with an error of that status, beside X-Request-Id. */
@@ -61,15 +65,19 @@ const headersByStatus: Readonly<Record<number, keyof typeof headers>> = {
   503: 'Retry-After',
 };
 
+/** Errors that speak of a reply that came name it in headers, as a success does. */
+const headersOfReply = ['X-Upstream-Status', 'X-Upstream-Content-Type', 'X-Upstream-ETag', 'X-Upstream-Location'] as const;
+const speakOfReply: ReadonlySet<ErrorCode> = new Set(['upstream-error', 'redirect-refused']);
+
 /** The header of every reply, success or not. */
 export const requestIdHeader: Readonly<Record<string, Reference>> = { 'X-Request-Id': headerReference('X-Request-Id') };
 
 /** One status of an operation with the codes that it can carry there. */
 export function errorResponse(status: number, codes: readonly ErrorCode[]): ApiResponse {
-  const header = headersByStatus[status];
+  const names = [headersByStatus[status] ?? [], codes.some((code) => speakOfReply.has(code)) ? headersOfReply : []].flat();
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join(' '),
-    headers: { ...requestIdHeader, ...(header === undefined ? {} : { [header]: headerReference(header) }) },
+    headers: { ...requestIdHeader, ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
     content: { 'application/problem+json': { schema: problemOf(status, codes) } },
     'x-error-codes': codes,
   };

@@ -25,12 +25,10 @@ function problemsOf(error: TLocalizedValidationError): readonly RequestProblem[]
         pointer: member(error.instancePath, name),
         detail: 'is required',
       }));
-    case 'additionalProperties':
-      return error.params.additionalProperties.map((name) => ({
-        pointer: member(error.instancePath, name),
-        detail: 'is not known; leave it out, or correct its name',
-      }));
+    // A member that a closed object does not know fails its schema, `false`; the summary of all of them says nothing more.
     case 'boolean':
+      return [{ pointer: error.instancePath, detail: 'is not known; leave it out, or correct its name' }];
+    case 'additionalProperties':
       return [];
     case 'enum':
       return [

@@ -35,15 +35,7 @@ function translate(thrown: unknown, call: OutboundCall): GatewayError {
   return new GatewayError(code, description, { cause: thrown });
 }
 
-const closedCodes = new Set([
-  'UND_ERR_SOCKET',
-  'CONNECTION_RESET',
-  'ECONNRESET',
-  'EPIPE',
-  'ECONNABORTED',
-  'ETIMEDOUT',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-]);
+const closedCodes = new Set(['UND_ERR_SOCKET', 'CONNECTION_RESET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
 
 function describe(thrown: unknown): {
   readonly code: 'upstream-closed' | 'upstream-protocol-error' | 'upstream-tls-failed';
