@@ -42,7 +42,9 @@ export async function startGateway(options: {
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
   const database = started.adopt(await openDatabase({ store: config.store, log }), (opened) => opened.close());
-  const resolve = createResolver();
+  // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
+  const resolve = createResolver({ concurrency: 2 });
+  const resolveForCallers = createResolver({ concurrency: 6 });
   const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock }), (created) => created.close());
   const connectToIssuers = createConnector({ resolve, timeouts: documentTimeouts });
   const documents = started.adopt(createSender({ connect: connectToIssuers }), (sender) => sender.close());
@@ -57,7 +59,7 @@ export async function startGateway(options: {
   started.defer(() => access.close());
   const { outbound } = config;
   const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
-  const connectByPolicy = createConnector({ ...outbound, resolve, policy });
+  const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
   const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
   const metrics = createMetrics();
   const catalogue = createAutomationCatalogue({ database });

@@ -7,6 +7,8 @@ if (Number(major) < 26) {
   );
   process.exitCode = 1;
 } else {
+  // Name look-ups may have half of libuv's threads; with four of them two slow names would hold all others up.
+  process.env['UV_THREADPOOL_SIZE'] ??= '16';
   const { limitYoungGeneration } = await import('#base/young-generation.ts');
   limitYoungGeneration();
   const { runCli } = await import('#cli/cli.ts');

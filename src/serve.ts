@@ -93,11 +93,18 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
         log.error('calls in flight did not finish in time; they are broken off');
         process.exit(0);
       }, drainLimit);
-      void gateway.stop().then(() => {
+      const finished = (code: number): void => {
         clearTimeout(limit);
         process.off('SIGHUP', ignoreHangUp);
-        resolve(0);
-      });
+        resolve(code);
+      };
+      gateway.stop().then(
+        () => finished(0),
+        (error: unknown) => {
+          log.error('the gateway did not close cleanly', { errorName: error instanceof Error ? error.name : 'unknown' });
+          finished(1);
+        },
+      );
     };
     const ignoreHangUp = (): void =>
       log.warn('SIGHUP: the configuration is read at start only; restart the gateway to apply a change');

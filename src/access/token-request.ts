@@ -30,8 +30,10 @@ export function refuseClient(description: string): TokenRefusal {
  * once; a parameter without a value counts as left out (section 3.2), one that is not known is ignored.
  */
 export function readTokenRequest(form: URLSearchParams, authorization: string | undefined): ClientSecret | TokenRefusal {
-  for (const name of new Set(form.keys())) {
-    if (form.getAll(name).length > 1) return refuse('invalid_request', 'A parameter is given twice: send each one once.');
+  const seen = new Set<string>();
+  for (const name of form.keys()) {
+    if (seen.has(name)) return refuse('invalid_request', 'A parameter is given twice: send each one once.');
+    seen.add(name);
   }
   const grantType = form.get('grant_type') || undefined;
   if (grantType === undefined) return refuse('invalid_request', 'grant_type is missing: send grant_type=client_credentials.');

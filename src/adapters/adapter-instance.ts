@@ -118,15 +118,14 @@ function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean 
 function retryDelay(reply: FarSideReply, attempt: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
   if (readRestconfError(reply) !== undefined) return undefined;
-  return retryAfter(headerValue(reply.headers, 'retry-after'), clock) ?? backoff(attempt);
+  return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(attempt));
 }
 
-/** Milliseconds of a Retry-After, in seconds or as a date (RFC 9110 10.2.3). */
-function retryAfter(value: string | undefined, clock: Clock): number | undefined {
-  if (value === undefined) return undefined;
+/** Milliseconds of a Retry-After, in seconds or as an IMF-fixdate (RFC 9110 10.2.3); anything else is passed over. */
+function retryAfter(value: string | undefined, clock: Clock): number {
+  if (value === undefined) return 0;
   if (/^\d{1,9}$/u.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now());
+  return /^\w{3}, \d{2} \w{3} \d{4} [\d:]{8} GMT$/u.test(value) ? Math.max(0, Date.parse(value) - clock.now()) : 0;
 }
 
 function backoff(attempt: number): number {

@@ -1,6 +1,6 @@
 /**
  * What one kind of orchestrator does differently. A kind is a value: everything it shares with the others
- * (connections, limits, slots, retries) is the adapter instance's. Every kind passes conformance.ts.
+ * (connections, limits, slots, retries) is the adapter instance's. Every kind passes conformance.test.ts.
  */
 export interface AdapterKind {
   readonly name: 'nso' | 'restconf' | 'rest';

@@ -46,7 +46,7 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
-/** `**` stands for any number of whole segments, `*` for any run of characters inside one. Linear in both lengths. */
+/** `**` stands for any number of whole segments, `*` for any run of characters inside one. At worst the product of both lengths. */
 export function matchesGlob(glob: string, path: string): boolean {
   return matchesSequence(segmentsOf(glob), path === '' ? [] : path.split('/'), '**', matchesSegment);
 }

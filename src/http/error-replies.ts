@@ -5,34 +5,31 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { problemReply, unexpected } from './problem.ts';
 import { bodyTooLarge } from './request-checks.ts';
-import type { RequestScope } from './request-scope.ts';
 
 /** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
-export function answerError(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: { readonly log: Log; readonly bodyLimit: number },
-): void {
-  const known = error instanceof GatewayError ? error : (frameworkError(error, options.bodyLimit) ?? unexpected(error));
-  const scope = request.scope as RequestScope | undefined;
-  const requestId = scope?.requestId ?? crypto.randomUUID();
-  if (known.code === 'internal-error') logUnexpected(known.cause, requestId, options.log);
-  scope?.failed(known);
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   const response = reply.raw;
   reply.hijack();
+  // The caller has left; what its leaving threw is no failure of anything.
+  if (response.destroyed && error instanceof Error && error.name === 'CallerLeft') return;
+  const { scope } = request;
+  const known = asGatewayError(error, request.routeOptions.bodyLimit);
+  if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
+  scope.failed(known);
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const problem = problemReply(known, requestId);
-  if (problem.headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
-  response.writeHead(problem.status, {
-    'X-Request-Id': requestId,
-    ...problem.headers,
-    ...(hasUnreadBody(request.raw) ? { Connection: 'close' } : {}),
-  });
+  const problem = problemReply(known, scope.requestId);
+  const closing = hasUnreadBody(request.raw) ? { Connection: 'close' } : {};
+  const headers: Record<string, string> = { ...problem.headers, ...closing };
+  if (headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
+  response.writeHead(problem.status, headers);
   response.end(problem.body);
+}
+
+function asGatewayError(error: unknown, bodyLimit: number): GatewayError {
+  return error instanceof GatewayError ? error : (frameworkError(error, bodyLimit) ?? unexpected(error));
 }
 
 /** Connections that end with the answer they have got. */

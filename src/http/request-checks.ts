@@ -84,7 +84,7 @@ export function checkDeclaredLength(request: IncomingMessage, limit: number): vo
 }
 
 export function bodyTooLarge(limit: number): GatewayError {
-  return new GatewayError('body-too-large', `The request body is over the limit of ${limit} bytes (server.requestBodyLimit).`, {
+  return new GatewayError('body-too-large', `The request body is over the limit of ${limit} bytes.`, {
     headers: closing,
   });
 }

@@ -18,6 +18,8 @@ export class RequestScope implements CallContext {
   adapter: string | undefined;
   upstreamStatus: number | undefined;
   failure: GatewayError | undefined;
+  /** The reply was not sent to its end: the caller left, or the gateway broke it off. */
+  cutOff = false;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;

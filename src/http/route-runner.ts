@@ -5,6 +5,7 @@ import { decide } from '#access/decide.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
+import { createProblemList } from '#json/problem-list.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
@@ -18,25 +19,22 @@ export interface RouteRunnerOptions {
 }
 
 /** Serves routes in the contract's order of checks: who, role, precondition, size and media type; only then the body. */
-export function createRouteRunner(options: RouteRunnerOptions): { add(app: FastifyInstance, route: Route): void; drain(): void } {
-  let draining = false;
+export function createRouteRunner(options: RouteRunnerOptions): { add(app: FastifyInstance, route: Route): void } {
   return {
-    drain() {
-      draining = true;
-    },
     add(app, route) {
       const read = bodyReader(route);
       app.route({
         method: route.method,
         url: route.url,
+        bodyLimit: route.body?.limit ?? options.server.requestBodyLimit,
         onRequest: (request) => admit(route, request, options),
         preParsing: (request, reply, payload, done) => {
           if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
           done(null, payload);
         },
         handler: async (request, reply) => {
-          const { value, spans } = read(request.body);
-          const query = readQuery(route, request.raw);
+          const { query, problems } = readQuery(route, request.raw);
+          const { value, spans } = read(request.body, problems);
           const answer = await route.handle({
             params: request.params as Record<string, string>,
             query,
@@ -46,9 +44,8 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
             sourceAddress: request.ip,
             context: request.scope,
           });
-          if (draining) reply.raw.setHeader('Connection', 'close');
           reply.hijack();
-          await write(reply.raw, answer, request.method === 'HEAD');
+          await write(reply.raw, answer, request);
         },
       });
     },
@@ -69,7 +66,7 @@ async function admit(route: Route, request: FastifyRequest, options: RouteRunner
   }
   route.precondition?.(request.params as Record<string, string>);
   if (route.body === undefined) return;
-  checkDeclaredLength(request.raw, options.server.requestBodyLimit);
+  checkDeclaredLength(request.raw, route.body.limit ?? options.server.requestBodyLimit);
   checkMediaType(request.raw, route.body.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded');
 }
 
@@ -86,18 +83,25 @@ interface ReadBody {
 
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
-/** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once. */
-function bodyReader(route: Route): (body: unknown) => ReadBody {
+/** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. */
+function bodyReader(route: Route): (body: unknown, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
   const { body } = route;
-  if (body === undefined) return () => ({ value: undefined, spans: noSpans });
-  if (body.kind === 'form') return (bytes) => ({ value: (bytes as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans });
+  if (body?.kind !== 'json') {
+    return (bytes, problemsOfQuery) => {
+      refuseProblems(problemsOfQuery);
+      return { value: (bytes as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
+    };
+  }
   const problemsOfSchema = schemaProblems(body.schema);
-  return (bytes) => {
+  return (bytes, problemsOfQuery) => {
     const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque: body.opaque ?? [] });
-    const problems = [...problemsOfSchema(envelope.value), ...(body.problems?.(envelope.value) ?? [])];
-    if (problems.length > 0) throw new GatewayError('invalid-request', summary(problems), { errors: problems });
+    refuseProblems([...problemsOfQuery, ...problemsOfSchema(envelope.value), ...(body.problems?.(envelope.value) ?? [])]);
     return envelope;
   };
+}
+
+function refuseProblems(problems: readonly RequestProblem[]): void {
+  if (problems.length > 0) throw new GatewayError('invalid-request', summary(problems), { errors: problems });
 }
 
 function summary(problems: readonly RequestProblem[]): string {
@@ -107,22 +111,22 @@ function summary(problems: readonly RequestProblem[]): string {
   return `${where} ${first?.detail ?? ''}${more}.`;
 }
 
-function readQuery(route: Route, request: IncomingMessage): URLSearchParams {
+function readQuery(
+  route: Route,
+  request: IncomingMessage,
+): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
   const [, text = ''] = (request.url ?? '').split(/\?(.*)/su);
   const query = new URLSearchParams(text);
-  const unknown = [...new Set(query.keys())].filter((name) => route.query?.(name) !== true);
-  if (unknown.length === 0) return query;
-  const problems = unknown.map((name) => ({ pointer: `?${name}`, detail: 'is no query parameter of this route; leave it out' }));
-  throw new GatewayError(
-    'invalid-request',
-    `The query string has a parameter that this route does not know: ${JSON.stringify(unknown[0]?.slice(0, 64))}.`,
-    { errors: problems },
-  );
+  const list = createProblemList();
+  for (const name of query.keys()) {
+    if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
+  }
+  return { query, problems: list.problems };
 }
 
-async function write(response: ServerResponse, answer: RouteReply, headOnly: boolean): Promise<void> {
+async function write(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> {
   if (answer.kind === 'relayed') {
-    await writeRelayed(response, answer.reply);
+    await writeRelayed(response, answer.reply, request.scope);
     return;
   }
   const body = answer.body ?? '';
@@ -131,13 +135,13 @@ async function write(response: ServerResponse, answer: RouteReply, headOnly: boo
       ? {}
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
   response.writeHead(answer.status, { ...content, ...answer.headers });
-  response.end(headOnly ? '' : body);
+  response.end(request.method === 'HEAD' ? '' : body);
 }
 
 const jsonType = 'application/json; charset=utf-8';
 
 /** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
-async function writeRelayed(response: ServerResponse, reply: RelayReply): Promise<void> {
+async function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> {
   const { headers } = reply;
   if (reply.rest === undefined) {
     response.writeHead(200, { 'Content-Type': jsonType, 'Content-Length': String(reply.head.length), ...headers });
@@ -151,7 +155,8 @@ async function writeRelayed(response: ServerResponse, reply: RelayReply): Promis
       await written(response, chunk);
     }
     response.end();
-  } catch {
+  } catch (failure) {
+    if (failure instanceof GatewayError) scope.failed(failure);
     // The status line is out: a broken connection is the only way left to say that this is not the whole reply.
     response.destroy();
   }

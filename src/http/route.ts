@@ -26,6 +26,8 @@ export interface Route {
 
 interface JsonBody {
   readonly kind: 'json';
+  /** Bytes; where absent, `server.requestBodyLimit`. */
+  readonly limit?: number;
   readonly schema: TSchema;
   /** RFC 6901 pointers of members that are relayed as their exact bytes. */
   readonly opaque?: readonly string[];
@@ -35,6 +37,8 @@ interface JsonBody {
 
 interface FormBody {
   readonly kind: 'form';
+  /** Bytes. */
+  readonly limit: number;
   /** For the documentation only: the reader of the form judges it. */
   readonly schema: TSchema;
 }

@@ -3,6 +3,7 @@ import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Settings } from 'typebox/system';
 import type { RequestProblem } from '#base/gateway-error.ts';
+import { pointerTo } from '#json/json-pointer.ts';
 
 /** A request names all its problems at once; this bounds what a hostile one can make the gateway write. */
 const problemLimit = 100;
@@ -14,7 +15,9 @@ export function schemaProblems(schema: TSchema): (value: unknown) => readonly Re
     if (validator.Check(value)) return [];
     // The library stops at 8 errors unless told otherwise; the setting is read on each call.
     Settings.Set({ maxErrors: problemLimit });
-    return validator.Errors(value).flatMap(problemsOf);
+    const problems = validator.Errors(value).flatMap(problemsOf);
+    // Never an empty list for a value that does not fit, whatever the library reports.
+    return problems.length > 0 ? problems : [{ pointer: '', detail: 'does not fit the schema of this route' }];
   };
 }
 
@@ -22,7 +25,7 @@ function problemsOf(error: TLocalizedValidationError): readonly RequestProblem[]
   switch (error.keyword) {
     case 'required':
       return error.params.requiredProperties.map((name) => ({
-        pointer: member(error.instancePath, name),
+        pointer: pointerTo(error.instancePath, name),
         detail: 'is required',
       }));
     // A member that a closed object does not know fails its schema, `false`; the summary of all of them says nothing more.
@@ -40,8 +43,4 @@ function problemsOf(error: TLocalizedValidationError): readonly RequestProblem[]
     default:
       return [{ pointer: error.instancePath, detail: error.message }];
   }
-}
-
-function member(pointer: string, name: string): string {
-  return `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

@@ -6,6 +6,7 @@ import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import { answerError, answerUnreadable } from './error-replies.ts';
 import type { Metrics } from './metrics.ts';
+import { type OpenConnections, trackConnections } from './open-connections.ts';
 import { checkFraming } from './request-checks.ts';
 import { RequestScope } from './request-scope.ts';
 import type { Route } from './route.ts';
@@ -50,33 +51,20 @@ declare module 'fastify' {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const app = createApp(options);
+  const app: FastifyInstance = createApp(options, (request, reply) => openRequest(request, reply, connections, options));
   const runner = createRouteRunner(options);
+  const connections = trackConnections(app.server);
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.addHook('onRequest', (request, reply, done) => {
-    request.scope = new RequestScope({
-      request: request.raw,
-      response: reply.raw,
-      route: request.routeOptions.url,
-      sourceAddress: request.ip,
-      clock: options.clock,
-    });
-    reply.raw.setHeader('X-Request-Id', request.scope.requestId);
-    options.metrics.requestStarted();
+    openRequest(request, reply, connections, options);
     checkFraming(request.raw);
-    done();
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    observe(request.scope, reply.raw.statusCode, options);
     done();
   });
   for (const route of options.routes) runner.add(app, route);
   app.setNotFoundHandler((request) => {
     throw noRoute(options.routes, request.raw);
   });
-  app.setErrorHandler((error, request, reply) =>
-    answerError(error, request, reply, { log: options.log, bodyLimit: options.server.requestBodyLimit }),
-  );
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
   const listeners = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
   return {
     async listen() {
@@ -87,13 +75,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     listeners,
     async close() {
-      runner.drain();
+      connections.drain();
       await app.close();
     },
   };
 }
 
-function createApp(options: HttpServerOptions): FastifyInstance {
+function createApp(options: HttpServerOptions, open: (request: FastifyRequest, reply: FastifyReply) => void): FastifyInstance {
   const { tls, requestBodyLimit, trustedProxies } = options.server;
   const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: false };
   const app = fastify({
@@ -105,20 +93,47 @@ function createApp(options: HttpServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: 8_192 },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-      answerError(error, request, reply, {
-        log: options.log,
-        bodyLimit: requestBodyLimit,
-      }),
+    // Paths that cannot be decoded never reach the hooks.
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      open(request, reply);
+      answerError(error, request, reply, options.log);
+    },
     clientErrorHandler: answerUnreadable,
   } as object) as unknown as FastifyInstance;
   // Node answers "Expect: 100-continue" before anybody asked who the caller is; the body's reader does it instead.
-  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
-    app.server.emit('request', request, response),
-  );
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    app.server.on(event, (request: IncomingMessage, response: ServerResponse) => app.server.emit('request', request, response));
+  }
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   return app;
+}
+
+/** Opens the scope of a request and sees to it that it is observed once, whatever becomes of its reply. */
+function openRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  connections: OpenConnections,
+  options: HttpServerOptions,
+): void {
+  const scope = new RequestScope({
+    request: request.raw,
+    response: reply.raw,
+    route: request.routeOptions.url,
+    sourceAddress: request.ip,
+    clock: options.clock,
+  });
+  request.scope = scope;
+  const end = connections.begin(request.raw.socket);
+  options.metrics.requestStarted();
+  reply.raw.setHeader('X-Request-Id', scope.requestId);
+  if (connections.draining) reply.raw.setHeader('Connection', 'close');
+  // 'close' comes for every response, finished or broken off.
+  reply.raw.once('close', () => {
+    scope.cutOff = !reply.raw.writableFinished;
+    observe(scope, reply.raw.statusCode, options);
+    end();
+  });
 }
 
 /** 404, or 405 with the methods that the path knows. */
@@ -145,5 +160,6 @@ function observe(scope: RequestScope, status: number, { log, metrics }: Pick<Htt
     ...(adapter === undefined ? {} : { adapter }),
     ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
     ...(failure === undefined ? {} : { code: failure.code }),
+    ...(scope.cutOff ? { reason: 'the reply was cut off' } : {}),
   });
 }

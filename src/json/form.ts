@@ -1,6 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { readBodyTree } from './body-tree.ts';
 import { pointerTo } from './json-pointer.ts';
-import { type JsonNode, readJsonTree } from './json-tree.ts';
+import type { JsonNode } from './json-tree.ts';
 import { createProblemList, type ProblemList } from './problem-list.ts';
 
 /**
@@ -8,7 +9,7 @@ import { createProblemList, type ProblemList } from './problem-list.ts';
  * text, null as an empty value, repeated names repeated. Anything nested is `invalid-request`, pointed to below `/body`.
  */
 export function writeForm(object: Buffer): Buffer {
-  const tree = readJsonTree(object);
+  const tree = readBodyTree(object);
   const list = createProblemList();
   const form = new URLSearchParams();
   if (tree.kind === 'object') {

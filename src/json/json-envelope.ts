@@ -6,6 +6,8 @@ import { type JsonNode, readJsonTree } from './json-tree.ts';
 import { createProblemList, type ProblemList } from './problem-list.ts';
 
 const maxDepth = 128;
+/** Of the envelope, a relayed member counting as one: no route's schema takes anywhere near as many. */
+const maxValues = 10_000;
 
 interface EnvelopeOptions {
   /** RFC 6901 pointers of the members that are relayed and not interpreted, such as `/body`. */
@@ -61,7 +63,7 @@ function checkText(bytes: Buffer): void {
 function readTree(bytes: Buffer, opaque: readonly string[], spans: Map<string, Buffer>): JsonNode {
   let pointer = '';
   try {
-    return readJsonTree(bytes, { maxDepth, opaque, spans, onFailure: (failedIn) => (pointer = failedIn) });
+    return readJsonTree(bytes, { maxDepth, maxValues, opaque, spans, onFailure: (failedIn) => (pointer = failedIn) });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const place = placeOf(bytes, error.offset);

@@ -25,7 +25,7 @@ import {
 } from './json-grammar.ts';
 
 /** Why a text was refused: against RFC 8259's grammar, nested too deeply, or over before it was complete. */
-type JsonFault = 'syntax' | 'depth' | 'incomplete';
+type JsonFault = 'syntax' | 'depth' | 'incomplete' | 'size';
 
 /** A text that is not JSON. `offset` counts bytes from the beginning of the text, across all chunks. */
 export class JsonSyntaxError extends Error {

@@ -1,5 +1,5 @@
 import { pointerSegments, pointerTo } from './json-pointer.ts';
-import { type JsonHandler, JsonScanner, type JsonSpanKind } from './json-scanner.ts';
+import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
 import { decodeJsonString } from './json-string.ts';
 
 /** A JSON value without loss: members keep their order and their repetitions, numbers their text. */
@@ -18,6 +18,8 @@ interface JsonTreeOptions {
   readonly maxDepth?: number;
   /** Pointers of values that are not read: they stand in the tree as an empty value of their kind. */
   readonly opaque?: readonly string[];
+  /** Most values, opaque ones counted once; a text with more is refused with the kind `size`. */
+  readonly maxValues?: number;
   /** Receives the bytes (no copies) of the opaque values that are there. */
   readonly spans?: Map<string, Buffer>;
   /** Told, where the text is refused, which value it was refused in. */
@@ -62,6 +64,8 @@ class TreeBuilder implements JsonHandler {
   readonly #scanner: JsonScanner;
   readonly #open: OpenContainer[] = [];
   #root: JsonNode = empties.null;
+  readonly #maxValues: number;
+  #count = 0;
   #key = '';
   #start = 0;
   /** Where and at which level the opaque value began that is being passed over; 0 is none. */
@@ -72,6 +76,7 @@ class TreeBuilder implements JsonHandler {
     this.#bytes = bytes;
     this.#opaque = (options.opaque ?? []).map(pointerSegments);
     this.#spans = options.spans ?? new Map();
+    this.#maxValues = options.maxValues ?? Infinity;
     this.#scanner = new JsonScanner({ maxDepth: options.maxDepth ?? 128, eventDepth: Infinity, handler: this });
   }
 
@@ -123,6 +128,8 @@ class TreeBuilder implements JsonHandler {
   }
 
   #add(node: JsonNode): void {
+    this.#count += 1;
+    if (this.#count > this.#maxValues) throw new JsonSyntaxError('size', `has more than ${this.#maxValues} values`, this.#start);
     const container = this.#open.at(-1);
     if (container === undefined) this.#root = node;
     else if (container.members === undefined) container.items.push(node);

@@ -12,6 +12,7 @@ export class CallScope {
   #ended: Error | undefined;
   #abort: ((reason: Error) => void) | undefined;
   #giveBack: (() => void) | undefined;
+  #finished = false;
 
   /** `total` is in milliseconds. */
   constructor(options: { readonly total: number; readonly clock: Clock }) {
@@ -47,11 +48,13 @@ export class CallScope {
 
   /** Names what is to be given back when the call is done, in whatever way. */
   whenFinished(giveBack: () => void): void {
-    this.#giveBack = giveBack;
+    if (this.#finished) giveBack();
+    else this.#giveBack = giveBack;
   }
 
   /** The call is done: nothing is aborted any more. Whoever opened the scope calls this once nothing of the reply is left to send. */
   finish(): void {
+    this.#finished = true;
     clearTimeout(this.#timer);
     this.#abort = undefined;
     this.#giveBack?.();
@@ -78,9 +81,19 @@ const limitMeaning: Readonly<Record<TimeLimit, string>> = {
 };
 
 /** 504 that names the phase and the limit in force. */
+export class TimeLimitPassed extends GatewayError {
+  readonly limit: TimeLimit;
+
+  constructor(limit: TimeLimit, milliseconds: number) {
+    super(
+      'upstream-timeout',
+      `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit timeouts.${limit}).`,
+    );
+    this.limit = limit;
+  }
+}
+
+/** See TimeLimitPassed. */
 export function timedOut(limit: TimeLimit, milliseconds: number): GatewayError {
-  return new GatewayError(
-    'upstream-timeout',
-    `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit timeouts.${limit}).`,
-  );
+  return new TimeLimitPassed(limit, milliseconds);
 }

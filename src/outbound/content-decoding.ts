@@ -1,5 +1,12 @@
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
 import { GatewayError } from '#base/gateway-error.ts';
 
 /** What the gateway offers a far side of restCall, and what it can take back (RFC 9110 8.4.1, RFC 8878). */
@@ -47,7 +54,8 @@ const decoders: ReadonlyMap<string, (firstByte: number) => Transform> = new Map<
   // RFC 9110 8.4.1.2: "deflate" is the zlib format, but servers send bare DEFLATE too; the low nibble of a zlib header is 8.
   ['deflate', (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw())],
   ['br', () => createBrotliDecompress()],
-  ['zstd', () => createZstdDecompress()],
+  // RFC 9659: a window of 8 MB at most, for the window is memory.
+  ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
 ]);
 
 /** Starts with the first byte, so that an empty body under a Content-Encoding (a 204, a 304) stays empty. */

@@ -2,8 +2,10 @@ import type { Clock } from '#base/clock.ts';
 import { CallScope } from './call-scope.ts';
 import type { Sender } from './sender.ts';
 
+const documentLimit = 1024 ** 2;
+
 /**
- * Fetches a small document, such as an issuer's JWKS: a GET without redirects, its body as UTF-8. Documents over 64 KiB are
+ * Fetches a small document, such as an issuer's JWKS: a GET without redirects, its body as UTF-8. Documents over 1 MiB are
  * refused; other failures reject as Sender.send does. Durations in milliseconds.
  */
 export async function fetchDocument(options: {
@@ -25,11 +27,13 @@ export async function fetchDocument(options: {
         headers: ['Accept', 'application/json', 'User-Agent', userAgent],
         stateChanging: false,
         timeouts,
-        responseLimit: 65_536,
+        responseLimit: documentLimit,
       },
       scope,
     );
-    return { status: reply.status, body: reply.head.toString('utf8') };
+    const parts = [reply.head];
+    for await (const part of reply.rest ?? []) parts.push(part);
+    return { status: reply.status, body: Buffer.concat(parts).toString('utf8') };
   } finally {
     scope.finish();
   }

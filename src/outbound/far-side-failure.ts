@@ -1,4 +1,5 @@
 import { errors } from 'undici';
+import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallerLeft, timedOut } from './call-scope.ts';
 import type { OutboundCall } from './outbound-call.ts';
@@ -38,10 +39,12 @@ function translate(thrown: unknown, call: OutboundCall): GatewayError {
 const closedCodes = new Set(['UND_ERR_SOCKET', 'CONNECTION_RESET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
 
 function describe(thrown: unknown): {
-  readonly code: 'upstream-closed' | 'upstream-protocol-error' | 'upstream-tls-failed';
+  readonly code: ErrorCode;
   readonly description: string;
 } {
   const cause = codeOf(thrown);
+  if (cause === 'UND_ERR_INVALID_ARG')
+    return { code: 'internal-error', description: 'The gateway made a request that cannot be sent.' };
   // With TLS 1.3 a far side refuses a missing client certificate only after the handshake.
   if (cause.startsWith('ERR_SSL_')) return { code: 'upstream-tls-failed', description: `The far side ended TLS (${cause}).` };
   if (closedCodes.has(cause)) {

@@ -1,6 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Secret } from '#base/secret.ts';
+import { basicCredentials } from './basic-credentials.ts';
 import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
 import { hostAndPort } from './destination-policy.ts';
 import { AddressFailed, type Dial, dialInTurn, dialOne, socketFailure } from './dial.ts';
@@ -45,7 +46,7 @@ export function createProxy({ proxy, ca, dial, resolve, dnsTimeout }: ProxyNeeds
   const { host, port, secure } = readProxyUrl(proxy.url);
   const handshake: Handshake | undefined = secure ? createHandshake(proxyTls(ca), 'proxy') : undefined;
   const where = `the proxy ${hostAndPort(host, port)}`;
-  const credentials = basicCredentials(proxy);
+  const credentials = proxyCredentials(proxy);
   return {
     resolves: proxy.resolves,
     addresses: async () => (isIP(host) === 0 ? await resolve(host, { timeout: dnsTimeout }) : [host]),
@@ -72,10 +73,9 @@ function readProxyUrl(text: string): { readonly host: string; readonly port: num
   return { host: url.hostname.replaceAll(/[[\]]/gu, ''), port, secure };
 }
 
-/** RFC 7617, in UTF-8. */
-function basicCredentials({ username, password }: ProxyOptions): string | undefined {
+function proxyCredentials({ username, password }: ProxyOptions): string | undefined {
   if (username === undefined && password === undefined) return undefined;
-  return Buffer.from(`${username ?? ''}:${password?.reveal() ?? ''}`, 'utf8').toString('base64');
+  return basicCredentials(username ?? '', password?.reveal() ?? '');
 }
 
 interface TunnelRequest {
@@ -88,7 +88,7 @@ interface TunnelRequest {
 
 /** CONNECT (RFC 9110 9.3.6). The socket is destroyed on any answer but a 2xx. */
 async function askForTunnel({ socket, authority, credentials, limit, where }: TunnelRequest): Promise<void> {
-  const authorization = credentials === undefined ? '' : `Proxy-Authorization: Basic ${credentials}\r\n`;
+  const authorization = credentials === undefined ? '' : `Proxy-Authorization: ${credentials}\r\n`;
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`, 'latin1');
   const status = await untilReady({ socket, event: 'readable', limit }, createHeadReader(socket)).catch((error: unknown) => {
     if (error instanceof StepTimedOut) throw error;

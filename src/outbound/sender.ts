@@ -1,5 +1,7 @@
 import { Agent, type buildConnector } from 'undici';
-import type { CallScope } from './call-scope.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type CallScope, TimeLimitPassed } from './call-scope.ts';
 import { Exchange } from './exchange.ts';
 import type { FarSideReply, OutboundCall } from './outbound-call.ts';
 
@@ -65,7 +67,12 @@ function tellingResets(connect: buildConnector.connector): buildConnector.connec
 
 /** True where the failure came before any byte of the call left: the name, the connection or TLS failed. */
 export function neverLeft(failure: unknown): boolean {
-  return failure instanceof Error && 'code' in failure && connectionFailures.has(String(failure.code));
+  if (failure instanceof TimeLimitPassed) return failure.limit === 'dns' || failure.limit === 'connect';
+  return failure instanceof GatewayError && connectionFailures.has(failure.code);
 }
 
-const connectionFailures = new Set(['upstream-dns-failed', 'upstream-connect-failed', 'upstream-tls-failed']);
+const connectionFailures: ReadonlySet<ErrorCode> = new Set([
+  'upstream-dns-failed',
+  'upstream-connect-failed',
+  'upstream-tls-failed',
+]);

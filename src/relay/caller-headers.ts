@@ -1,4 +1,6 @@
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { pointerTo } from '#json/json-pointer.ts';
+import { createProblemList } from '#json/problem-list.ts';
 
 const headerLimit = 100;
 const headerBytesLimit = 16_384;
@@ -19,25 +21,21 @@ const connectionHeaders = new Set([
 /** Headers that switch cloud metadata services on. */
 const metadataHeader = /^(?:metadata-flavor|metadata|x-aws-ec2-metadata-token.*)$/u;
 
-/** Every problem of the `headers` of a restCall, each with a pointer. Values that are no strings are the schema's business. */
+/** The problems of the `headers` of a restCall, each with a pointer. Values that are no strings are the schema's business. */
 export function headerProblems(headers: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
   const entries = Object.entries(headers);
-  const problems: RequestProblem[] = [];
-  if (entries.length > headerLimit)
-    problems.push({ pointer: '/headers', detail: `has ${entries.length} headers; at most ${headerLimit} are sent` });
+  const list = createProblemList();
+  if (entries.length > headerLimit) list.add('/headers', `has ${entries.length} headers; at most ${headerLimit} are sent`);
   const bytes = entries.reduce((sum, [name, value]) => sum + name.length + (typeof value === 'string' ? value.length : 0), 0);
   if (bytes > headerBytesLimit)
-    problems.push({
-      pointer: '/headers',
-      detail: `has ${bytes} bytes of names and values; at most ${headerBytesLimit} are sent`,
-    });
+    list.add('/headers', `has ${bytes} bytes of names and values; at most ${headerBytesLimit} are sent`);
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     const detail = headerProblem(name, value, seen);
     seen.add(name.toLowerCase());
-    if (detail !== undefined) problems.push({ pointer: `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, detail });
+    if (detail !== undefined) list.add(pointerTo('/headers', name), detail);
   }
-  return problems;
+  return list.problems;
 }
 
 function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>): string | undefined {

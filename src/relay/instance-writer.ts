@@ -10,6 +10,12 @@ const colon = 0x3a;
 /** More names than this are not kept for the next instance. */
 const longestShape = 256;
 
+/**
+ * Bytes that one piece of a reply may become. A name is written once for each entry that is no object, so that a long name over many
+ * short entries could fill the memory; no honest reply comes near.
+ */
+const growthLimit = 32 * 1024 ** 2;
+
 /** How a token passes through: names and strings as they are, the rest escaped as the inside of a string. */
 type Copying = 'name' | 'string' | 'encoded';
 
@@ -29,6 +35,8 @@ export class InstanceWriter {
   readonly #out: JsonTextWriter;
   readonly #text = new HeldText();
   #hasInstances = false;
+  /** Bytes written since the output was last taken. */
+  #written = 0;
 
   #phase: 'between' | 'held' | 'streaming' = 'between';
   /** The one name of an instance that is no object. */
@@ -50,12 +58,17 @@ export class InstanceWriter {
 
   constructor(options: InstanceWriterOptions) {
     this.#holdLimit = options.holdLimit;
-    this.#out = new JsonTextWriter(options.write);
+    this.#out = new JsonTextWriter((chunk) => {
+      this.#written += chunk.length;
+      if (this.#written > growthLimit) throw new RangeError('the instances take far more room than the reply they are made of');
+      options.write(chunk);
+    });
   }
 
   /** What was written so far is done with: its memory is used again. */
   reuseOutput(): void {
     this.#out.reuse();
+    this.#written = 0;
   }
 
   beginPart(part: Buffer, start: number): void {

@@ -84,9 +84,19 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
       scope,
     );
     context.note({ upstreamStatus: reply.status });
-    return render(reply);
+    return rendered(reply, render);
   } catch (failure) {
     scope.finish();
+    throw failure;
+  }
+}
+
+/** A reply that cannot be rendered is let go: nobody would read it, and its connection would stay open. */
+function rendered(reply: FarSideReply, render: (reply: FarSideReply) => RelayReply): RelayReply {
+  try {
+    return render(reply);
+  } catch (failure) {
+    reply.discard();
     throw failure;
   }
 }

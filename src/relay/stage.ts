@@ -83,7 +83,7 @@ export function escapeStage(): Stage {
   };
 }
 
-/** A reply nested deeper than this is treated as text; well beyond what any parser takes. */
+/** Far sides' JSON nested deeper than this is taken for text; well beyond what any parser takes. */
 const replyDepth = 1_000_000;
 
 /** JSON in, the same bytes out, checked to be one JSON text. */

@@ -1,6 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { readBodyTree } from '#json/body-tree.ts';
 import { pointerTo } from '#json/json-pointer.ts';
-import { type JsonMember, type JsonNode, readJsonTree } from '#json/json-tree.ts';
+import type { JsonMember, JsonNode } from '#json/json-tree.ts';
 import { createProblemList, type ProblemList } from '#json/problem-list.ts';
 import { type NamespaceScope, namespaceOf, outermostScope, readAttributes } from './xml-attributes.ts';
 import { readXml } from './xml-document.ts';
@@ -9,7 +10,7 @@ import { escapeXmlText, forbiddenCharacter, scalarText } from './xml-text.ts';
 
 /** The XML for a JSON object (UTF-8, as the caller wrote it), by the mapping of `writeXml`. Throws `invalid-request`. */
 export function writeXmlBody(object: Buffer): Buffer {
-  return Buffer.from(writeXml(readJsonTree(object)));
+  return Buffer.from(writeXml(readBodyTree(object)));
 }
 
 /**

@@ -4,6 +4,9 @@ import { json, type Route, type RouteRequest } from '#http/route.ts';
 import { closedObject } from '#http/schemas.ts';
 import { sessionDocs } from './session-docs.ts';
 
+/** Bytes. These bodies are read before anybody is known. */
+const credentialsLimit = 16_384;
+
 const credentials = closedObject({ username: Type.String(), password: Type.String() });
 const loginBody = Type.Union([credentials, closedObject({ user: credentials })]);
 
@@ -22,7 +25,7 @@ function loginRoute(access: Access): Route {
     method: 'POST',
     url: '/login',
     access: 'everyone',
-    body: { kind: 'json', schema: loginBody },
+    body: { kind: 'json', schema: loginBody, limit: credentialsLimit },
     async handle({ body, sourceAddress }) {
       const given = body as Credentials | { readonly user: Credentials };
       const { token, expiresAt, cookie } = await access.login({ ...('user' in given ? given.user : given), sourceAddress });
@@ -97,6 +100,7 @@ function tokenRoute(access: Access): Route {
     access: 'everyone',
     body: {
       kind: 'form',
+      limit: credentialsLimit,
       // An unknown parameter is ignored (RFC 6749 3.2).
       schema: Type.Object({
         grant_type: Type.Literal('client_credentials'),

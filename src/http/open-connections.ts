@@ -1,0 +1,43 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The connections of the front door, so that a drain does not wait for those that have nothing in flight. */
+export interface OpenConnections {
+  /** A request has come on this connection; the result is called when its reply is over. */
+  begin(socket: Socket): () => void;
+  /** From now on every connection ends with the reply in flight, and one that has none after a moment of grace. */
+  drain(): void;
+  readonly draining: boolean;
+}
+
+/** Milliseconds for a request whose first bytes are already on their way. */
+const grace = 500;
+
+export function trackConnections(server: Server): OpenConnections {
+  const inFlight = new Map<Socket, number>();
+  let draining = false;
+  server.on('connection', (socket) => {
+    inFlight.set(socket, 0);
+    socket.once('close', () => inFlight.delete(socket));
+  });
+  return {
+    begin(socket) {
+      inFlight.set(socket, (inFlight.get(socket) ?? 0) + 1);
+      return () => {
+        const left = (inFlight.get(socket) ?? 1) - 1;
+        if (!socket.destroyed) inFlight.set(socket, left);
+        if (draining && left === 0) socket.destroySoon();
+      };
+    },
+    drain() {
+      draining = true;
+      // Node's own check of slow requests ends with server.close(): half a request would hold the drain up to its limit.
+      setTimeout(() => {
+        for (const [socket, count] of inFlight) if (count === 0) socket.destroySoon();
+      }, grace);
+    },
+    get draining() {
+      return draining;
+    },
+  };
+}
