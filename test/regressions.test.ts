@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { before, describe, test } from 'node:test';
+import { assertProblem, relay, restCall } from './support/calls.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { openConnection, requestBytes, send } from './support/http-client.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+
+/** Faults that were found and mended, each named after what happened. */
+describe('faults that were mended', () => {
+  let gateway: Gateway;
+  let far: FarSide;
+  before(async () => {
+    const owner = { after: (cleanUp: () => Promise<void> | void) => cleanUps.push(cleanUp) };
+    far = await farSide(owner);
+    gateway = await startGateway(owner, {
+      config: { outbound: { allow: [far.authority] } },
+      adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
+    });
+  });
+  const cleanUps: (() => Promise<void> | void)[] = [];
+  test.after(async () => {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  });
+
+  test('a hundred unknown members switched the schema off', async () => {
+    far.answer(() => jsonReply('{}'));
+    for (const count of [1, 99, 100, 101, 1_000]) {
+      const junk = Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
+      const body = { ...junk, uri: `${far.url}/`, verb: 'PURGE', responseHeaders: false };
+      assertProblem(await restCall(gateway, body), 400, 'invalid-request');
+      assertProblem(
+        await relay(gateway, 'restQuery', 'far', { params: { ...junk, path: 5, accept: 'x/y' } }),
+        400,
+        'invalid-request',
+      );
+    }
+    assert.equal(far.requests.length, 0);
+  });
+
+  test('a form of many parameters froze the gateway for everybody', async () => {
+    const body = Array.from({ length: 4_000 }, (_, index) => `${index.toString(36)}=`)
+      .join('&')
+      .slice(0, 16_000);
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => send(gateway.port, { method: 'POST', target: '/oauth/token', headers, body })),
+    );
+    for (const reply of replies) assert.equal(reply.status, 400);
+    assertProblem(
+      await send(gateway.port, { method: 'POST', target: '/oauth/token', headers, body: 'x'.repeat(16_385) }),
+      413,
+      'body-too-large',
+    );
+  });
+
+  test('a login of many megabytes was read before anybody was known', async () => {
+    const body = JSON.stringify({ username: 'x'.repeat(20_000), password: 'y' });
+    const headers = { 'Content-Type': 'application/json' };
+    assertProblem(await send(gateway.port, { method: 'POST', target: '/login', headers, body }), 413, 'body-too-large');
+  });
+
+  test('an envelope of a hundred thousand members was read to its end', async () => {
+    const junk = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`x${index}`, 1]));
+    assertProblem(await restCall(gateway, { ...junk, uri: far.url, verb: 'GET', responseHeaders: false }), 400, 'invalid-json');
+  });
+
+  test('three hundred thousand bad header names were a 500', async () => {
+    const headers = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`bad name ${index}`, 'x']));
+    assertProblem(
+      await restCall(gateway, { uri: far.url, verb: 'GET', headers, responseHeaders: false }),
+      400,
+      'invalid-request',
+    );
+  });
+
+  test('a name of 200 kB over five thousand entries took two gigabytes', async () => {
+    far.answer(() => jsonReply(`{"${'n'.repeat(200_000)}":[${'1,'.repeat(5_000)}1]}`));
+    const reply = await relay(gateway, 'restQuery', 'far', { params: { path: 'x', accept: 'application/json' } }).catch(
+      () => undefined,
+    );
+    assert.ok(reply === undefined || !reply.complete || reply.status !== 200 || reply.body.length < 64 * 1024 ** 2);
+    assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+  });
+
+  test('a caller who left was logged as a failure of the gateway, and stayed in flight for ever', async () => {
+    far.answer(() => undefined);
+    const from = gateway.stderr.length;
+    const connection = await openConnection(gateway.port);
+    const body = JSON.stringify({ params: { path: 'x', accept: 'x/y' }, body: { a: 1 } });
+    const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' };
+    connection.write(
+      requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
+    );
+    while (far.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    connection.socket.destroy();
+    await once(connection.socket, 'close');
+    const logged = async (): Promise<string> => {
+      for (let tries = 0; tries < 200; tries += 1) {
+        const lines = gateway.stderr.slice(from);
+        const line = lines.find((text) => text.includes('the reply was cut off'));
+        if (line !== undefined) return line;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      throw new Error('the call left no line in the log');
+    };
+    const line = JSON.parse(await logged()) as Record<string, unknown>;
+    assert.equal(line['route'], '/orchestrator_manager/restAction/:adapterId');
+    assert.equal(line['adapter'], 'far');
+    assert.ok(!gateway.stderr.slice(from).some((text) => text.includes('"level":"error"')));
+    const metrics = await gateway.send({ role: 'admin', target: '/metrics' });
+    assert.match(metrics.text, /^gateway_requests_in_flight 1$/mu);
+  });
+
+  test('an Expect that Node does not know was answered without a request id', async () => {
+    const reply = await send(gateway.port, { target: '/healthz', headers: { Expect: '200-ok' } });
+    assert.equal(reply.status, 200);
+    assert.ok(reply.headers.some(([name]) => name.toLowerCase() === 'x-request-id'));
+  });
+
+  test('a path that cannot be decoded lost the request id of its caller', async () => {
+    const reply = await send(gateway.port, { target: '/%zz', headers: { 'X-Request-Id': 'mine' } });
+    assertProblem(reply, 400, 'malformed-request');
+    assert.deepEqual(
+      reply.headers.filter(([name]) => name.toLowerCase() === 'x-request-id').map(([, value]) => value),
+      ['mine'],
+    );
+  });
+});
+
+describe('a drain waited for connections that had nothing in flight', () => {
+  const drained = async (gateway: Gateway): Promise<void> => {
+    const started = performance.now();
+    const code = await gateway.stop('SIGTERM');
+    assert.ok(performance.now() - started < 15_000, 'the drain took as long as its limit');
+    assert.ok(code === undefined || code === 0);
+  };
+
+  test('after a reply that was an error', async (t) => {
+    let answer = (): void => {};
+    const far = await farSide(t, () => new Promise((resolve) => (answer = () => resolve(httpReply({ status: 500 })))));
+    const gateway = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
+    const connection = await openConnection(gateway.port);
+    const body = JSON.stringify({ params: { path: 'x', accept: 'x/y' }, body: {} });
+    const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' };
+    connection.write(
+      requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
+    );
+    while (far.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    const stopped = drained(gateway);
+    setTimeout(() => answer(), 200);
+    assert.equal((await connection.reply())?.status, 502);
+    await stopped;
+  });
+
+  test('and for half a request', async (t) => {
+    const gateway = await startGateway(t);
+    const connection = await openConnection(gateway.port);
+    connection.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await drained(gateway);
+  });
+});
