@@ -7,6 +7,7 @@ import { migrations } from './migrations.ts';
 import { createPostgresSessions } from './postgres-sessions.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
+import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource } from './store-session.ts';
 import type { Tables } from './tables.ts';
 import { watchAvailability } from './watch-availability.ts';
@@ -26,7 +27,7 @@ export interface Database {
   readonly dialect: 'sqlite' | 'postgres';
   /** A transaction that no other writer of `table` runs beside, in whichever gateway. */
   exclusively<T>(table: keyof Tables, work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
-  /** Resolves where the store answers. */
+  /** Resolves where the store answers within a second; `store-unavailable` where not. */
   ping(): Promise<void>;
   /** Waits for statements that are running; every later one is `store-unavailable`. */
   close(): Promise<void>;
@@ -61,11 +62,24 @@ export async function openDatabase({ store, log }: OpenOptions): Promise<Databas
         if (dialect === 'postgres') await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(transaction);
         return await work(transaction);
       }),
-    ping: async () => {
-      await sql`select 1`.execute(query);
-    },
+    ping: () => answered(sql`select 1`.execute(query)),
     close: () => sessions.close(),
   };
+}
+
+/** Milliseconds. A readiness probe is not to wait in the queue of a store that is stuck. */
+const pingLimit = 1_000;
+
+async function answered(statement: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(storeUnavailable('slow')), pingLimit);
+  });
+  try {
+    await Promise.race([statement, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** On a connection of its own: a step over a large table, or the wait for another gateway's step, may take minutes. */
