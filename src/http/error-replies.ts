@@ -5,6 +5,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { problemReply, unexpected } from './problem.ts';
 import { bodyTooLarge } from './request-checks.ts';
+import type { ErrorShape } from './route.ts';
 
 /** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
@@ -20,7 +21,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     response.destroy();
     return;
   }
-  const problem = problemReply(known, scope.requestId);
+  const problem = problemReply(known, scope.requestId, request.routeOptions.config.errorShape);
   const closing = hasUnreadBody(request.raw) ? { Connection: 'close' } : {};
   const headers: Record<string, string> = { ...problem.headers, ...closing };
   if (headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
@@ -30,6 +31,12 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 
 function asGatewayError(error: unknown, bodyLimit: number): GatewayError {
   return error instanceof GatewayError ? error : (frameworkError(error, bodyLimit) ?? unexpected(error));
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    errorShape?: ErrorShape;
+  }
 }
 
 /** Connections that end with the answer they have got. */
@@ -71,6 +78,18 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
     return;
   }
   const { known, reason } = unreadable(error.code);
+  answerBare(socket, known, reason);
+}
+
+/** The gateway is no proxy: CONNECT is a method that none of its routes knows. */
+export function answerConnect(socket: Socket): void {
+  const known = new GatewayError('method-not-allowed', 'The gateway is no proxy: use POST /tools/restCall.', {
+    headers: { Allow: '' },
+  });
+  answerBare(socket, known, 'Method Not Allowed');
+}
+
+function answerBare(socket: Socket, known: GatewayError, reason: string): void {
   const requestId = crypto.randomUUID();
   const problem = problemReply(known, requestId);
   const headers = Object.entries({ ...problem.headers, 'X-Request-Id': requestId, Connection: 'close' });

@@ -81,7 +81,7 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
   for (const code of errorsOf(route)) {
     for (const status of statusesOf(code)) codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
-  for (const [status, codes] of codesByStatus) responses[status] = errorResponse(status, codes);
+  for (const [status, codes] of codesByStatus) responses[status] = { ...errorResponse(status, codes), ...shapedContent(route) };
   for (const { status, description, schema, headers } of route.docs.otherErrors ?? []) {
     const beside = responses[status];
     responses[status] = {
@@ -92,6 +92,11 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
     };
   }
   return responses;
+}
+
+/** Where a route words its errors by another standard, that is what they look like. */
+function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
+  return errorShape === undefined ? {} : { content: { 'application/json': { schema: errorShape.schema } } };
 }
 
 function successOf({ success, example }: RouteDocs): ApiResponse {

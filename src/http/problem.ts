@@ -1,5 +1,6 @@
 import { errorCodes } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { ErrorShape } from './route.ts';
 
 /** An error reply ready to be written. */
 interface ProblemReply {
@@ -8,14 +9,18 @@ interface ProblemReply {
   readonly body: string;
 }
 
-const problemType = 'application/problem+json; charset=utf-8';
+/** RFC 9457 problem details, or the shape that the route has its errors in. `type` leads to the error's entry in the gateway's own /docs. */
+export function problemReply(error: GatewayError, requestId: string, shape?: ErrorShape): ProblemReply {
+  const body = shape === undefined ? problemDetails(error, requestId) : shape.write(error);
+  const mediaType = shape?.mediaType ?? 'application/problem+json; charset=utf-8';
+  const headers = { ...error.headers, 'Content-Type': mediaType, 'Content-Length': String(Buffer.byteLength(body)) };
+  return { status: error.status, headers, body };
+}
 
-/** RFC 9457 problem details. `type` leads to the error's entry in the gateway's own /docs. */
-export function problemReply(error: GatewayError, requestId: string): ProblemReply {
-  const { title } = errorCodes[error.code];
-  const body = JSON.stringify({
+function problemDetails(error: GatewayError, requestId: string): string {
+  return JSON.stringify({
     type: `/docs#error-${error.code}`,
-    title,
+    title: errorCodes[error.code].title,
     status: error.status,
     detail: error.message,
     code: error.code,
@@ -23,11 +28,6 @@ export function problemReply(error: GatewayError, requestId: string): ProblemRep
     errors: error.errors,
     upstream: error.upstream,
   });
-  return {
-    status: error.status,
-    headers: { ...error.headers, 'Content-Type': problemType, 'Content-Length': String(Buffer.byteLength(body)) },
-    body,
-  };
 }
 
 /** What the caller is told of an error that nobody expected: nothing but where to find it in the log. */

@@ -54,7 +54,7 @@ export function receivedRequestId(value: string | string[] | undefined): string 
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/u.test(value) ? value : undefined;
 }
 
-const charset = /^[ \t]*;[ \t]*charset[ \t]*=[ \t]*(?:"utf-?8"|utf-?8)[ \t]*$/iu;
+const charset = /^[ \t;]*;[ \t]*charset[ \t]*=[ \t]*(?:"utf-?8"|utf-?8)[ \t;]*$/iu;
 
 /** Refuses a body of another media type than the route takes, another charset than UTF-8, or a compressed one. */
 export function checkMediaType(request: IncomingMessage, expected: string): void {
@@ -66,7 +66,7 @@ export function checkMediaType(request: IncomingMessage, expected: string): void
     );
   }
   const [essence, parameters] = splitType(contentType ?? '');
-  if (essence.toLowerCase() !== expected || (parameters !== '' && !charset.test(parameters))) {
+  if (essence.toLowerCase() !== expected || (/[^; \t]/u.test(parameters) && !charset.test(parameters))) {
     throw new GatewayError('unsupported-media-type', `Send the body as ${expected} in UTF-8 (Content-Type: ${expected}).`, {
       headers: { Accept: expected },
     });
@@ -92,6 +92,9 @@ export function bodyTooLarge(limit: number): GatewayError {
 /** Seconds the caller is willing to wait (`Prefer: wait=10`, RFC 7240 4.3); unknown or malformed preferences are ignored, as the RFC has it. */
 export function preferredWait(value: string | string[] | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
-  const seconds = /(?:^|,)[ \t]*wait[ \t]*=[ \t]*"?(\d{1,7})"?[ \t]*(?:[;,]|$)/iu.exec(value)?.[1];
+  const preferences = value.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/gu) ?? [];
+  const seconds = preferences
+    .map((preference) => /^[ \t]*wait[ \t]*=[ \t]*"?(\d{1,7})"?[ \t]*(?:;|$)/iu.exec(preference)?.[1])
+    .find((found) => found !== undefined);
   return seconds === undefined || Number(seconds) === 0 ? undefined : Number(seconds);
 }

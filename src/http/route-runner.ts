@@ -7,25 +7,36 @@ import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
 import { createProblemList } from '#json/problem-list.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
+import { isSheddable, type Pressure } from './pressure.ts';
+import { isCounted, type RateLimit } from './rate-limit.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
-import type { Route, RouteAccess, RouteReply } from './route.ts';
+import type { JsonBody, Route, RouteAccess, RouteReply } from './route.ts';
 import { schemaProblems } from './schema-problems.ts';
+import { endWith, written } from './slow-reader.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
   readonly clock: Clock;
+  readonly pressure: Pressure;
+  /** Absent: no limit. */
+  readonly rateLimit?: RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
 }
 
-/** Serves routes in the contract's order of checks: who, role, precondition, size and media type; only then the body. */
+/**
+ * Serves routes in the contract's order of checks: who, role, precondition, size and media type; only then the body, unless the
+ * gateway is overloaded: reading it would be the first thing too many. A call is counted once it is known to be sound.
+ */
 export function createRouteRunner(options: RouteRunnerOptions): { add(app: FastifyInstance, route: Route): void } {
   return {
     add(app, route) {
       const read = bodyReader(route);
+      const rateLimit = isCounted(route) ? options.rateLimit : undefined;
       app.route({
         method: route.method,
         url: route.url,
+        config: route.errorShape === undefined ? {} : { errorShape: route.errorShape },
         bodyLimit: route.body?.limit ?? options.server.requestBodyLimit,
         onRequest: (request) => admit(route, request, options),
         preParsing: (request, reply, payload, done) => {
@@ -35,6 +46,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
         handler: async (request, reply) => {
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
+          if (request.caller !== null) rateLimit?.count(request.caller);
           const answer = await route.handle({
             params: request.params as Record<string, string>,
             query,
@@ -60,14 +72,16 @@ async function admit(route: Route, request: FastifyRequest, options: RouteRunner
       ...(cookie === undefined ? {} : { cookie }),
       sourceAddress: request.ip,
     });
-    const { principal } = authentication instanceof Promise ? await authentication : authentication;
-    request.scope.principal = principal;
+    request.caller = authentication instanceof Promise ? await authentication : authentication;
+    request.scope.principal = request.caller.principal;
     refuseRole(route.access, request.scope);
   }
   route.precondition?.(request.params as Record<string, string>);
-  if (route.body === undefined) return;
-  checkDeclaredLength(request.raw, route.body.limit ?? options.server.requestBodyLimit);
-  checkMediaType(request.raw, route.body.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded');
+  if (route.body !== undefined) {
+    checkDeclaredLength(request.raw, route.body.limit ?? options.server.requestBodyLimit);
+    checkMediaType(request.raw, route.body.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded');
+  }
+  if (isSheddable(route)) options.pressure.refuse();
 }
 
 function refuseRole(access: RouteAccess, scope: RequestScope): void {
@@ -92,11 +106,21 @@ function bodyReader(route: Route): (body: unknown, problemsOfQuery: readonly Req
       return { value: (bytes as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
     };
   }
-  const problemsOfSchema = schemaProblems(body.schema);
+  const problemsOf = problemFinder(body);
   return (bytes, problemsOfQuery) => {
-    const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque: body.opaque ?? [] });
-    refuseProblems([...problemsOfQuery, ...problemsOfSchema(envelope.value), ...(body.problems?.(envelope.value) ?? [])]);
+    const alsoWrong = (read: ReadBody): readonly RequestProblem[] => [...problemsOfQuery, ...problemsOf(read)];
+    const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque: body.opaque ?? [], alsoWrong });
+    refuseProblems(alsoWrong(envelope));
     return envelope;
+  };
+}
+
+/** What is wrong with a body by its schema (by the variant that it is meant to be, where there are several) and beyond it. */
+function problemFinder(body: JsonBody): (read: ReadBody) => readonly RequestProblem[] {
+  const compiled = new Map((body.variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
+  return ({ value, spans }) => {
+    const schema = body.variants?.choose(value) ?? body.schema;
+    return [...(compiled.get(schema)?.(value) ?? []), ...(body.problems?.(value, spans) ?? [])];
   };
 }
 
@@ -135,7 +159,7 @@ async function write(response: ServerResponse, answer: RouteReply, request: Fast
       ? {}
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
   response.writeHead(answer.status, { ...content, ...answer.headers });
-  response.end(request.method === 'HEAD' ? '' : body);
+  endWith(response, request.method === 'HEAD' ? '' : body);
 }
 
 const jsonType = 'application/json; charset=utf-8';
@@ -145,12 +169,12 @@ async function writeRelayed(response: ServerResponse, reply: RelayReply, scope: 
   const { headers } = reply;
   if (reply.rest === undefined) {
     response.writeHead(200, { 'Content-Type': jsonType, 'Content-Length': String(reply.head.length), ...headers });
-    response.end(reply.head);
+    endWith(response, reply.head);
     return;
   }
   response.writeHead(200, { 'Content-Type': jsonType, ...headers });
-  response.write(reply.head);
   try {
+    await written(response, reply.head);
     for await (const chunk of reply.rest) {
       await written(response, chunk);
     }
@@ -160,11 +184,4 @@ async function writeRelayed(response: ServerResponse, reply: RelayReply, scope: 
     // The status line is out: a broken connection is the only way left to say that this is not the whole reply.
     response.destroy();
   }
-}
-
-/** Resolves once the bytes are with the operating system and their memory may be used again; rejects where the caller has left. */
-function written(response: ServerResponse, chunk: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    response.write(chunk, (error) => (error === null || error === undefined ? resolve() : reject(error)));
-  });
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { Role } from '#access/principal.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
-import type { RequestProblem } from '#base/gateway-error.ts';
+import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { CallContext } from '#relay/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 
@@ -20,11 +20,13 @@ export interface Route {
   readonly body?: JsonBody | FormBody;
   /** Names of the query parameters it takes; where absent, any query parameter is refused. */
   readonly query?: (name: string) => boolean;
+  /** Writes errors in the shape of another standard than RFC 9457. */
+  readonly errorShape?: ErrorShape;
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
   readonly docs: RouteDocs;
 }
 
-interface JsonBody {
+export interface JsonBody {
   readonly kind: 'json';
   /** Bytes; where absent, `server.requestBodyLimit`. */
   readonly limit?: number;
@@ -32,7 +34,16 @@ interface JsonBody {
   /** RFC 6901 pointers of members that are relayed as their exact bytes. */
   readonly opaque?: readonly string[];
   /** Problems that the schema cannot say; members of a wrong type are passed over. */
-  readonly problems?: (body: unknown) => readonly RequestProblem[];
+  readonly problems?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => readonly RequestProblem[];
+  /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems speak of that one alone. */
+  readonly variants?: { readonly schemas: readonly TSchema[]; readonly choose: (body: unknown) => TSchema };
+}
+
+/** How a route words its errors where another standard than RFC 9457 says so; the statuses and headers stay. */
+export interface ErrorShape {
+  readonly mediaType: string;
+  readonly schema: TSchema;
+  readonly write: (error: GatewayError) => string;
 }
 
 interface FormBody {

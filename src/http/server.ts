@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Authentication } from '#access/authentication.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
-import { answerError, answerUnreadable } from './error-replies.ts';
+import { connectionLimit, limitConnections } from './connection-limit.ts';
+import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
 import type { Metrics } from './metrics.ts';
 import { type OpenConnections, trackConnections } from './open-connections.ts';
 import { checkFraming } from './request-checks.ts';
@@ -12,6 +14,7 @@ import { RequestScope } from './request-scope.ts';
 import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { allowedMethods } from './route-table.ts';
+import { closeStalledConnections } from './slow-reader.ts';
 
 /** Where and how the gateway listens. */
 interface HttpServerOptions extends RouteRunnerOptions {
@@ -36,17 +39,22 @@ interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Milliseconds. Slow headers and slow bodies end in 408 (hardening rows 43 and 44). */
+/** Milliseconds. Slow headers and slow bodies end in 408. */
 const inboundLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 72_000,
   connectionsCheckingInterval: 2_000,
 };
+/** Of a TLS connection, of a reader that takes nothing; milliseconds. */
+const handshakeTimeout = 10_000;
+const readerTimeout = 30_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
     scope: RequestScope;
+    /** Null until it is known. */
+    caller: Authentication | null;
   }
 }
 
@@ -55,6 +63,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const runner = createRouteRunner(options);
   const connections = trackConnections(app.server);
   app.decorateRequest('scope', null as unknown as RequestScope);
+  app.decorateRequest('caller', null);
+  limitConnections(app.server, { limit: connectionLimit(), secure: options.server.tls !== undefined });
+  closeStalledConnections(app.server, readerTimeout);
   app.addHook('onRequest', (request, reply, done) => {
     openRequest(request, reply, connections, options);
     checkFraming(request.raw);
@@ -85,7 +96,7 @@ function createApp(options: HttpServerOptions, open: (request: FastifyRequest, r
   const { tls, requestBodyLimit, trustedProxies } = options.server;
   const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: false };
   const app = fastify({
-    ...(tls === undefined ? { http } : { https: { ...http, cert: tls.cert, key: tls.key.reveal() } }),
+    ...(tls === undefined ? { http } : { https: { ...http, handshakeTimeout, cert: tls.cert, key: tls.key.reveal() } }),
     requestTimeout: inboundLimits.requestTimeout,
     keepAliveTimeout: inboundLimits.keepAliveTimeout,
     bodyLimit: requestBodyLimit,
@@ -104,6 +115,8 @@ function createApp(options: HttpServerOptions, open: (request: FastifyRequest, r
   for (const event of ['checkContinue', 'checkExpectation']) {
     app.server.on(event, (request: IncomingMessage, response: ServerResponse) => app.server.emit('request', request, response));
   }
+  // Node hands CONNECT over as a bare socket: no route takes it.
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerConnect(socket));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   return app;

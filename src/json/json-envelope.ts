@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { GatewayError } from '#base/gateway-error.ts';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { pointerTo } from './json-pointer.ts';
 import { JsonSyntaxError } from './json-scanner.ts';
 import { type JsonNode, readJsonTree } from './json-tree.ts';
@@ -12,6 +12,8 @@ const maxValues = 10_000;
 interface EnvelopeOptions {
   /** RFC 6901 pointers of the members that are relayed and not interpreted, such as `/body`. */
   readonly opaque: readonly string[];
+  /** What else is wrong with the value, so that it can be named along with what is wrong with the text. */
+  readonly alsoWrong?: (envelope: JsonEnvelope) => readonly RequestProblem[];
 }
 
 /** A request body as read: its value, and the bytes of its relayed members. */
@@ -40,7 +42,7 @@ export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvel
       'invalid-json',
       `The body is JSON that could be read in two ways ${places}: correct what "errors" lists.`,
       {
-        errors: problems,
+        errors: [...problems, ...(options.alsoWrong?.({ value, spans }) ?? [])],
       },
     );
   }

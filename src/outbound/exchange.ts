@@ -70,12 +70,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#status = status;
+    const contentEncoding = headerValue(headers, 'content-encoding');
     const declared = Number(headerValue(headers, 'content-length'));
-    if (declared > this.#call.responseLimit) {
+    // The limit is on decoded bytes, and the length of a 204 or 304 is not that of a body (RFC 9110 8.6).
+    if (declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
       this.abort(tooLarge(this.#call.responseLimit));
       return;
     }
-    this.#decoder = createContentDecoder(headerValue(headers, 'content-encoding'), {
+    this.#decoder = createContentDecoder(contentEncoding, {
       onData: (chunk) => this.#body?.push(chunk),
       onDrain: () => controller.resume(),
       onEnd: () => this.#complete(),

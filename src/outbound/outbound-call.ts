@@ -23,7 +23,7 @@ export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | 
 export interface FarSideReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** The whole body where `rest` is undefined, otherwise its first 64 KiB or a little more; content codings are removed. */
+  /** The whole body where `rest` is undefined, otherwise exactly its first 64 KiB; content codings are removed. */
   readonly head: Buffer;
   /** What follows `head`, to be read once, as it arrives. Throws a GatewayError when the reply breaks off or grows over its limit. */
   readonly rest: AsyncIterable<Buffer> | undefined;

@@ -85,9 +85,15 @@ export class ReplyBody {
     }
   }
 
+  /** Exactly the first 64 KiB of a longer body: what it is judged to be may not depend on how it was cut on its way. */
   #giveHead(complete: boolean): void {
     this.#headGiven = true;
-    const head = this.#take() ?? Buffer.alloc(0);
+    const taken = this.#take() ?? Buffer.alloc(0);
+    const head = complete ? taken : taken.subarray(0, wholeReplyLimit);
+    if (taken.length > head.length) {
+      this.#chunks = [taken.subarray(head.length)];
+      this.#waiting = taken.length - head.length;
+    }
     this.#onHead(head, complete);
   }
 

@@ -2,13 +2,14 @@ import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { decidePath } from '#adapters/path-rights.ts';
 import { readRestconfError } from '#adapters/restconf-errors.ts';
 import { GatewayError, type RequestProblem, type UpstreamAnswer } from '#base/gateway-error.ts';
+import { createProblemList } from '#json/problem-list.ts';
 import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
 import { isRedirect } from '#outbound/redirect.ts';
 import { type CallContext, openScope } from './call-context.ts';
+import { readableBody } from './readable-body.ts';
 import { type RelayReply, upstreamHeaders } from './relay-reply.ts';
 import { pathProblem } from './relayed-path.ts';
-import { isEmptyObject, writeRequestBody } from './request-body.ts';
-import { truncatedText } from './truncated-text.ts';
+import { contentTypeProblem, isEmptyObject, writeRequestBody } from './request-body.ts';
 
 /** `params` of the three orchestrator routes, fit for their schemas. */
 export interface OrchestratorParams {
@@ -22,22 +23,21 @@ export const passedOnHeaders = ['if-match', 'if-unmodified-since', 'x-cisco-nso-
 
 export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[number], string>>>;
 
-/** Problems of `params` that a schema cannot say; members of a wrong type are passed over. */
-export function paramsProblems(params: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
-  const { path, accept, contentType } = params;
-  const problems: RequestProblem[] = [];
-  if (typeof path === 'string') {
-    const detail = pathProblem(path);
-    if (detail !== undefined) problems.push({ pointer: '/params/path', detail });
-  }
-  if (typeof accept === 'string') {
-    const detail = acceptProblem(accept);
-    if (detail !== undefined) problems.push({ pointer: '/params/accept', detail });
-  }
-  if (typeof contentType === 'string' && !/^[\t\x20-\x7e]+$/u.test(contentType)) {
-    problems.push({ pointer: '/params/contentType', detail: 'has a character that is not visible ASCII, space or tab' });
-  }
-  return problems;
+/** Problems of `params` that a schema cannot say; members of a wrong type are passed over. `body` is what goes with them, if anything. */
+export function paramsProblems(params: Readonly<Record<string, unknown>>, body: Buffer | undefined): readonly RequestProblem[] {
+  const list = createProblemList();
+  const judge = (name: 'path' | 'accept' | 'contentType', problemOf: (value: string) => string | undefined): void => {
+    const value = params[name];
+    const detail = typeof value === 'string' ? problemOf(value) : undefined;
+    if (detail !== undefined) list.add(`/params/${name}`, detail);
+  };
+  judge('path', pathProblem);
+  judge('accept', acceptProblem);
+  judge('contentType', (contentType) => {
+    if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
+    return body === undefined || isEmptyObject(body) ? undefined : contentTypeProblem(contentType);
+  });
+  return list.problems;
 }
 
 function acceptProblem(accept: string): string | undefined {
@@ -108,7 +108,7 @@ function contentType(call: OrchestratorCall): string {
 function messageBody(call: OrchestratorCall): { readonly body?: Buffer } {
   if (call.body === undefined) return {};
   if (!call.adapter.kind.sendsEmptyObject && isEmptyObject(call.body)) return {};
-  return { body: writeRequestBody(call.body, contentType(call), '/params/contentType') };
+  return { body: writeRequestBody(call.body, contentType(call)) };
 }
 
 function requestHeaders(call: OrchestratorCall, message: { readonly body?: Buffer }): readonly string[] {
@@ -146,10 +146,7 @@ export function refuseRedirect(reply: FarSideReply): void {
 /** An error that speaks of a reply names it as a success would: in `upstream` and in the X-Upstream-* headers. */
 function aboutReply(reply: FarSideReply): Pick<GatewayError, 'headers'> & { readonly upstream: UpstreamAnswer } {
   const type = headerValue(reply.headers, 'content-type');
-  const upstream = {
-    status: reply.status,
-    ...(type === undefined ? {} : { contentType: type }),
-    body: truncatedText(reply.head),
-  };
-  return { upstream, headers: upstreamHeaders(reply) };
+  const { text, base64 } = readableBody(reply);
+  const upstream = { status: reply.status, ...(type === undefined ? {} : { contentType: type }), body: text };
+  return { upstream, headers: upstreamHeaders(reply, base64) };
 }

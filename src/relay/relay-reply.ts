@@ -72,12 +72,15 @@ function endAll(stages: readonly Stage[]): Buffer {
 
 /** What the reply says of its body; undefined where it names no type. */
 export function mediaTypeOf(reply: FarSideReply): MediaType | undefined {
-  const value = headerValue(reply.headers, 'content-type');
-  return value === undefined ? undefined : (readMediaType(value) ?? { essence: 'application/octet-stream' });
+  const value = headerValue(reply.headers, 'content-type')?.trim() ?? '';
+  return value === '' ? undefined : (readMediaType(value) ?? { essence: 'application/octet-stream' });
 }
 
-/** The stage that checks and decodes a textual body, or undefined where the body goes as base64 by its type or charset. */
-export function textStage(type: MediaType | undefined): (() => Stage) | undefined {
+/** Makes the stage that checks and decodes a textual body; undefined where the body goes as base64 by its type. */
+export function textStage(reply: FarSideReply): (() => Stage) | undefined {
+  // No body is the empty text, whatever its type.
+  if (reply.head.length === 0) return utf8Stage;
+  const type = mediaTypeOf(reply);
   if (type !== undefined && !isTextual(type)) return undefined;
   const charset = type?.charset ?? 'utf-8';
   return charset === 'utf-8' || charset === 'utf8' ? utf8Stage : () => charsetStage(charset);
@@ -89,7 +92,7 @@ export function textRenderings(
   quote: (base64: boolean) => { readonly before: string; readonly after: string },
   ...afterText: readonly (() => Stage)[]
 ): readonly (() => Rendering)[] {
-  const text = textStage(mediaTypeOf(reply));
+  const text = textStage(reply);
   const asBase64 = (): Rendering => ({ ...quote(true), stages: [base64Stage()], base64: true });
   if (text === undefined) return [asBase64];
   return [() => ({ ...quote(false), stages: [text(), ...afterText.map((stage) => stage())] }), asBase64];

@@ -22,8 +22,10 @@ export function pathProblem(path: string): string | undefined {
 function hasDotDotSegment(path: string): boolean {
   const [beforeQuery = ''] = path.split('?', 1);
   if (!/%|\.\./u.test(beforeQuery)) return false;
+  // Overlong UTF-8, %u escapes and a NUL at the end are further ways in which old servers read a dot.
+  const plain = beforeQuery
+    .replaceAll(/%(?:25)*(?:c0%(?:25)*ae|e0%(?:25)*80%(?:25)*ae|u002e)/giu, '.')
+    .replaceAll(/%(?:25)*00/gu, '');
   // A server may strip `;parameters` from a segment before it resolves dots (RFC 3986 3.3).
-  return percentDecodings(beforeQuery).some((reading) =>
-    reading.split(/[/\\]/u).some((segment) => segment.split(';', 1)[0] === '..'),
-  );
+  return percentDecodings(plain).some((reading) => reading.split(/[/\\]/u).some((segment) => segment.split(';', 1)[0] === '..'));
 }

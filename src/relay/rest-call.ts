@@ -1,4 +1,5 @@
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { pointerTo } from '#json/json-pointer.ts';
 import { basicCredentials } from '#outbound/basic-credentials.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { acceptedCodings } from '#outbound/content-decoding.ts';
@@ -19,7 +20,7 @@ import {
   textRenderings,
   textStage,
 } from './relay-reply.ts';
-import { writeRequestBody } from './request-body.ts';
+import { contentTypeProblem, writeRequestBody } from './request-body.ts';
 import { escapeStage, jsonStage } from './stage.ts';
 
 /** The request of POST /tools/restCall, fit for its schema; `body` is the caller's exact bytes. */
@@ -50,16 +51,30 @@ export function restCallProblems(request: Readonly<Record<string, unknown>>): re
   }
   problems.push(...credentialProblems(user, password));
   if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
-    problems.push(...headerProblems(headers as Record<string, unknown>));
-    if (
-      (user !== undefined || password !== undefined) &&
-      Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
-    ) {
-      problems.push({
-        pointer: '/headers',
-        detail: 'has an Authorization header beside user or password; give one or the other',
-      });
+    problems.push(
+      ...headerProblems(headers as Record<string, unknown>),
+      ...conflicts(request, headers as Record<string, unknown>),
+    );
+  }
+  return problems;
+}
+
+/** What the headers say against the other members. */
+function conflicts(
+  request: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, unknown>>,
+): readonly RequestProblem[] {
+  const problems: RequestProblem[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (lower === 'authorization' && (request['user'] !== undefined || request['password'] !== undefined)) {
+      problems.push({ pointer: pointerTo('/headers', name), detail: 'stands beside user or password; give one or the other' });
     }
+    const detail =
+      lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'
+        ? contentTypeProblem(value)
+        : undefined;
+    if (detail !== undefined) problems.push({ pointer: pointerTo('/headers', name), detail });
   }
   return problems;
 }
@@ -104,14 +119,13 @@ export async function restCall(options: {
 function firstHop(request: RestCallRequest, context: CallContext, userAgent: string): Hop {
   const url = destination(request.uri);
   const given = request.headers ?? {};
-  refuseMetadataHeaders(given);
   const headers = Object.entries(given).flat();
   const add = (name: string, value: string): void => {
     if (findHeader(given, name.toLowerCase()) === undefined) headers.push(name, value);
   };
   const contentType = findHeader(given, 'content-type');
-  const body =
-    request.body === undefined ? undefined : writeRequestBody(request.body, contentType ?? 'application/json', '/headers');
+  const body = request.body === undefined ? undefined : writeRequestBody(request.body, contentType ?? 'application/json');
+  refuseMetadataHeaders(given);
   if (body !== undefined) add('Content-Type', 'application/json');
   add('Accept', '*/*');
   add('Accept-Encoding', acceptedCodings);
@@ -175,7 +189,7 @@ function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly
     escapeStage,
   );
   const type = mediaTypeOf(reply);
-  const text = textStage(type);
+  const text = textStage(reply);
   if (type === undefined || text === undefined || !isJson(type)) return asString;
   return [() => ({ before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' }), ...asString];
 }

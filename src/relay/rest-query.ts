@@ -4,6 +4,7 @@ import { xmlRootName } from '#xml/xml-root.ts';
 import type { CallContext } from './call-context.ts';
 import { isJson, isXml } from './media-type.ts';
 import { type OrchestratorParams, orchestratorCall, refuseErrorStatus } from './orchestrator-call.ts';
+import { beginningOf } from './readable-body.ts';
 import { mediaTypeOf, type RelayReply, type Rendering, renderReply, textRenderings, textStage } from './relay-reply.ts';
 import { escapeStage, instanceDataStage } from './stage.ts';
 
@@ -27,7 +28,7 @@ function renderInstances(reply: FarSideReply): RelayReply {
     escapeStage,
   );
   const type = mediaTypeOf(reply);
-  const text = textStage(type);
+  const text = textStage(reply);
   if (type === undefined || text === undefined || !isJson(type)) return renderReply(reply, asText);
   const asInstances = (): Rendering => ({ before: '', stages: [text(), instanceDataStage()], after: '' });
   return renderReply(reply, [asInstances, ...asText]);
@@ -35,6 +36,6 @@ function renderInstances(reply: FarSideReply): RelayReply {
 
 function instanceName(reply: FarSideReply): string {
   const type = mediaTypeOf(reply);
-  const root = type !== undefined && isXml(type) ? xmlRootName(reply.head.toString('utf8')) : undefined;
+  const root = type !== undefined && isXml(type) ? xmlRootName(beginningOf(reply)) : undefined;
   return root ?? 'content';
 }

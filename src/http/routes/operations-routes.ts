@@ -9,6 +9,8 @@ interface OperationsRoutesOptions {
   readonly metrics: Metrics;
   /** Rejects where the store cannot be reached. */
   readonly pingStore: () => Promise<void>;
+  /** True while calls are refused for want of time or memory. */
+  readonly isOverloaded: () => boolean;
   readonly adapterStates: () => readonly AdapterState[];
 }
 
@@ -16,23 +18,32 @@ const count = Type.Integer({ minimum: 0 });
 
 /** For load balancers and monitoring. */
 export function operationsRoutes(options: OperationsRoutesOptions): readonly Route[] {
-  return [healthRoute, readinessRoute(options), metricsRoute(options)];
+  return [healthRoute(options), readinessRoute(options), metricsRoute(options)];
 }
 
-const healthRoute: Route = {
-  method: 'GET',
-  url: '/healthz',
-  access: 'everyone',
-  handle: () => json(200, { status: 'ok' }),
-  docs: {
-    operationId: 'healthz',
-    tag: 'operations',
-    summary: 'Is the process alive',
-    success: { status: 200, description: 'It is.', schema: closedObject({ status: Type.Literal('ok') }) },
-    errors: [],
-    example: { reply: { status: 'ok' } },
-  },
-};
+function healthRoute(options: OperationsRoutesOptions): Route {
+  return {
+    method: 'GET',
+    url: '/healthz',
+    access: 'everyone',
+    handle: () => json(200, { status: 'ok', degraded: options.isOverloaded() }),
+    docs: {
+      operationId: 'healthz',
+      tag: 'operations',
+      summary: 'Is the process alive',
+      success: {
+        status: 200,
+        description: 'It is.',
+        schema: closedObject({
+          status: Type.Literal('ok'),
+          degraded: Type.Boolean({ description: 'True while calls and logins get 503 `overloaded`.' }),
+        }),
+      },
+      errors: [],
+      example: { reply: { status: 'ok', degraded: false } },
+    },
+  };
+}
 
 function readinessRoute(options: OperationsRoutesOptions): Route {
   return {

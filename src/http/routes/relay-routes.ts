@@ -275,8 +275,8 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-function orchestratorProblems(body: unknown): readonly RequestProblem[] {
-  return paramsProblems(asObject(asObject(body)['params']));
+function orchestratorProblems(body: unknown, spans: ReadonlyMap<string, Buffer>): readonly RequestProblem[] {
+  return paramsProblems(asObject(asObject(body)['params']), spans.get('/body'));
 }
 
 function paramsOf(request: RouteRequest): OrchestratorParams {

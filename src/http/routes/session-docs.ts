@@ -5,8 +5,15 @@ import { closedObject } from '#http/schemas.ts';
 type Prose = Pick<RouteDocs, 'description' | 'example' | 'otherErrors'>;
 
 /** RFC 6749 5.2, with the codes that this endpoint uses. */
-const tokenError = closedObject({
-  error: Type.Enum(['invalid_request', 'invalid_client', 'unsupported_grant_type', 'invalid_scope']),
+export const tokenError = closedObject({
+  error: Type.Enum([
+    'invalid_request',
+    'invalid_client',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'temporarily_unavailable',
+    'server_error',
+  ]),
   error_description: Type.String({ description: 'What to do about it.' }),
 });
 

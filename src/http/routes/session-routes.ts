@@ -1,14 +1,20 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { Access } from '#access/access.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
 import { closedObject } from '#http/schemas.ts';
-import { sessionDocs } from './session-docs.ts';
+import { sessionDocs, tokenError } from './session-docs.ts';
 
 /** Bytes. These bodies are read before anybody is known. */
 const credentialsLimit = 16_384;
 
 const credentials = closedObject({ username: Type.String(), password: Type.String() });
-const loginBody = Type.Union([credentials, closedObject({ user: credentials })]);
+const nestedCredentials = closedObject({ user: credentials });
+const loginBody = Type.Union([credentials, nestedCredentials]);
+
+function loginVariant(body: unknown): TSchema {
+  return typeof body === 'object' && body !== null && 'user' in body ? nestedCredentials : credentials;
+}
 
 interface Credentials {
   readonly username: string;
@@ -25,7 +31,12 @@ function loginRoute(access: Access): Route {
     method: 'POST',
     url: '/login',
     access: 'everyone',
-    body: { kind: 'json', schema: loginBody, limit: credentialsLimit },
+    body: {
+      kind: 'json',
+      schema: loginBody,
+      limit: credentialsLimit,
+      variants: { schemas: [credentials, nestedCredentials], choose: loginVariant },
+    },
     async handle({ body, sourceAddress }) {
       const given = body as Credentials | { readonly user: Credentials };
       const { token, expiresAt, cookie } = await access.login({ ...('user' in given ? given.user : given), sourceAddress });
@@ -98,6 +109,7 @@ function tokenRoute(access: Access): Route {
     method: 'POST',
     url: '/oauth/token',
     access: 'everyone',
+    errorShape: { mediaType: 'application/json; charset=utf-8', schema: tokenError, write: tokenErrorBody },
     body: {
       kind: 'form',
       limit: credentialsLimit,
@@ -146,4 +158,14 @@ const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 function presented(request: RouteRequest): { readonly authorization?: string; readonly cookie?: string } {
   const { authorization, cookie } = request.headers;
   return { ...(authorization === undefined ? {} : { authorization }), ...(cookie === undefined ? {} : { cookie }) };
+}
+
+/** The shape of RFC 6749 5.2, for errors that the form's reader did not find itself; the last two words are those of 4.1.2.1. */
+function tokenErrorBody({ status, message }: GatewayError): string {
+  return JSON.stringify({ error: tokenErrorName(status), error_description: message });
+}
+
+function tokenErrorName(status: number): string {
+  if (status >= 500) return status === 503 ? 'temporarily_unavailable' : 'server_error';
+  return status === 429 ? 'temporarily_unavailable' : 'invalid_request';
 }
