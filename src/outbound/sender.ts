@@ -4,6 +4,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from './call-scope.ts';
 import { Exchange } from './exchange.ts';
 import type { FarSideReply, OutboundCall } from './outbound-call.ts';
+import { skipUnaskedContinue } from './unasked-continue.ts';
 
 /** The only way to the network: one connection policy, its own pool of connections, no redirects, no retries. */
 export interface Sender {
@@ -19,7 +20,7 @@ export interface Sender {
 /** `connect` carries the destination policy, TLS and the proxy: connections under one policy are never lent to another. */
 export function createSender(options: { readonly connect: buildConnector.connector }): Sender {
   const agent = new Agent({
-    connect: tellingResets(options.connect),
+    connect: asRead(options.connect),
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 4_000,
@@ -50,13 +51,15 @@ export function createSender(options: { readonly connect: buildConnector.connect
 }
 
 /**
- * undici takes a reset for the end of a reply that ends with its connection (a concession to an old macOS fault), which would pass a
- * truncated reply off as whole. Under another code it stays the failure it is.
+ * Sockets as undici is to see them: without interim answers that nobody asked for, and with resets that are resets. undici takes a
+ * reset for the end of a reply that ends with its connection (a concession to an old macOS fault), which would pass a truncated reply
+ * off as whole; under another code it stays the failure it is.
  */
-function tellingResets(connect: buildConnector.connector): buildConnector.connector {
+function asRead(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) => {
     connect(target, (...result) => {
       const [, socket] = result;
+      if (socket !== null) skipUnaskedContinue(socket);
       socket?.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET';
       });
