@@ -7,7 +7,7 @@ export const mayImport = {
   base: [],
   json: ['base'],
   xml: ['base', 'json'],
-  config: ['base', 'access'],
+  config: ['base', 'access', 'outbound'],
   database: ['base'],
   access: ['base', 'database'],
   outbound: ['base', 'json'],

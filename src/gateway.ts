@@ -9,6 +9,9 @@ import type { Log } from '#base/log.ts';
 import type { AdapterConfig, Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 import { createMetrics } from '#http/metrics.ts';
+import { createPressure } from '#http/pressure.ts';
+import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
+import { createRateLimit } from '#http/rate-limit.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
@@ -36,6 +39,8 @@ export async function startGateway(options: {
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
+  /** Of this process. */
+  readonly memory: ProcessMemory;
 }): Promise<Gateway> {
   const { config, log, clock, version } = options;
   const userAgent = `orchestration-gateway/${version}`;
@@ -62,6 +67,8 @@ export async function startGateway(options: {
   const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
   const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
   const metrics = createMetrics();
+  const gauge = createPressureGauge(options.memory);
+  const pressure = started.adopt(createPressure({ gauge, log }), (measured) => measured.close());
   const catalogue = createAutomationCatalogue({ database });
   const served = [
     ...relayRoutes({
@@ -75,11 +82,14 @@ export async function startGateway(options: {
       openMetrics: config.server.openMetrics,
       metrics,
       pingStore: () => database.ping(),
+      isOverloaded: () => pressure.overloaded,
       adapterStates: () => adapters.states(),
     }),
   ];
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics });
+  const { rateLimit: rate } = config.server;
+  const rateLimit = rate === undefined ? undefined : createRateLimit({ ...rate, clock });
+  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, pressure, rateLimit });
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();

@@ -4,13 +4,15 @@ import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { createLog, type Log, readableLines } from '#base/log.ts';
 import type { ServeOptions } from '#cli/command.ts';
+import type { ProcessMemory } from '#http/pressure-gauge.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
 /** What serving needs of the process. */
-export interface ServingProcess {
+export interface ServingProcess extends ProcessMemory {
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly execArgv: readonly string[];
   on(signal: Signal, handler: () => void): unknown;
   off(signal: Signal, handler: () => void): unknown;
   exit(code: number): never;
@@ -32,7 +34,7 @@ export async function serve(
     level: config.server.logLevel,
     ...(process.stderr.isTTY === true ? { destination: readableLines(process.stderr) } : {}),
   });
-  const refusal = unsafeEnvironment(process.env);
+  const refusal = unsafeEnvironment(process);
   if (refusal !== undefined) {
     process.stderr.write(`orchestration-gateway: ${refusal}\n`);
     return 1;
@@ -47,19 +49,30 @@ export async function serve(
 }
 
 /** Variables that would switch certificate checks off, or send calls through a proxy that no configuration names. */
-function unsafeEnvironment(env: ServingProcess['env']): string | undefined {
+function unsafeEnvironment({ env, execArgv }: ServingProcess): string | undefined {
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     return 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches all certificate checks off. Unset it; name a CA with tls.caFile instead.';
   }
   if (env['NODE_USE_ENV_PROXY'] !== undefined && env['NODE_USE_ENV_PROXY'] !== '0') {
     return 'NODE_USE_ENV_PROXY is set, but proxies are named in the configuration alone. Unset it.';
   }
-  return undefined;
+  const options = (env['NODE_OPTIONS'] ?? '').split(/\s+/u);
+  const unsafe = [...options, ...execArgv].find((option) => unsafeOptions.has(option.split('=', 1)[0] ?? ''));
+  return unsafe === undefined ? undefined : `Node's option ${unsafe.split('=', 1)[0]} ${unsafeWhy}. Leave it out.`;
 }
+
+const unsafeOptions: ReadonlySet<string> = new Set([
+  '--insecure-http-parser',
+  '--tls-keylog',
+  '--tls-min-v1.0',
+  '--tls-min-v1.1',
+  '--use-env-proxy',
+]);
+const unsafeWhy = 'weakens TLS or the HTTP parser, or sends calls through a proxy that no configuration names';
 
 async function start({ config }: ServeOptions, log: Log, process: ServingProcess): Promise<Gateway | undefined> {
   try {
-    return await startGateway({ config, log, clock: systemClock, version: await packageVersion() });
+    return await startGateway({ config, log, clock: systemClock, version: await packageVersion(), memory: process });
   } catch (error) {
     process.stderr.write(`orchestration-gateway: it did not start: ${reason(error, config.server)}\n`);
     return undefined;

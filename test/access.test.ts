@@ -419,7 +419,7 @@ describe('failed logins', { concurrency: 3 }, () => {
     assert.ok(seen.slice(5).includes(429), seen.join());
   });
 
-  test('are throttled by address after fifty, whatever X-Forwarded-For says', async (t) => {
+  test('R90: are throttled by address after fifty, whatever X-Forwarded-For says', async (t) => {
     const fresh = await startGateway(t, { config: { access: access() } });
     const seen: number[] = [];
     for (let at = 0; at < 56; at += 1) {

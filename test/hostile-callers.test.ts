@@ -154,7 +154,7 @@ describe('a request target', () => {
     '*',
     '/\u00fc',
   ]) {
-    test(`never reaches another route: ${target.slice(0, 50)}`, async () => {
+    test(`R49: never reaches another route: ${target.slice(0, 50)}`, async () => {
       far.answer(() => jsonReply('{}'));
       const reply = await gateway.send({
         method: 'POST',
@@ -260,7 +260,7 @@ describe('many requests on one connection', () => {
 });
 
 describe('a caller who leaves', () => {
-  test('ends the outbound call at once and frees its slot', async (t) => {
+  test('R47: ends the outbound call at once and frees its slot', async (t) => {
     const closed: Promise<unknown>[] = [];
     far.answer((request, socket) => {
       if (request.target !== '/hang') return jsonReply('{}');
@@ -326,13 +326,13 @@ describe('a caller who is slow', { concurrency: true }, () => {
     return reply;
   };
 
-  test('with its headers is 408 and the connection is closed', { timeout: 60_000 }, async (t) => {
+  test('R43: with its headers is 408 and the connection is closed', { timeout: 60_000 }, async (t) => {
     const reply = await slowly(t, `GET /healthz HTTP/1.1\r\n${host}X-Slow: `, 'a');
     assert.ok(reply !== undefined);
     assertProblem(reply, 408, 'request-timeout');
   });
 
-  test('with its body is 408 and the connection is closed', { timeout: 100_000 }, async (t) => {
+  test('R44: with its body is 408 and the connection is closed', { timeout: 100_000 }, async (t) => {
     const reply = await slowly(t, `${start}${host}${admin}${json}Content-Length: 100000\r\n\r\n{`, ' ');
     assert.ok(reply !== undefined);
     assertProblem(reply, 408, 'request-timeout');

@@ -75,7 +75,7 @@ eachStore((store) => {
     assert.equal(hashed.length, 1);
   });
 
-  test('row 80: an unknown user and a wrong password get one answer, at the price of one hash each', async (t) => {
+  test('R80: an unknown user and a wrong password get one answer, at the price of one hash each', async (t) => {
     const { access, hashed } = await open(t, store);
     const answers = [
       await refusal(() => asked(access, basic('admin', 'wrong'))),
@@ -90,7 +90,7 @@ eachStore((store) => {
     assert.deepEqual(hashed, [64, 64, 64, 64]);
   });
 
-  test('row 80: no, malformed and foreign credentials are 401 with both challenges', async (t) => {
+  test('R80: no, malformed and foreign credentials are 401 with both challenges', async (t) => {
     const { access } = await open(t, store);
     const attempts = [
       () => access.authenticate({ sourceAddress }),
@@ -213,7 +213,7 @@ eachStore((store) => {
     assert.equal(hashed.length, 6);
   });
 
-  test('row 89: failures throttle /login, Basic and /oauth/token alike, but no session, token or cached Basic', async (t) => {
+  test('R89: failures throttle /login, Basic and /oauth/token alike, but no session, token or cached Basic', async (t) => {
     const { access, clock, hashed } = await open(t, store, accessConfig({ users: { admin: ['admin'], ann: ['other'] } }));
     const { token } = await access.login({ username: 'ann', password: 'right', sourceAddress });
     await asked(access, basic('ann', 'right'));
@@ -254,7 +254,7 @@ eachStore((store) => {
     );
   });
 
-  test('rows 91 and 92: too long is 400, too many at once is 429, and neither is counted as a failure', async (t) => {
+  test('R91: too long is 400 (row 92), too many at once is 429, and neither is counted as a failure', async (t) => {
     const { access, hashed } = await open(t, store);
     for (let count = 0; count < 8; count += 1) {
       const { status } = await refusal(() => access.login({ username: 'admin', password: 'x'.repeat(1_025), sourceAddress }));

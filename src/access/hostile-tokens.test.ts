@@ -62,7 +62,7 @@ test('the forge makes tokens that hold, so that what follows is refused for its 
   assert.equal(principal.username, 'admin');
 });
 
-test('row 86: no algorithm, a symmetric one, and keys that the token brings along are refused', async (t) => {
+test('R86: no algorithm, a symmetric one, and keys that the token brings along are refused', async (t) => {
   const { access, header, claims, publicJwk, token } = await openForge(t);
   const signature = token.split('.')[2] ?? '';
   for (const alg of ['none', 'None', 'nOnE', '', 'ES256', 'RS256']) {
@@ -89,7 +89,7 @@ test('row 86: no algorithm, a symmetric one, and keys that the token brings alon
   }
 });
 
-test('row 86: a key id is a name, not a path, a query or a property', async (t) => {
+test('R86: a key id is a name, not a path, a query or a property', async (t) => {
   const { access, header, claims, sign } = await openForge(t);
   for (const kid of [
     '../../dev/null',
@@ -106,7 +106,7 @@ test('row 86: a key id is a name, not a path, a query or a property', async (t) 
   }
 });
 
-test('row 87: claims that are missing, past, not yet or for others are refused, though the signature holds', async (t) => {
+test('R87: claims that are missing, past, not yet or for others are refused, though the signature holds', async (t) => {
   const { access, header, claims, now, sign } = await openForge(t);
   const wrong: readonly Record<string, unknown>[] = [
     { exp: undefined },
@@ -133,7 +133,7 @@ test('row 87: claims that are missing, past, not yet or for others are refused, 
   for (const change of wrong) await assertRefused(access, await sign(header, { ...claims, ...change }), JSON.stringify(change));
 });
 
-test('row 87: another type, an unknown critical extension, a token over 8 kB and broken encodings are refused', async (t) => {
+test('R87: another type, an unknown critical extension, a token over 8 kB and broken encodings are refused', async (t) => {
   const { access, header, claims, sign, token } = await openForge(t);
   for (const typ of [undefined, 'JWT', 'logout+jwt', 'AT+JWTX'])
     await assertRefused(access, await sign({ ...header, typ }, claims), `typ ${typ}`);
@@ -157,7 +157,7 @@ test('row 87: another type, an unknown critical extension, a token over 8 kB and
   for (const text of broken) await assertRefused(access, text, text);
 });
 
-test('row 87: a token with any one character changed is refused', async (t) => {
+test('R87: a token with any one character changed is refused', async (t) => {
   const { access, token } = await openForge(t);
   // The last character is left out: four of its six bits are no part of the signature (RFC 4648 section 3.5).
   const change = fc.tuple(fc.nat(token.length - 2), fc.constantFrom(...Array.from('ABCDwxyz0189-_.')));

@@ -31,7 +31,7 @@ async function wrongs(throttle: LoginThrottle, times: number, name: string, sour
 }
 
 eachStore((store) => {
-  test('row 89: an account has five failures, whoever tries, and then waits, also after the store was opened again', async (t) => {
+  test('R89: an account has five failures, whoever tries, and then waits, also after the store was opened again', async (t) => {
     const options = await store.fresh(t);
     const before = await openDatabase({ store: options, log: silentLog });
     const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
@@ -48,7 +48,7 @@ eachStore((store) => {
     assert.equal(await wrong(second, 'someone else', '192.0.2.99'), 'failed');
   });
 
-  test('row 89: an address has fifty failures over any accounts; IPv6 addresses count by their /64', async (t) => {
+  test('R89: an address has fifty failures over any accounts; IPv6 addresses count by their /64', async (t) => {
     const database = await store.open(t);
     const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
     for (let count = 0; count < 50; count += 1) {

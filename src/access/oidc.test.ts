@@ -126,7 +126,7 @@ test('a token of a configured issuer is accepted with the roles and groups of it
   assert.equal(issuer.asked.length, 2);
 });
 
-test('rows 86 and 87: what does not hold is refused, and nothing that a token names is fetched', async (t) => {
+test('R87: what does not hold is refused (row 86), and nothing that a token names is fetched', async (t) => {
   const issuer = await startIssuer(t);
   const [key, stranger] = [await makeKey('ES256', 'one'), await makeKey('ES256', 'one')];
   issuer.keys = { keys: [key.jwk] };
@@ -175,7 +175,7 @@ test('algorithms outside the configured list, and symmetric ones in it, are refu
   assert.equal(await codeOf(access, await key.sign(claims)), 'unauthenticated');
 });
 
-test('row 88: a published RSA key below 2,048 bits verifies nothing', async (t) => {
+test('R88: a published RSA key below 2,048 bits verifies nothing', async (t) => {
   const issuer = await startIssuer(t);
   const { generateKeyPairSync, createSign } = await import('node:crypto');
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });

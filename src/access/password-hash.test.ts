@@ -20,7 +20,7 @@ test('a hash has the recommended parameters, a new salt each time, and fits its 
   assert.equal(await matchesPassword('', hash), false);
 });
 
-test('row 92: length, NUL and Unicode forms are part of the password as they are', async () => {
+test('R92: length, NUL and Unicode forms are part of the password as they are', async () => {
   const long = await hashOf('x'.repeat(64));
   assert.equal(await matchesPassword('x'.repeat(64), long), true);
   assert.equal(await matchesPassword('x'.repeat(63), long), false);

@@ -16,7 +16,7 @@ async function verify(verifier: PasswordVerifier, password = 'x'): Promise<boole
   }
 }
 
-test('row 91: of 200 logins at once two are hashed at a time, 32 wait, and the others are told to come back', async () => {
+test('R91: of 200 logins at once two are hashed at a time, 32 wait, and the others are told to come back', async () => {
   let running = 0;
   let most = 0;
   const verifier = createPasswordVerifier({
@@ -47,7 +47,7 @@ test('a hash that fails gives its place back', async () => {
   for (let round = 0; round < 3; round += 1) await assert.rejects(verify(verifier), /no memory/u);
 });
 
-test('row 92: a password of 1,024 bytes is admitted, one of 1,025 is 400', () => {
+test('R92: a password of 1,024 bytes is admitted, one of 1,025 is 400', () => {
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 2 });
   verifier.enter('x'.repeat(1_024));
   verifier.enter('é'.repeat(512));

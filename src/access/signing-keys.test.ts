@@ -40,7 +40,7 @@ eachStore((store) => {
     assert.equal(new Set(gateways.map((keys) => keys.current().kid)).size, 1);
   });
 
-  test('row 86: a key id is only ever compared, and made-up ones do not send every call to the store', async (t) => {
+  test('R86: a key id is only ever compared, and made-up ones do not send every call to the store', async (t) => {
     const clock = createTestClock();
     const keyStore = createSigningKeyStore(await store.open(t));
     let reads = 0;

@@ -120,7 +120,7 @@ eachStore((store) => {
     }
   });
 
-  test('names are alphabetical without case and accents, by code point, ties by exact name and then _id', async (t) => {
+  test('R85: names are alphabetical without case and accents, by code point, ties by exact name and then _id', async (t) => {
     const catalogue = await openWith(t, store, [
       ...named('zeta', 'Ärger', 'arger', 'Arger', 'Zebra', '😀', '～', 'éclair', '_x', 'Apfel', '10', '9', ''),
       { _id: 'Z', name: 'arger' },
@@ -206,7 +206,7 @@ eachStore((store) => {
     assert.deepEqual(await idsOf(catalogue, { skip: 1, limit: 1 }), { ids: ['a1'], total: 3 });
   });
 
-  test('a read list keeps an automation to its reading and writing groups, and out of the count of others', async (t) => {
+  test('R82: a read list keeps an automation to its reading and writing groups, and out of the count of others', async (t) => {
     const catalogue = await openWith(t, store, [
       { _id: 'open', name: '1' },
       { _id: 'empty', name: '2', data: { gbac: { read: [], write: ['ops'] } } },

@@ -37,6 +37,7 @@ export function createLog(options: { readonly level: string; readonly destinatio
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: { streamWrite: visible },
       formatters: { level: (label) => ({ level: label }) },
     },
     options.destination ?? pino.destination({ dest: 2, sync: false }),
@@ -48,6 +49,19 @@ export function createLog(options: { readonly level: string; readonly destinatio
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
 }
 
+/** What ends a line for some readers, drives a terminal or cannot be seen: control characters beyond ASCII's, U+2028, U+2029, format characters. */
+const invisible = /[\u007f-\u009f\u2028\u2029\p{Cf}]/gu;
+
+/** The line with those written as JSON escapes; inside JSON strings, where alone they can stand, it means the same. */
+function visible(line: string): string {
+  return line.replaceAll(invisible, (found) =>
+    found
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
 /** For a person at a terminal: one line an event, time, level, message, then the fields. */
 export function readableLines(terminal: { write(text: string): unknown }): DestinationStream {
   return {
@@ -56,7 +70,9 @@ export function readableLines(terminal: { write(text: string): unknown }): Desti
       const shown = Object.entries(fields).map(
         ([name, value]) => ` ${name}=${typeof value === 'string' ? JSON.stringify(value) : String(value)}`,
       );
-      terminal.write(`${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${shown.join('')}\n`);
+      terminal.write(
+        visible(`${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${shown.join('')}\n`),
+      );
     },
   };
 }

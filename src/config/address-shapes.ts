@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { readRule } from '#outbound/destination-rule.ts';
 import { label, type Parsed, text } from './scalar-shapes.ts';
 import type { Shape } from './shape.ts';
 import { shown } from './wording.ts';
@@ -35,7 +36,7 @@ function hostNameFault(value: string): string | undefined {
   return isName && !isNumeric ? undefined : `${shown(value)} is neither a host name nor an address`;
 }
 
-/** One entry of `outbound.allow` or `outbound.deny`. */
+/** One entry of `outbound.allow` or `outbound.deny`, by the grammar that the policy itself reads. */
 export const hostRule: Shape<string> = label({
   type: 'outbound rule',
   example: '"*.lab.example.net"',
@@ -46,29 +47,8 @@ export const hostRule: Shape<string> = label({
 function hostRuleFault(rule: string): string | undefined {
   // Unquoted: such a text may hold a password.
   if (/:\/\/|@/u.test(rule)) return 'is no host; write the host alone, and its port after a colon';
-  const { host, port } = splitPort(rule);
-  const isPort = port === undefined || (/^[1-9]\d{0,4}$/u.test(port) && Number(port) <= 65_535);
-  return isPort ? hostPatternFault(host) : `${shown(rule)} has no valid port after its last colon; write 1 to 65535`;
-}
-
-function hostPatternFault(host: string): string | undefined {
-  if (host === '*') return 'a lone "*" is no rule; to admit every address write 0.0.0.0/0 and ::/0';
-  if (host.startsWith('*.')) return hostNameFault(host.slice(2));
-  if (host.includes('*')) return `${shown(host)} has a "*" elsewhere than in a leading "*."`;
-  return /[/:]/u.test(host) || isAddress(host) ? addressFault(host) : hostNameFault(host);
-}
-
-/** `[::1]:9000`, `host:9000`; an IPv6 address without brackets has no port. */
-function splitPort(rule: string): { readonly host: string; readonly port?: string } {
-  const bracketed = /^\[([^[\]]+)\](?::(.*))?$/u.exec(rule);
-  if (bracketed !== null) return withPort(bracketed[1] ?? '', bracketed[2]);
-  if (rule.split(':').length > 2) return { host: rule };
-  const [host = '', port] = rule.split(':');
-  return withPort(host, port);
-}
-
-function withPort(host: string, port: string | undefined): { readonly host: string; readonly port?: string } {
-  return port === undefined ? { host } : { host, port };
+  const read = readRule(rule);
+  return 'problem' in read ? read.problem : undefined;
 }
 
 /** An address or a CIDR. */

@@ -27,7 +27,7 @@ const server = `server:
 #  requestBodyLimit: 10MiB # largest request body
 #  openMetrics: false # true: /metrics needs no credentials
 #  trustedProxies: [] # addresses or CIDRs of proxies whose X-Forwarded-For is believed
-#  rateLimit: { calls: 1000, per: 1s } # calls of each principal; off where absent (not supported yet)
+#  rateLimit: { calls: 1000, per: 1s } # calls of each principal; off where absent
 #  logLevel: info # fatal, error, warn, info, debug or trace
 `;
 

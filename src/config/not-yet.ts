@@ -19,7 +19,6 @@ const rows: readonly NotYet[] = [
     isUsed: (place) => itemsOf(place).length > 1,
     what: 'more than one address is not supported yet; write one',
   },
-  { at: ['server', 'rateLimit'], isUsed: () => true, what: 'is not supported yet; remove it' },
   { at: ['audit', 'checkpointFile'], isUsed: () => true, what: 'is not supported yet; remove it' },
 ];
 

@@ -6,6 +6,7 @@ import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { createPostgresSessions } from './postgres-sessions.ts';
 import { createSessionDialect } from './session-dialect.ts';
+import { cannotOpen } from './sqlite-connection.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource } from './store-session.ts';
@@ -51,7 +52,7 @@ export async function openDatabase({ store, log }: OpenOptions): Promise<Databas
     if (dialect === 'sqlite') await migrate({ query, dialect, migrations });
   } catch (error) {
     await sessions.close();
-    throw error;
+    throw store.kind === 'sqlite' ? namingFile(error, store.file) : error;
   }
   return {
     query,
@@ -65,6 +66,13 @@ export async function openDatabase({ store, log }: OpenOptions): Promise<Databas
     ping: () => answered(sql`select 1`.execute(query)),
     close: () => sessions.close(),
   };
+}
+
+/** A file that opens may still turn out to be damaged once its schema is read. */
+function namingFile(error: unknown, file: string): unknown {
+  const cause = error instanceof GatewayError && error.cause instanceof Error ? error.cause.message : '';
+  const resultCode = /SQLite (\d+)$/u.exec(cause)?.[1];
+  return resultCode === undefined ? error : cannotOpen(file, Number(resultCode));
 }
 
 /** Milliseconds. A readiness probe is not to wait in the queue of a store that is stuck. */

@@ -81,15 +81,20 @@ export class SqliteConnection {
   }
 }
 
-function cannotOpen(file: string, resultCode: number): Error {
-  const primary = resultCode & 0xff;
-  const damaged = primary === 11 || primary === 26;
+/** What to say of a file that cannot be opened, or whose schema cannot be brought up to date. */
+export function cannotOpen(file: string, resultCode: number): Error {
+  const damaged = isDamaged(resultCode);
   return storeUnavailable(
     `SQLite ${resultCode}`,
     damaged
       ? `${file} is no SQLite database, or a damaged one. It was left as it is: restore a back-up, or move it away to start anew.`
       : `The SQLite file ${file} cannot be opened (result code ${resultCode}): check the path, the rights and the room on the disk.`,
   );
+}
+
+/** CORRUPT or NOTADB (sqlite.org/rescode.html). */
+function isDamaged(resultCode: number): boolean {
+  return [11, 26].includes(resultCode & 0xff);
 }
 
 function toSqliteValue(value: unknown): SqliteValue {

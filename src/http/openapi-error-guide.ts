@@ -60,8 +60,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Send the media type that the `Accept` header of the reply names, in UTF-8 and without `Content-Encoding`.',
   },
   'too-many-requests': {
-    meaning: 'More logins are being checked right now than the gateway takes on at a time.',
-    remedy: 'Wait as long as `Retry-After` says. A token from `/login` needs no such check.',
+    meaning:
+      'The caller has used up the calls that `server.rateLimit` gives each principal, or more logins are being checked right now than the gateway takes on at a time.',
+    remedy:
+      'Wait as long as `Retry-After` says. A token from `/login` needs no login check; a higher limit is the operator’s to give.',
   },
   'login-throttled': {
     meaning: 'Too many logins failed for this account or from this address, so each further try has to wait.',
@@ -128,6 +130,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning:
       'The orchestrator behind the adapter instance failed repeatedly, so calls to it are held back for a while. Nothing was sent.',
     remedy: 'Send the call again after `Retry-After`; the operator looks at the orchestrator.',
+  },
+  overloaded: {
+    meaning:
+      'The gateway is more than 250 ms behind with its work, or close to the end of its memory. Calls and logins wait outside; health and metrics are answered.',
+    remedy:
+      'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways or memory.',
   },
   'store-unavailable': {
     meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',

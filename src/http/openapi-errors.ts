@@ -1,4 +1,5 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
+import { isSheddable } from './pressure.ts';
 import type { Route } from './route.ts';
 
 /** What the reading of any HTTP request can end in, and a query parameter that the route does not know. */
@@ -10,7 +11,7 @@ const ofEveryRoute: readonly ErrorCode[] = [
   'headers-too-large',
   'internal-error',
 ];
-/** Credentials are checked against the store, with the login throttle in between. */
+/** Credentials are checked against the store, with the login throttle in between; then the caller's rate is. */
 const ofKnownCallers: readonly ErrorCode[] = ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'];
 const ofBodies: readonly ErrorCode[] = ['body-too-large', 'unsupported-media-type'];
 const order = Object.keys(errorCodes) as readonly ErrorCode[];
@@ -21,6 +22,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
   if (route.access !== 'everyone') add(ofKnownCallers);
   if (typeof route.access !== 'string') add(['forbidden']);
+  if (isSheddable(route)) add(['overloaded']);
   if (route.body !== undefined) add(ofBodies);
   if (route.body?.kind === 'json') add(['invalid-json']);
   return order.filter((code) => codes.has(code));

@@ -30,6 +30,8 @@ export function checkFraming(request: IncomingMessage): void {
   checkHost(request);
   const coding = request.headers['transfer-encoding'];
   if (coding === undefined) return;
+  if (request.headers['content-length'] !== undefined)
+    throw malformed('Transfer-Encoding and Content-Length stand side by side; send one.');
   if (request.httpVersion !== '1.1') throw malformed('Transfer-Encoding needs HTTP/1.1 (RFC 9112 6.1).');
   if (coding.toLowerCase() !== 'chunked') throw malformed('The only transfer coding taken is chunked.');
 }

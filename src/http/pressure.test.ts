@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { totalmem } from 'node:os';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
+import { createPressure, type Pressure } from './pressure.ts';
+import { createPressureGauge, type Measurement, type PressureGauge } from './pressure-gauge.ts';
+
+const limits: Measurement = { eventLoopDelay: 250, residentMemory: 1_000, heap: 100 };
+/** Exactly at the limits. */
+const calm = limits;
+
+interface Measured {
+  readonly pressure: Pressure;
+  readonly logged: readonly string[];
+  /** Resolves once this has been measured and judged. */
+  readonly is: (measured: Measurement) => Promise<void>;
+}
+
+/** A pressure whose measurements the test makes up. */
+function measured(t: TestContext): Measured {
+  const logged: string[] = [];
+  const take = (message: string, fields: { readonly reason?: string } = {}): void =>
+    void logged.push([message, fields.reason ?? []].flat().join(': '));
+  const log: Log = { error: take, warn: take, info: take, debug: take };
+  let now = calm;
+  const taken = new EventEmitter();
+  const gauge: PressureGauge = {
+    limits,
+    measure() {
+      taken.emit('measured');
+      return now;
+    },
+    close: () => undefined,
+  };
+  const pressure = createPressure({ gauge, log, interval: 1 });
+  t.after(() => pressure.close());
+  return {
+    pressure,
+    logged,
+    async is(next) {
+      now = next;
+      // The second comes after the first was judged.
+      await once(taken, 'measured');
+      await once(taken, 'measured');
+    },
+  };
+}
+
+function refusal(pressure: Pressure): GatewayError {
+  let thrown: unknown;
+  assert.throws(
+    () => pressure.refuse(),
+    (error) => {
+      thrown = error;
+      return true;
+    },
+  );
+  assert.ok(thrown instanceof GatewayError);
+  return thrown;
+}
+
+describe('the pressure', () => {
+  for (const [what, over, words] of [
+    ['the event loop is behind', { ...calm, eventLoopDelay: 250.1 }, /event loop is behind/u],
+    ['memory is nearly used up', { ...calm, residentMemory: 1_001 }, /nearly all memory/u],
+    ['the heap is nearly full', { ...calm, heap: 101 }, /heap is nearly full/u],
+  ] as const) {
+    test(`refuses with 503 and Retry-After while ${what}, and no longer`, async (t) => {
+      const { pressure, is, logged } = measured(t);
+      await is(calm);
+      assert.equal(pressure.overloaded, false);
+      pressure.refuse();
+      await is(over);
+      assert.equal(pressure.overloaded, true);
+      const { code, status, headers, message } = refusal(pressure);
+      assert.deepEqual({ code, status, headers }, { code: 'overloaded', status: 503, headers: { 'Retry-After': '1' } });
+      assert.match(message, words);
+      await is(over);
+      await is(calm);
+      pressure.refuse();
+      assert.equal(logged.length, 2, 'once when it begins, once when it ends');
+      assert.match(logged[0] ?? '', words);
+    });
+  }
+});
+
+describe('the gauge', () => {
+  const memory = { memoryUsage: { rss: () => 77 }, constrainedMemory: () => 0 };
+
+  test('takes its limits from the machine, or the container where that allows less', () => {
+    const limitsOf = (constrained: number): Measurement => {
+      const gauge = createPressureGauge({ ...memory, constrainedMemory: () => constrained });
+      gauge.close();
+      return gauge.limits;
+    };
+    const whole = totalmem() * 0.85;
+    assert.equal(limitsOf(0).residentMemory, whole);
+    assert.equal(limitsOf(2 ** 62).residentMemory, whole);
+    assert.equal(limitsOf(1_000_000).residentMemory, 850_000);
+    assert.equal(limitsOf(0).heap, getHeapStatistics().heap_size_limit * 0.9);
+    assert.equal(limitsOf(0).eventLoopDelay, 250);
+  });
+
+  test('measures an event loop that is really blocked, turn after turn', async (t) => {
+    const gauge = createPressureGauge(memory);
+    t.after(() => gauge.close());
+    await pause(50);
+    gauge.measure();
+    for (let turn = 0; turn < 4; turn += 1) {
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+      const turned = Promise.withResolvers<void>();
+      setImmediate(() => turned.resolve());
+      await turned.promise;
+    }
+    const { eventLoopDelay, residentMemory, heap } = gauge.measure();
+    assert.ok(eventLoopDelay > 250, `${eventLoopDelay} ms`);
+    assert.equal(residentMemory, 77);
+    assert.ok(heap > 0 && heap < gauge.limits.heap);
+  });
+
+  test('finds nothing where no turn was measured', () => {
+    const gauge = createPressureGauge(memory);
+    gauge.close();
+    gauge.measure();
+    assert.ok(!(gauge.measure().eventLoopDelay > 0));
+  });
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Authentication } from '#access/authentication.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { createTestClock } from '../../test/support/access.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
+
+function caller(username: string, via: Authentication['via'] = 'basic'): Authentication {
+  return { principal: { username, roles: [], groups: [] }, via };
+}
+
+/** Undefined where the call is let through, otherwise the seconds to wait. */
+function waitOf(limit: RateLimit, by: Authentication): number | undefined {
+  try {
+    limit.count(by);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.code, 'too-many-requests');
+    return Number(error.headers['Retry-After']);
+  }
+}
+
+describe('the rate limit', () => {
+  test('lets all calls of a period go at once, and then one for each that comes back', () => {
+    const clock = createTestClock();
+    const limit = createRateLimit({ calls: 3, per: 60_000, clock });
+    assert.deepEqual(
+      Array.from({ length: 4 }, () => waitOf(limit, caller('a'))),
+      [undefined, undefined, undefined, 20],
+    );
+    clock.advance(19_999);
+    assert.equal(waitOf(limit, caller('a')), 1);
+    clock.advance(1);
+    assert.equal(waitOf(limit, caller('a')), undefined);
+    assert.equal(waitOf(limit, caller('a')), 20);
+    clock.advance(3_600_000);
+    assert.deepEqual(
+      Array.from({ length: 4 }, () => waitOf(limit, caller('a'))),
+      [undefined, undefined, undefined, 20],
+    );
+  });
+
+  test('counts each principal by itself, whatever way it shows who it is', () => {
+    const limit = createRateLimit({ calls: 1, per: 1_000, clock: createTestClock() });
+    assert.equal(waitOf(limit, caller('a', 'basic')), undefined);
+    assert.equal(waitOf(limit, caller('a', 'bearer')), 1);
+    assert.equal(waitOf(limit, caller('a', 'session')), 1);
+    assert.equal(waitOf(limit, caller('b')), undefined);
+  });
+
+  test('keeps a caller of an issuer apart from a user of the same name', () => {
+    const limit = createRateLimit({ calls: 1, per: 1_000, clock: createTestClock() });
+    assert.equal(waitOf(limit, caller('a', 'oidc')), undefined);
+    assert.equal(waitOf(limit, caller('a', 'basic')), undefined);
+    assert.equal(waitOf(limit, caller('a', 'oidc')), 1);
+  });
+
+  test('says in words what is used up and what to do', () => {
+    const limit = createRateLimit({ calls: 1, per: 90_000, clock: createTestClock() });
+    limit.count(caller('a'));
+    assert.throws(() => limit.count(caller('a')), /the 1 calls per 90 s .*server\.rateLimit.*wait 90 s/u);
+  });
+
+  test('remembers as many principals as it may, and forgets the one counted longest ago', () => {
+    const limit = createRateLimit({ calls: 1, per: 1_000, clock: createTestClock(), principals: 2 });
+    for (const name of ['a', 'b']) assert.equal(waitOf(limit, caller(name)), undefined);
+    assert.equal(waitOf(limit, caller('a')), 1);
+    assert.equal(waitOf(limit, caller('c')), undefined);
+    assert.equal(waitOf(limit, caller('a')), 1, 'a was seen after b');
+    assert.equal(waitOf(limit, caller('b')), undefined, 'b was forgotten');
+  });
+
+  test('admits a call exactly where, from every earlier one on, there are no more than the budget and what came back', () => {
+    const step = fc.record({ by: fc.constantFrom('a', 'b', 'c'), after: fc.integer({ min: 0, max: 3_000 }) });
+    const sizes = [fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 5_000 })] as const;
+    fc.assert(
+      fc.property(...sizes, fc.array(step, { maxLength: 200 }), (calls, per, steps) => {
+        const clock = createTestClock(0);
+        const limit = createRateLimit({ calls, per, clock });
+        const admitted: Record<string, number[]> = { a: [], b: [], c: [] };
+        for (const { by, after } of steps) {
+          clock.advance(after);
+          const now = clock.monotonic();
+          const times = admitted[by] ?? [];
+          const fits = times.every((time, at) => (times.length - at + 1) * per <= calls * per + (now - time) * calls);
+          const wait = waitOf(limit, caller(by));
+          assert.equal(wait === undefined, fits);
+          if (wait === undefined) times.push(now);
+        }
+      }),
+    );
+  });
+
+  test('never asks for a wait that is too short', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 86_400_000 }), (calls, per) => {
+        const clock = createTestClock(0);
+        const limit = createRateLimit({ calls, per, clock });
+        for (let call = 0; call < calls; call += 1) limit.count(caller('a'));
+        clock.advance((waitOf(limit, caller('a')) ?? 0) * 1000);
+        assert.equal(waitOf(limit, caller('a')), undefined);
+      }),
+    );
+  });
+});

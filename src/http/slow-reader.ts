@@ -1,0 +1,39 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Milliseconds in which a caller must take one piece of a reply, however slowly it drips: a call keeps its slot until then. */
+const pieceLimit = 60_000;
+
+/**
+ * Closes connections whose reader takes nothing of a reply for `stall` milliseconds, twice that at most, and those with nothing in
+ * flight that stay silent as long. A connection that waits for its reply is left alone.
+ */
+export function closeStalledConnections(server: Server, stall: number): void {
+  server.setTimeout(stall);
+  server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
+    // Node keeps quiet while bytes still move, and closes by itself what nobody listens for.
+    response.on('timeout', (socket: Socket) => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+  });
+}
+
+/** Resolves once the bytes are with the operating system and their memory may be used again; rejects where the caller has left. */
+export function written(response: ServerResponse, chunk: Buffer, limit = pieceLimit): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => response.destroy(), limit);
+    response.write(chunk, (error) => {
+      clearTimeout(timer);
+      if (error === null || error === undefined) resolve();
+      else reject(error);
+    });
+  });
+}
+
+/** Ends the reply with these bytes; where the operating system does not take them at once, the caller has `limit` milliseconds. */
+export function endWith(response: ServerResponse, last: Buffer | string, limit = pieceLimit): void {
+  response.end(last);
+  if (response.writableLength === 0) return;
+  const timer = setTimeout(() => response.destroy(), limit);
+  response.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { assertProblem } from './support/calls.ts';
+import { farSide, jsonReply } from './support/far-side.ts';
+import { type Connection, openConnection, requestBytes } from './support/http-client.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+// Rows 36 to 42, 45, 46, 48 and 100 of docs/security.md, over raw sockets; test/hostile-callers.test.ts has more, and rows 43, 44, 47 and 49.
+
+const far = await farSide({ after });
+const gateway = await startGateway(
+  { after },
+  { config: { outbound: { allow: [far.authority], timeouts: { idle: '1s', total: '3s' }, responseLimit: '1GiB' } } },
+);
+
+const host = `Host: 127.0.0.1:${gateway.port}\r\n`;
+const admin = `Authorization: ${gateway.basicFor('admin')}\r\n`;
+const text = JSON.stringify({ uri: far.url, verb: 'GET', responseHeaders: false });
+const json = 'Content-Type: application/json\r\n';
+const start = `POST /tools/restCall HTTP/1.1\r\n${host}${admin}${json}`;
+const length = `Content-Length: ${text.length}\r\n`;
+const chunks = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+/** Follows each request whose framing is in doubt; it must not be read as a request of its own. */
+const smuggled = `GET /whoami HTTP/1.1\r\n${host}${admin}\r\n`;
+
+async function open(t: TestContext): Promise<Connection> {
+  const connection = await openConnection(gateway.port);
+  t.after(() => void connection.socket.destroy());
+  return connection;
+}
+
+/** One error of these statuses, nothing else, a closed connection, and no call. */
+async function refusedAndClosed(t: TestContext, requests: readonly string[], statuses: readonly number[]): Promise<void> {
+  far.answer(() => jsonReply('{}'));
+  for (const bytes of requests) {
+    const connection = await open(t);
+    connection.write(`${bytes}${smuggled}`);
+    const reply = await connection.reply();
+    assert.ok(reply !== undefined, `no reply to\n${bytes.slice(0, 400)}`);
+    assert.ok(statuses.includes(reply.status), `${reply.head}\nto\n${bytes.slice(0, 400)}`);
+    assertProblem(reply, reply.status);
+    assert.equal(await connection.reply(), undefined);
+    await connection.closed();
+  }
+  assert.equal(far.connections, 0);
+}
+
+const coded = (coding: string, version = '1.1'): string =>
+  `${start.replace('HTTP/1.1', `HTTP/${version}`)}Transfer-Encoding: ${coding}\r\n\r\n${chunks}`;
+
+test('R36: a length beside a transfer coding, two lengths, and a length that is no number are 400', async (t) => {
+  const lengths = ['+2', '0x2', '-1', '2, 2', '2 2', '1e1', '99999999999999999999'];
+  await refusedAndClosed(
+    t,
+    [
+      `${start}${length}Transfer-Encoding: chunked\r\n\r\n${chunks}`,
+      `${start}Transfer-Encoding: chunked\r\n${length}\r\n${chunks}`,
+      `${start}${length}${length}\r\n${text}`,
+      `${start}${length}Content-Length: 5\r\n\r\n${text}`,
+      ...lengths.map((value) => `${start}Content-Length: ${value}\r\n\r\n${text}`),
+    ],
+    [400, 413],
+  );
+});
+
+test('R37: a transfer coding that is not chunked, once and alone, is refused', async (t) => {
+  const codings = ['xchunked', 'gzip, chunked', 'chunked, gzip', 'identity', 'chunked, chunked', ' chunkedx', 'chunked;q=1'];
+  const twice = `${start}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
+  await refusedAndClosed(t, [...codings.map((coding) => coded(coding)), twice], [400, 501]);
+});
+
+test('R38: a transfer coding in HTTP/1.0 is 400', async (t) => {
+  const kept = coded('chunked', '1.0').replace(json, `${json}Connection: keep-alive\r\n`);
+  await refusedAndClosed(t, [coded('chunked', '1.0'), kept], [400]);
+});
+
+test('R39: two Host headers, none, and one that names no host are 400', async (t) => {
+  const asked = (hosts: string): string => `GET /healthz HTTP/1.1\r\n${hosts}\r\n`;
+  const hosts = [`${host}${host}`, `${host}Host: evil.example\r\n`, '', 'Host: a b\r\n', 'Host: a/b\r\n', 'Host: u@h\r\n'];
+  await refusedAndClosed(t, hosts.map(asked), [400]);
+});
+
+test('R40: folded headers, bare CR, bare LF, NUL and a space before the colon are 400', async (t) => {
+  const asked = (header: string): string => `GET /healthz HTTP/1.1\r\n${host}${header}\r\n\r\n`;
+  const headers = [
+    'X-A: a\r\n b',
+    'X-A: a\r\n\tb',
+    'X-A: a\rb',
+    'X-A: a\nX-B: b',
+    'X-A: a\u0000b',
+    'X-A : a',
+    ': a',
+    'X\u0001: a',
+  ];
+  await refusedAndClosed(t, [...headers.map(asked), 'GET /healthz HTTP/1.1\nHost: a\n\n'], [400]);
+});
+
+test('R41: more than 16 KiB or more than 100 headers are 431', async (t) => {
+  const many = Array.from({ length: 101 }, (_, index) => `X-${index}: a\r\n`).join('');
+  const asked = (headers: string): string => `GET /healthz HTTP/1.1\r\n${host}${headers}\r\n`;
+  await refusedAndClosed(t, [asked(`X-A: ${'a'.repeat(17_000)}\r\n`), asked(many)], [431]);
+});
+
+test('R42: Authorization or Idempotency-Key given twice is 400', async (t) => {
+  await refusedAndClosed(
+    t,
+    [
+      `${start}${admin}${length}\r\n${text}`,
+      `${start}authorization: Bearer x\r\n${length}\r\n${text}`,
+      `${start}Idempotency-Key: a\r\nIdempotency-Key: a\r\n${length}\r\n${text}`,
+    ],
+    [400],
+  );
+});
+
+test('R45: a crowd of idle connections does not hold up anybody', { timeout: 60_000 }, async (t) => {
+  const idle: Connection[] = [];
+  for (let at = 0; at < 1_000; at += 100) idle.push(...(await Promise.all(Array.from({ length: 100 }, () => open(t)))));
+  for (const [at, connection] of idle.entries()) if (at % 2 === 0) connection.write('GET /healthz HTTP/1.1\r\n');
+  for (let at = 0; at < 5; at += 1) assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+});
+
+test('R46: a caller that never reads is cut off, and its call ends at the far side', { timeout: 120_000 }, async (t) => {
+  const ended: Promise<void>[] = [];
+  far.answer((_, socket) => {
+    ended.push(new Promise<void>((resolve) => socket.once('close', () => resolve())));
+    socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000000000\r\n\r\n');
+    const block = Buffer.alloc(65_536, 'a');
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(block));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  const connection = await open(t);
+  connection.socket.pause();
+  connection.write(`${start}${length}\r\n${text}`);
+  const deadline = performance.now() + 30_000;
+  while (ended.length === 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(ended.length, 1);
+  await ended[0];
+  assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+  // What it reads now is what stood in the buffers: never the whole.
+  connection.socket.resume();
+  const reply = await connection.reply();
+  assert.ok(reply === undefined || !reply.complete);
+});
+
+test('R48: a thousand pipelined requests are answered in their order, each judged for itself', async (t) => {
+  const connection = await open(t);
+  const requests: Buffer[] = [];
+  for (let at = 0; at < 1_000; at += 1) {
+    const headers = { 'X-Request-Id': `r${at}`, Connection: 'keep-alive' };
+    const known = at % 7 === 0 ? { ...headers, Authorization: gateway.basicFor('admin') } : headers;
+    requests.push(requestBytes(gateway.port, { target: '/whoami', headers: known }));
+  }
+  connection.write(Buffer.concat(requests));
+  for (let at = 0; at < 1_000; at += 1) {
+    const reply = await connection.reply();
+    assert.deepEqual([reply?.header('x-request-id'), reply?.status], [`r${at}`, at % 7 === 0 ? 200 : 401]);
+  }
+});
+
+test('R100: a method that a path does not know is 405 with Allow, OPTIONS too', async () => {
+  for (const [target, allow] of [
+    ['/tools/restCall', 'POST'],
+    ['/orchestrator_manager/restAction/x', 'POST'],
+    ['/orchestrator_manager/restQuery/x', 'POST'],
+    ['/automation_catalog/automations', 'GET'],
+    ['/login', 'POST'],
+  ] as const) {
+    for (const method of ['OPTIONS', 'TRACE', 'PUT', 'DELETE']) {
+      const reply = await gateway.send({ method, target });
+      assertProblem(reply, 405, 'method-not-allowed');
+      assert.ok(reply.header('allow')?.split(', ').includes(allow), `${method} ${target}: ${String(reply.header('allow'))}`);
+    }
+  }
+});

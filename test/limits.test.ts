@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, open, openSync, readFile, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { hashPassword, matchesPassword, parsePasswordHash } from '../src/access/password-hash.ts';
+import { createPasswordVerifier } from '../src/access/password-verifier.ts';
+import { createResolver } from '../src/outbound/resolver.ts';
+import { assertProblem, post, relay, restCall } from './support/calls.ts';
+import { farSide, jsonReply } from './support/far-side.ts';
+import { type Connection, openConnection, type Reply } from './support/http-client.ts';
+import { type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
+
+// What the gateway takes on at once: look-ups, calls of one caller, connections, work in all.
+
+const far = await farSide({ after });
+const adapters = [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }];
+const config = { outbound: { allow: [far.authority] } };
+const call = { uri: far.url, verb: 'GET', responseHeaders: false };
+
+interface ThreadHoldingLookup {
+  readonly lookup: (host: string, done: LookupDone) => void;
+  readonly held: () => number;
+  readonly answer: () => void;
+}
+
+/** A look-up that holds one of libuv's threads until `answer`: opening a FIFO to read waits for someone to open it to write. */
+function threadHoldingLookup(t: TestContext): ThreadHoldingLookup {
+  const directory = mkdtempSync(join(tmpdir(), 'lookup-'));
+  const fifo = join(directory, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const writers: number[] = [];
+  let held = 0;
+  const answer = (): void => void writers.push(openSync(fifo, 'r+'));
+  t.after(() => {
+    answer();
+    for (const writer of writers) closeSync(writer);
+    rmSync(directory, { recursive: true });
+  });
+  return {
+    lookup(_host, done) {
+      held += 1;
+      open(fifo, 'r', (error, file) => {
+        held -= 1;
+        if (error === null) closeSync(file);
+        done(error, [{ address: '192.0.2.1', family: 4 }]);
+      });
+    },
+    held: () => held,
+    answer,
+  };
+}
+
+type LookupDone = (
+  error: NodeJS.ErrnoException | null,
+  addresses: readonly { readonly address: string; readonly family: number }[],
+) => void;
+
+test('R8: fifty slow names leave threads for logins and files, as they are really used', { timeout: 60_000 }, async (t) => {
+  const { lookup, held, answer } = threadHoldingLookup(t);
+  const resolve = createResolver({ lookup });
+  const names = Array.from({ length: 50 }, (_, at) => resolve(`slow-${at}.example`, { timeout: 50_000 }));
+  const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, matches: matchesPassword });
+  const hash = parsePasswordHash(await hashPassword(testPassword));
+  assert.ok(hash !== undefined);
+  // None of the look-ups is answered before all of this is done: were their threads needed, it would never be.
+  const logins = Array.from({ length: 8 }, () => verifier.enter(testPassword).verify(hash));
+  const file = new Promise<Buffer>((done, fail) =>
+    readFile(new URL(import.meta.url), (error, bytes) => (error === null ? done(bytes) : fail(error))),
+  );
+  assert.deepEqual(new Set(await Promise.all(logins)), new Set([true]));
+  assert.ok((await file).length > 0);
+  assert.equal(held(), 2);
+  answer();
+  assert.equal((await Promise.all(names)).length, 50);
+});
+
+function calls(times: number, send: () => Promise<Reply>): Promise<readonly Reply[]> {
+  return Promise.all(Array.from({ length: times }, send));
+}
+
+test('R98: a caller over server.rateLimit gets 429 with Retry-After, and no other caller is affected', async (t) => {
+  const gateway = await startGateway(t, { config: { ...config, server: { rateLimit: { calls: 5, per: '1h' } } }, adapters });
+  far.answer(() => jsonReply('{}'));
+  const query = { params: { path: 'a', accept: '*/*' } };
+  const replies = [
+    ...(await calls(3, () => restCall(gateway, call))),
+    await relay(gateway, 'restQuery', 'far', query),
+    await gateway.send({ target: '/automation_catalog/automations', role: 'admin' }),
+  ];
+  assert.deepEqual(
+    replies.map((reply) => reply.status),
+    [200, 200, 200, 200, 200],
+  );
+  for (const refused of [
+    () => restCall(gateway, call),
+    () => relay(gateway, 'restQuery', 'far', query),
+    () => relay(gateway, 'restAction', 'far', { ...query, body: {} }),
+    () => relay(gateway, 'restRequest', 'far', { params: { ...query.params, method: 'GET' } }),
+    () => gateway.send({ target: '/automation_catalog/automations', role: 'admin' }),
+  ]) {
+    const reply = await refused();
+    assertProblem(reply, 429, 'too-many-requests');
+    const wait = Number(reply.header('retry-after'));
+    assert.ok(wait > 0 && wait <= 720, `${wait}`);
+  }
+  assert.equal(far.requests.length, 4, 'what was refused did not leave');
+  // By whatever way it shows who it is.
+  const bearer = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
+  assertProblem(await restCall(gateway, call, { headers: bearer }), 429, 'too-many-requests');
+  // Others, and what is not counted.
+  assert.equal((await restCall(gateway, call, { role: 'engineering' })).status, 200);
+  for (const target of ['/healthz', '/readyz', '/metrics', '/whoami', '/openapi.json'])
+    assert.equal((await gateway.send({ target, role: 'admin' })).status, 200, target);
+  assert.equal((await post(gateway, '/login', { username: 'admin-user', password: testPassword })).status, 200);
+});
+
+test('R98: what is refused for another reason comes first and is not counted', async (t) => {
+  const gateway = await startGateway(t, { config: { ...config, server: { rateLimit: { calls: 1, per: '1h' } } }, adapters });
+  far.answer(() => jsonReply('{}'));
+  const refusals = async (): Promise<void> => {
+    assertProblem(await restCall(gateway, { ...call, verb: 'get' }), 400, 'invalid-request');
+    assertProblem(await restCall(gateway, '{'), 400, 'invalid-json');
+    assertProblem(await restCall(gateway, call, { headers: { 'Content-Type': 'text/plain' } }), 415);
+    assertProblem(await relay(gateway, 'restQuery', 'nobody', {}), 404, 'adapter-not-found');
+    assertProblem(await relay(gateway, 'restQuery', 'far', {}, { role: 'engineering' }), 403, 'forbidden');
+    assertProblem(await restCall(gateway, call, { headers: { Authorization: 'Basic eDp5' } }), 401, 'unauthenticated');
+  };
+  await refusals();
+  assert.equal((await restCall(gateway, call)).status, 200);
+  await refusals();
+  assertProblem(await restCall(gateway, call), 429, 'too-many-requests');
+});
+
+test('R98: without server.rateLimit nobody is limited', async (t) => {
+  const gateway = await startGateway(t, { config });
+  far.answer(() => jsonReply('{}'));
+  const replies = await calls(100, () => restCall(gateway, call));
+  assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([200]));
+});
+
+/** Stops and continues the process again and again, until the result is called: whatever it does, its event loop comes late. */
+function hold(t: TestContext, gateway: Gateway): () => void {
+  const ended = new AbortController();
+  const release = (): void => {
+    ended.abort();
+    gateway.kill('SIGCONT');
+  };
+  t.after(release);
+  void (async () => {
+    for (;;) {
+      gateway.kill('SIGSTOP');
+      await pause(900, undefined, { signal: ended.signal });
+      gateway.kill('SIGCONT');
+      await pause(30, undefined, { signal: ended.signal });
+    }
+  })().catch(() => undefined);
+  return release;
+}
+
+async function until(t: TestContext, condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) {
+    t.signal.throwIfAborted();
+    await pause(20);
+  }
+}
+
+test('R77: an event loop that is behind is 503 for work and a flag for health, until it has caught up', {
+  timeout: 90_000,
+}, async (t) => {
+  const gateway = await startGateway(t, { config, adapters });
+  far.answer(() => jsonReply('{}'));
+  const degraded = async (): Promise<boolean> => {
+    const reply = await gateway.send({ target: '/healthz' });
+    assert.equal(reply.status, 200);
+    const health = reply.json() as { readonly degraded: boolean };
+    assert.deepEqual(health, { status: 'ok', degraded: health.degraded });
+    return health.degraded;
+  };
+  assert.equal((await restCall(gateway, call)).status, 200);
+  await until(t, async () => !(await degraded()));
+  const bearer = { Authorization: `Bearer ${await gateway.tokenFor('readonly')}` };
+  const release = hold(t, gateway);
+  await until(t, degraded);
+  for (const send of [
+    () => restCall(gateway, call),
+    () => relay(gateway, 'restQuery', 'far', { params: { path: 'a', accept: '*/*' } }),
+    () => gateway.send({ target: '/automation_catalog/automations', role: 'admin' }),
+    () => post(gateway, '/login', { username: 'admin-user', password: testPassword }),
+  ]) {
+    const reply = await send();
+    assertProblem(reply, 503, 'overloaded');
+    assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
+  }
+  assert.equal((await gateway.send({ target: '/readyz' })).status, 200);
+  assert.equal((await gateway.send({ target: '/metrics', headers: bearer })).status, 200);
+  // What is wrong with a request is still said where saying it takes no work.
+  assertProblem(await gateway.send({ method: 'POST', target: '/tools/restCall' }), 401, 'unauthenticated');
+  assertProblem(await restCall(gateway, call, { role: 'other' }), 403, 'forbidden');
+  assert.equal(far.requests.length, 1, 'what was refused did not leave');
+  release();
+  await until(t, async () => !(await degraded()));
+  assert.equal((await restCall(gateway, call)).status, 200);
+  assert.ok(gateway.stderr.some((line) => line.includes('overloaded') && line.includes('event loop')));
+});
+
+test('R45: health answers through two thousand connections that say nothing or half a request', async (t) => {
+  const gateway = await startGateway(t, { config });
+  const crowd: Connection[] = [];
+  t.after(() => {
+    for (const { socket } of crowd) socket.destroy();
+  });
+  for (let batch = 0; batch < 20; batch += 1)
+    crowd.push(...(await Promise.all(Array.from({ length: 100 }, () => openConnection(gateway.port)))));
+  for (const [at, connection] of crowd.entries()) {
+    if (at % 3 === 0) connection.write('POST /tools/restCall HTTP/1.1\r\nHost: a\r\n');
+    if (at % 3 === 1) connection.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  }
+  assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+  assert.equal((await restCall(gateway, { ...call })).status, 200);
+});
+
+test('R46: a caller that takes nothing of its reply loses its connection and its slot', { timeout: 90_000 }, async (t) => {
+  const gateway = await startGateway(t, { config, adapters: [{ ...adapters[0], concurrency: 1, queue: 0 }] });
+  far.answer(({ target }) => jsonReply(target === '/long' ? `"${'a'.repeat(30_000_000)}"` : '{}'));
+  const query = (path: string): object => ({ params: { path, accept: '*/*' } });
+  const silent = await openConnection(gateway.port);
+  t.after(() => void silent.socket.destroy());
+  silent.socket.pause();
+  const body = JSON.stringify({ ...query('long') });
+  silent.write(
+    `POST /orchestrator_manager/restQuery/far HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.basicFor('admin')}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await until(t, () => Promise.resolve(far.requests.length === 1));
+  assertProblem(await relay(gateway, 'restQuery', 'far', query('b')), 503, 'adapter-busy');
+  await until(t, async () => (await relay(gateway, 'restQuery', 'far', query('b'))).status === 200);
+  silent.socket.resume();
+  const reply = await silent.reply();
+  assert.ok(reply === undefined || !reply.complete);
+});

@@ -1,0 +1,482 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { after, describe, test } from 'node:test';
+import { readDestination } from '../src/outbound/destination.ts';
+import { assertProblem, pointersOf, responseOf, restCall } from './support/calls.ts';
+import { startCanary } from './support/canary.ts';
+import { connectProxy } from './support/connect-proxy.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+// Contract 9 through the whole gateway: whatever a caller writes, no connection reaches what the policy denies. The canaries
+// are real listeners on every loopback address that a case speaks of, and count what arrives.
+
+interface Case {
+  readonly uri: string;
+  readonly category: string;
+  readonly expect: 'allow' | 'deny' | 'invalid';
+}
+
+const cases = JSON.parse(readFileSync(new URL('../src/outbound/ssrf-cases.json', import.meta.url), 'utf8')) as readonly Case[];
+/** The corpus has these denied; contract 2 calls them no destination at all. */
+const noDestination = new Set(['userinfo', 'backslash', 'whitespace', 'bidi-zero-width', 'scheme', 'slashes']);
+
+const get = (uri: string, more: object = {}): object => ({ uri, verb: 'GET', responseHeaders: false, ...more });
+
+/** The host of a URI as it would be dialled or looked up, undefined where it is no destination. */
+function hostOf(uri: string): string | undefined {
+  const read = readDestination(uri);
+  return 'problem' in read ? undefined : read.url.hostname.replaceAll(/[[\]]/gu, '');
+}
+
+function isLocal(host: string): boolean {
+  return /^(?:127\.|0\.|::1$|::$|::ffff:(?:7f|0:)|::ffff:0:7f|(?:.+\.)?localhost(?:\.localdomain)?\.?$)/u.test(host);
+}
+
+/** The same URI, in the caller's own spelling, with another port and scheme: the port stands at the end of the authority. */
+function aimedAt(port: number, uri: string, scheme?: 'http' | 'https'): string {
+  const aimed = uri.replace(/^(https?:\/\/[^/?#]*?)(?::\d*)?(?=[/?#]|$)/iu, `$1:${port}`);
+  return scheme === undefined ? aimed : aimed.replace(/^https?/iu, scheme);
+}
+
+const localCases = cases.filter(({ uri, expect }) => expect === 'deny' && isLocal(hostOf(uri) ?? ''));
+const ipv4Hosts = localCases.map(({ uri }) => hostOf(uri) ?? '').filter((host) => host.startsWith('127.'));
+const canary = await startCanary({ after }, [
+  ...new Set(['127.0.0.1', '::1', '127.0.0.2', '127.1.1.1', '127.2.2.2', ...ipv4Hosts]),
+]);
+const hasIPv6 = canary.addresses.includes('::1');
+const gateway = await startGateway({ after });
+/** May call the canary, to see that it lives. */
+const watching = await startGateway({ after }, { config: { outbound: { allow: [`127.0.0.1:${canary.port}`] } } });
+
+/** Fails where a connection arrived; then makes one, to see that the canary is alive and that nothing was still under way. */
+async function assertUntouched(before: number): Promise<void> {
+  assert.equal(canary.accepted, before, 'the canary was reached');
+  responseOf(await restCall(watching, get(`http://127.0.0.1:${canary.port}/control`)));
+  assert.equal(canary.accepted, before + 1, 'the canary is deaf, or something arrived late');
+}
+
+/** More spellings of this machine than the corpus has. */
+const spellings = [
+  'http://127.0.0.2/',
+  'http://127.1/',
+  'http://127.0.0.01/',
+  'http://0x7F.0.0.0x1/',
+  'http://00000177.1/',
+  'http://[::ffff:7f00:1]/',
+  'http://[0:0:0:0:0:0:0:1]/',
+  'http://[0:0:0:0:0:0:127.0.0.1]/',
+  'http://[::ffff:0.0.0.0]/',
+  'http://[::]/',
+  'http://0/',
+  'http://0.0.0.0/',
+  'http://localhost./',
+  'http://LocalHost/',
+  'http://localhost.localdomain/',
+  'http://ip6-localhost/',
+  'http://ip6-loopback./',
+  'http://a.b.localhost/',
+  'http://ｌｏｃａｌｈｏｓｔ/',
+  'http://127。0。0。1/',
+];
+
+describe('R1: under the default policy', () => {
+  test('every way of the corpus to write this machine is 403 and reaches nobody, by http and by https (R4)', async () => {
+    const before = canary.accepted;
+    assert.ok(localCases.length > 20, `${localCases.length}`);
+    for (const uri of [...localCases.map((row) => row.uri), ...spellings]) {
+      for (const scheme of ['http', 'https'] as const) {
+        const problem = assertProblem(await restCall(gateway, get(aimedAt(canary.port, uri, scheme))), 403, 'destination-denied');
+        assert.ok(problem.detail.includes(`:${canary.port}`), `${uri}: ${problem.detail}`);
+      }
+      // At its own port, too: the corpus may mean the port.
+      if (uri.startsWith('http')) assertProblem(await restCall(gateway, get(uri)), 403, 'destination-denied');
+    }
+    await assertUntouched(before);
+  });
+
+  test('R2: every URI of the corpus that is no destination is 400 at /uri and reaches nobody', async () => {
+    const before = canary.accepted;
+    const invalid = cases.filter(({ expect, category }) => expect === 'invalid' || noDestination.has(category));
+    assert.ok(invalid.length > 40, `${invalid.length}`);
+    for (const row of invalid) {
+      for (const uri of new Set([row.uri, aimedAt(canary.port, row.uri), aimedAt(canary.port, row.uri, 'https')])) {
+        // A port in place of one that was wrong may make a destination of it.
+        if (uri !== row.uri && hostOf(uri) !== undefined) continue;
+        const problem = assertProblem(await restCall(gateway, get(uri)), 400, 'invalid-request');
+        assert.deepEqual(pointersOf(problem), ['/uri'], uri);
+      }
+    }
+    await assertUntouched(before);
+  });
+
+  test('every verb is denied alike, with a body, credentials and headers', async () => {
+    const before = canary.accepted;
+    for (const verb of ['DELETE', 'GET', 'PATCH', 'POST', 'PUT']) {
+      const more = { verb, user: 'CANARY-user', password: 'CANARY-password', body: { a: 'CANARY-body' } };
+      const reply = await restCall(gateway, get(`http://127.0.0.1:${canary.port}/?token=CANARY-query`, more));
+      assertProblem(reply, 403, 'destination-denied');
+      assert.doesNotMatch(reply.text, /CANARY/u);
+    }
+    await assertUntouched(before);
+  });
+
+  test('R12: every address of this machine is denied at the gateway’s own port, where it listens on all of them', async (t) => {
+    const everywhere = await startGateway(t, {
+      config: { server: { host: '0.0.0.0' }, outbound: { allow: ['0.0.0.0/0', '::/0', 'localhost', '*.localhost'] } },
+    });
+    const own = Object.values(networkInterfaces())
+      .flatMap((entries) => entries ?? [])
+      .map(({ address }) => address)
+      .filter((address) => !address.includes('%') && !address.startsWith('fe80:'));
+    const hosts = [...new Set([...own, '127.0.0.1', '127.0.0.2', '0.0.0.0', '::ffff:127.0.0.1', 'localhost'])];
+    for (const host of hosts) {
+      const uri = `http://${host.includes(':') ? `[${host}]` : host}:${everywhere.port}/healthz`;
+      assertProblem(await restCall(everywhere, get(uri)), 403, 'destination-denied');
+    }
+  });
+});
+
+/** The entry of `allow` that a refusal names. */
+function admitting(detail: string): string {
+  const entry = /add "([^"]+)" to outbound\.allow/u.exec(detail)?.[1];
+  return entry ?? assert.fail(`no entry is named: ${detail}`);
+}
+
+describe('a refusal', () => {
+  const refused: Record<string, { readonly uri: string; readonly names: string; readonly entry: string; readonly rule: RegExp }> =
+    {
+      'of an IPv4 address': {
+        uri: `http://127.0.0.1:${canary.port}/`,
+        names: `127.0.0.1:${canary.port}`,
+        entry: `127.0.0.1:${canary.port}`,
+        rule: /loopback.*RFC 1122.*only public addresses/u,
+      },
+      'of an address in another spelling': {
+        uri: `http://0x7f000002:${canary.port}/`,
+        names: `127.0.0.2:${canary.port}`,
+        entry: `127.0.0.2:${canary.port}`,
+        rule: /loopback/u,
+      },
+      'of a name of this machine': {
+        uri: `http://localhost:${canary.port}/`,
+        names: `localhost:${canary.port}`,
+        entry: `localhost:${canary.port}`,
+        rule: /denied before any look-up/u,
+      },
+      'of an IPv4 address in IPv6': {
+        uri: `http://[::ffff:127.0.0.1]:${canary.port}/`,
+        names: `:${canary.port}`,
+        entry: `127.0.0.1:${canary.port}`,
+        rule: /IPv4-mapped.*RFC 4291/u,
+      },
+      ...(hasIPv6
+        ? {
+            'of an IPv6 address': {
+              uri: `http://[0::1]:${canary.port}/`,
+              names: `[::1]:${canary.port}`,
+              entry: `[::1]:${canary.port}`,
+              rule: /loopback.*RFC 4291/u,
+            },
+          }
+        : {}),
+    };
+  for (const [what, { uri, names, entry, rule }] of Object.entries(refused)) {
+    test(`${what} names address, rule and the entry of allow, and adding exactly that entry admits the call and no other`, async (t) => {
+      const { detail } = assertProblem(await restCall(gateway, get(uri)), 403, 'destination-denied');
+      assert.match(detail, rule);
+      assert.ok(detail.includes(names), detail);
+      assert.equal(admitting(detail), entry);
+      const admitted = await startGateway(t, { config: { outbound: { allow: [admitting(detail)] } } });
+      const before = canary.accepted;
+      assert.equal(responseOf(await restCall(admitted, get(uri))), '{}');
+      assert.equal(canary.accepted, before + 1);
+      const other = canary.port === 65_535 ? canary.port - 1 : canary.port + 1;
+      assertProblem(await restCall(admitted, get(aimedAt(other, uri))), 403, 'destination-denied');
+      assertProblem(await restCall(admitted, get(`http://127.1.1.1:${canary.port}/`)), 403, 'destination-denied');
+      assert.equal(canary.accepted, before + 1);
+    });
+  }
+
+  test('by an entry of deny names that entry, and says that allow cannot help', async (t) => {
+    const denying = await startGateway(t, { config: { outbound: { allow: ['127.0.0.1'], deny: ['127.0.0.0/8'] } } });
+    const { detail } = assertProblem(await restCall(denying, get(`http://127.0.0.1:${canary.port}/`)), 403, 'destination-denied');
+    assert.match(detail, /127\.0\.0\.1:\d+.*"127\.0\.0\.0\/8" of outbound\.deny.*No entry of outbound\.allow/u);
+  });
+});
+
+describe('the entries of allow and deny', async () => {
+  const other = await startCanary({ after }, [
+    '127.0.0.1',
+    '127.0.0.2',
+    '127.0.0.3',
+    '127.0.4.9',
+    '127.0.5.9',
+    '127.0.6.9',
+    '127.0.7.9',
+    '127.0.8.9',
+    '127.0.9.9',
+    '::1',
+  ]);
+  const ruled = await startGateway(
+    { after },
+    {
+      config: {
+        outbound: {
+          allow: [
+            `127.0.0.2:${canary.port}`,
+            '127.0.0.3',
+            '127.0.4.0/24',
+            `127.0.5.0/24:${other.port}`,
+            '127.0.6.0/23',
+            '127.0.8.9',
+            '::ffff:127.0.9.0/120',
+            `[::1]:${canary.port}`,
+            `LOCALHOST:${other.port}`,
+          ],
+          deny: ['127.0.4.8', '127.0.7.0/24', '[::ffff:127.0.8.9]'],
+        },
+      },
+    },
+  );
+
+  const verdicts: Record<string, readonly (readonly [uri: string, admitted: boolean])[]> = {
+    'an address with a port: that port alone': [
+      [`http://127.0.0.2:${canary.port}/`, true],
+      [`http://127.0.0.2:${other.port}/`, false],
+      [`http://2130706434:${canary.port}/`, true],
+    ],
+    'an address without a port: any port': [
+      [`http://127.0.0.3:${other.port}/`, true],
+      [`http://127.0.0.4:${other.port}/`, false],
+    ],
+    'a CIDR: every address in it, and none beside it': [
+      [`http://127.0.4.9:${other.port}/`, true],
+      [`http://127.0.3.255:${other.port}/`, false],
+    ],
+    'a CIDR with a port': [
+      [`http://127.0.5.9:${other.port}/`, true],
+      [`http://127.0.5.9:${canary.port}/`, false],
+    ],
+    'deny before allow: an address, a network, an IPv4 address in its mapped spelling': [
+      [`http://127.0.4.8:${other.port}/`, false],
+      [`http://127.0.6.9:${other.port}/`, true],
+      [`http://127.0.7.9:${other.port}/`, false],
+      [`http://127.0.8.9:${other.port}/`, false],
+    ],
+    'a network inside ::ffff:0:0/96: the IPv4 network that it maps, in either spelling': [
+      [`http://127.0.9.9:${other.port}/`, true],
+      [`http://[::ffff:127.0.9.9]:${other.port}/`, true],
+    ],
+    'a name with a port, in any case': [
+      [`http://localhost:${other.port}/`, true],
+      [`http://localhost:${canary.port}/`, false],
+    ],
+    'a name, which admits no address': [[`http://127.0.0.1:${other.port}/`, false]],
+    ...(hasIPv6 && other.addresses.includes('::1')
+      ? {
+          'an IPv6 address with a port': [
+            [`http://[::1]:${canary.port}/`, true],
+            [`http://[0:0::1]:${canary.port}/`, true],
+            [`http://[::1]:${other.port}/`, false],
+          ],
+        }
+      : {}),
+  };
+  for (const [form, rows] of Object.entries(verdicts)) {
+    test(form, async () => {
+      for (const [uri, admitted] of rows) {
+        const before = canary.accepted + other.accepted;
+        const reply = await restCall(ruled, get(uri));
+        if (admitted) assert.equal(responseOf(reply), '{}', uri);
+        else assertProblem(reply, 403, 'destination-denied');
+        assert.equal(canary.accepted + other.accepted, before + (admitted ? 1 : 0), uri);
+      }
+    });
+  }
+
+  test('names and *.suffixes, with and without a port, deny before allow (a proxy resolves, so that nothing is looked up)', async (t) => {
+    const far = await farSide(t, () => jsonReply('{}'));
+    const proxy = await connectProxy(t, { to: () => far.port });
+    const outbound = {
+      proxy: { url: proxy.url, resolves: true },
+      allow: ['*.LocalHost', 'ip6-localhost:8080'],
+      deny: ['*.denied.localhost', 'Blocked.Example', '*.bad.example:8080'],
+    };
+    const named = await startGateway(t, { config: { outbound } });
+    const admitted = [
+      'a.localhost',
+      'A.B.LOCALHOST.',
+      'denied.localhost',
+      'ip6-localhost:8080',
+      'bad.example:8080',
+      'x.bad.example',
+      'unblocked.example',
+    ];
+    for (const host of admitted) assert.equal(responseOf(await restCall(named, get(`http://${host}/`))), '{}', host);
+    proxy.forget();
+    const denied = [
+      'localhost',
+      'localhost.',
+      'a.denied.localhost',
+      'x.y.DENIED.localhost.',
+      'blocked.example',
+      'BLOCKED.example.',
+      'x.bad.example:8080',
+      'ip6-localhost',
+      'ip6-loopback:8080',
+    ];
+    for (const host of denied) assertProblem(await restCall(named, get(`http://${host}/`)), 403, 'destination-denied');
+    assert.equal(proxy.connections, 0);
+    const { detail } = assertProblem(await restCall(named, get('http://a.denied.localhost/')), 403, 'destination-denied');
+    assert.match(detail, /"\*\.denied\.localhost" of outbound\.deny/u);
+  });
+
+  test('R6: a name is denied where deny covers one address that it resolves to, though allow names it', async (t) => {
+    const denying = await startGateway(t, {
+      config: { outbound: { allow: ['localhost'], deny: ['127.0.0.0/8', '::1'] } },
+    });
+    const before = canary.accepted;
+    const { detail } = assertProblem(await restCall(denying, get(`http://localhost:${canary.port}/`)), 403, 'destination-denied');
+    assert.match(detail, /to which localhost resolves/u);
+    assert.equal(canary.accepted, before);
+  });
+});
+
+describe('R12: the gateway’s own listener', () => {
+  test('is denied under every rule that is not exactly its address and port, and the refusal names that entry', async (t) => {
+    const port = await closedPort();
+    const allow = ['127.0.0.0/8', '127.0.0.1', '0.0.0.0/0', `127.0.0.0/8:${port}`, 'localhost', `localhost:${port}`, '::/0'];
+    const own = await startGateway(t, { config: { server: { port }, outbound: { allow } } });
+    assert.equal(own.port, port);
+    for (const host of ['127.0.0.1', 'localhost', '2130706433', '0.0.0.0', '[::ffff:127.0.0.1]', '0x7f.1']) {
+      const { detail } = assertProblem(await restCall(own, get(`http://${host}:${port}/healthz`)), 403, 'destination-denied');
+      assert.match(detail, /where this gateway itself listens/u, host);
+      if (host === '127.0.0.1') assert.equal(admitting(detail), `127.0.0.1:${port}`);
+    }
+    const body = { uri: `${own.url}/tools/restCall`, verb: 'POST', responseHeaders: false, body: get(own.url) };
+    assertProblem(await restCall(own, body), 403, 'destination-denied');
+  });
+
+  test('is called under exactly its address and port', async (t) => {
+    const port = await closedPort();
+    const own = await startGateway(t, { config: { server: { port }, outbound: { allow: [`127.0.0.1:${port}`] } } });
+    assert.match(responseOf(await restCall(own, get(`${own.url}/healthz`))), /^\{/u);
+  });
+
+  test('is not called even so where deny covers it', async (t) => {
+    const port = await closedPort();
+    const outbound = { allow: [`127.0.0.1:${port}`], deny: [`127.0.0.1:${port}`] };
+    const own = await startGateway(t, { config: { server: { port }, outbound } });
+    assertProblem(await restCall(own, get(`${own.url}/healthz`)), 403, 'destination-denied');
+  });
+
+  test('is each address of a name it listens by', async (t) => {
+    const own = await startGateway(t, { config: { server: { host: 'localhost' }, outbound: { allow: ['0.0.0.0/0', '::/0'] } } });
+    for (const host of ['127.0.0.1', '[::1]']) {
+      const reply = await restCall(own, get(`http://${host}:${own.port}/healthz`));
+      // A machine whose localhost is one of them alone has no listener at the other.
+      if (reply.status !== 502) assertProblem(reply, 403, 'destination-denied');
+    }
+  });
+});
+
+describe('R9: a redirect to a denied destination', async () => {
+  const far = await farSide({ after });
+  const redirecting = await startGateway({ after }, { config: { outbound: { allow: [far.authority] } } });
+  const locations: Record<string, string> = {
+    'an absolute address': `http://127.0.0.1:${canary.port}/x`,
+    'a scheme-relative address': `//127.0.0.1:${canary.port}/x`,
+    'an address in another spelling': `http://0x7f.1:${canary.port}/x`,
+    'an IPv6 address': `http://[::1]:${canary.port}/x`,
+    'a name of this machine': `http://localhost:${canary.port}/x`,
+    'an https address': `https://127.0.0.1:${canary.port}/x`,
+    'an address with user information': `http://user:pw@127.0.0.1:${canary.port}/x`,
+    'an address behind backslashes': `\\\\127.0.0.1:${canary.port}\\x`,
+    'an address with white space around it': `\t http://127.0.0.1:${canary.port}/x \t`,
+    'an address without its slashes': `http:127.0.0.1:${canary.port}/x`,
+    'an https address without its slashes': `https:127.0.0.1:${canary.port}/x`,
+    'a file': 'file:///etc/passwd',
+    'another scheme': `ftp://127.0.0.1:${canary.port}/x`,
+    data: 'data:application/json,{"forged":true}',
+    'a metadata service': 'http://169.254.169.254/latest/meta-data/',
+    'the gateway itself': redirecting.url,
+  };
+  for (const status of [301, 302, 303, 307, 308]) {
+    test(`by status ${status} is 403 and nothing connects, in whatever form and for whatever verb`, async () => {
+      const before = canary.accepted;
+      for (const [what, location] of Object.entries(locations)) {
+        for (const verb of ['GET', 'POST', 'DELETE']) {
+          far.answer(() =>
+            httpReply({ status, headers: { Location: location, 'Content-Type': 'application/json' }, body: '{"a":1}' }),
+          );
+          const call = get(`${far.url}/start`, { verb, user: 'CANARY', password: 'CANARY', body: { a: 1 } });
+          const reply = await restCall(redirecting, call);
+          // `http:HOST` is relative to a base of the same scheme (WHATWG URL): another path at the same far side, over and over.
+          if (what === 'an address without its slashes') assertProblem(reply, 502, 'too-many-redirects');
+          else assertProblem(reply, 403, 'destination-denied');
+          assert.doesNotMatch(reply.text, /CANARY/u, what);
+          if (what !== 'an address without its slashes') assert.equal(far.requests.length, 1, what);
+        }
+      }
+      await assertUntouched(before);
+    });
+  }
+
+  test('is judged at each hop of several', async () => {
+    const before = canary.accepted;
+    far.answer(({ target }) => {
+      const hop = Number(target.slice(1));
+      return httpReply({ status: 302, headers: { Location: hop < 3 ? `/${hop + 1}` : `http://127.0.0.1:${canary.port}/` } });
+    });
+    assertProblem(await restCall(redirecting, get(`${far.url}/0`)), 403, 'destination-denied');
+    assert.equal(far.requests.length, 4);
+    await assertUntouched(before);
+  });
+
+  test('that was followed to an admitted one says where it ended', async (t) => {
+    const end = await farSide(t, () => jsonReply('{"end":true}'));
+    const wide = await startGateway(t, { config: { outbound: { allow: [far.authority, end.authority] } } });
+    far.answer(() => httpReply({ status: 307, headers: { Location: `//${end.authority}/end` } }));
+    const reply = await restCall(wide, get(far.url));
+    assert.equal(responseOf(reply), '{"end":true}');
+    assert.equal(reply.header('x-upstream-uri'), `${end.url}/end`);
+  });
+});
+
+test('R19: headers that unlock a metadata service are 403, wherever the call goes and however they are spelt', async () => {
+  const before = canary.accepted;
+  for (const name of [
+    'Metadata-Flavor',
+    'metadata-flavor',
+    'METADATA',
+    'Metadata',
+    'X-aws-ec2-metadata-token',
+    'x-AWS-EC2-Metadata-Token-TTL-Seconds',
+  ]) {
+    for (const host of [`127.0.0.1:${canary.port}`, '169.254.169.254']) {
+      const reply = await restCall(watching, get(`http://${host}/`, { headers: { [name]: 'CANARY-value' } }));
+      const { detail } = assertProblem(reply, 403, 'destination-denied');
+      assert.match(detail, /header/iu);
+      assert.doesNotMatch(reply.text, /CANARY-value/u);
+    }
+  }
+  await assertUntouched(before);
+});
+
+test('R10: a connection that one gateway’s policy opened is of no use to an adapter, nor the reverse', async (t) => {
+  const far = await farSide(t, () => jsonReply('{}'));
+  const own = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
+  const call = { params: { path: 'x', accept: 'application/json' }, body: {} };
+  const warm = await own.send({
+    method: 'POST',
+    target: '/orchestrator_manager/restAction/far',
+    role: 'admin',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(call),
+  });
+  assert.equal(warm.status, 200, warm.text);
+  assertProblem(await restCall(own, get(far.url)), 403, 'destination-denied');
+  assert.equal(far.requests.length, 1);
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { command } from './support/command.ts';
+import { closedPort } from './support/far-side.ts';
+import { plantSecrets } from './support/planted-secrets.ts';
+import { configurationOf, startGateway } from './support/start-gateway.ts';
+
+// Row 93 of docs/security.md, before the first call: a configuration that is wrong is told without what may be secret in it.
+
+const secret = plantSecrets();
+
+function directoryOf(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Each is wrong in its own way, with a secret where an operator may have put one. A value of `auth.type` is quoted: it is a word, not a secret. */
+const wrongAdapters: readonly object[] = [
+  { auth: { type: 'basic', username: 'u', password: [secret('password')] } },
+  { auth: { type: 'basic', username: 'u', password: { value: secret('password') } } },
+  { auth: { type: 'bearer', token: 't', tokens: secret('token') } },
+  { auth: { type: 'none', token: secret('token') } },
+  { auth: { type: 'bearer', token: `${secret('token')}\nx` } },
+  { auth: { type: 'header', name: 'X-A', value: `${secret('header')}ü` } },
+  { auth: { type: 'bearer', token: { env: `${secret('variable')} ` } } },
+  { auth: secret('token') },
+  { url: `http://u:${secret('password')}@127.0.0.1/` },
+  { url: `http://127.0.0.1/?token=${secret('query')}` },
+  { proxy: { url: `http://u:${secret('password')}@127.0.0.1:1` } },
+  { proxy: { url: 'http://127.0.0.1:1', username: 'u', password: 5, passwort: secret('password') } },
+];
+const wrongUsers: readonly object[] = [
+  { passwordHash: secret('password') },
+  { passwordHash: `$argon2id$v=19$m=8,t=1,p=1$${secret('salt')}$${secret('hash')}` },
+  { passwordHash: 'x', password: secret('password') },
+];
+const wrongClients: readonly object[] = [{ clientSecret: secret('client secret') }, { secretHash: secret('client secret') }];
+const wrongStores = [
+  `mysql://u:${secret('password')}@127.0.0.1/db`,
+  `postgres://u:${secret('password')}@[broken/db`,
+  secret('store'),
+];
+
+test('R93: no problem of a configuration shows a secret, by check-config or by serve', { timeout: 60_000 }, async (t) => {
+  const file = join(directoryOf(t), 'gateway.yaml');
+  for (const [at, url] of wrongStores.entries()) {
+    const config = {
+      ...configurationOf({}),
+      store: { url },
+      access: {
+        users: wrongUsers.map((more, index) => ({ username: `u${index}`, roles: ['admin'], ...more })),
+        clients: wrongClients.map((more, index) => ({ clientId: `c${index}`, roles: [], ...more })),
+      },
+      adapters: wrongAdapters.map((more, index) => ({ name: `a${index}`, kind: 'rest', url: 'http://127.0.0.1:1', ...more })),
+    };
+    writeFileSync(file, JSON.stringify(config, undefined, 2));
+    const { code, stdout, stderr } = await command(at === 0 ? ['serve', '--config', file] : ['check-config', file]);
+    assert.notEqual(code, 0);
+    // Each of them is a problem: none hides behind another.
+    for (const place of [
+      ...wrongUsers.map((_, index) => `access.users[${index}]`),
+      ...wrongClients.map((_, index) => `access.clients[${index}]`),
+      ...wrongAdapters.map((_, index) => `adapters[${index}]`),
+      'store.url',
+    ])
+      assert.ok(stderr.includes(place), `${place} was accepted:\n${stderr}`);
+    assert.deepEqual(secret.foundIn(stdout + stderr), [], stderr);
+  }
+});
+
+test('R93: text that is no YAML, and files that are no PEM, are told without their text', async (t) => {
+  const directory = directoryOf(t);
+  const file = join(directory, 'gateway.yaml');
+  const pem = join(directory, 'key.pem');
+  writeFileSync(pem, `-----BEGIN PRIVATE KEY-----\n${secret('key')}\n-----END PRIVATE KEY-----\n`);
+  for (const text of [
+    `access:\n  users:\n    - passwordHash: "${secret('password')}\n`,
+    `access: { users: [ { password: ${secret('password')} ]\n`,
+    `${secret('password')}\n`,
+    `access: !${secret('tag')} x\n`,
+    `access:\n  token: ${secret('token')}\n  token: ${secret('token')}\n`,
+    `access: &a [*${secret('alias')}]\n`,
+    JSON.stringify({ ...configurationOf({}), server: { tls: { certFile: pem, keyFile: pem } } }),
+  ]) {
+    writeFileSync(file, text);
+    const { code, stdout, stderr } = await command(['check-config', file]);
+    assert.notEqual(code, 0, text);
+    // A tag and an alias are syntax, named so that they can be found.
+    const told = secret.foundIn(stdout + stderr).filter((place) => place !== 'tag' && place !== 'alias');
+    assert.deepEqual(told, [], stderr);
+  }
+});
+
+test('R93: a store that cannot be reached is told without the password of its URL', async (t) => {
+  const directory = directoryOf(t);
+  const file = join(directory, 'gateway.yaml');
+  const url = `postgres://u:${secret('store password')}@127.0.0.1:${await closedPort()}/db`;
+  writeFileSync(file, JSON.stringify({ ...configurationOf({}), store: { url } }));
+  const { code, stdout, stderr } = await command(['serve', '--config', file]);
+  assert.equal(code, 1);
+  assert.match(stderr, /store/);
+  assert.deepEqual(secret.foundIn(stdout + stderr), [], stderr);
+});
+
+test('R93: the warnings about secrets that stand in the file name the key, not the secret', async (t) => {
+  const gateway = await startGateway(t, {
+    config: { server: { logLevel: 'trace' } },
+    adapters: [
+      {
+        name: 'a',
+        kind: 'rest',
+        url: 'http://127.0.0.1:1',
+        auth: { type: 'basic', username: 'u', password: secret('password') },
+      },
+      { name: 'b', kind: 'rest', url: 'http://127.0.0.1:1', auth: { type: 'header', name: 'X-A', value: secret('header') } },
+    ],
+  });
+  assert.ok(gateway.stderr.some((line) => line.includes('adapters[0].auth.password')));
+  assert.deepEqual(secret.foundIn([...gateway.stderr, ...gateway.stdout].join('\n')), []);
+  assert.equal(await gateway.stop(), 0);
+});
+
+test('R93: hash-password prints a hash and nothing of the password; init keeps its password out of the file', async (t) => {
+  const directory = directoryOf(t);
+  const hashed = await command(['hash-password'], { input: `${secret('password')}\n` });
+  assert.equal(hashed.code, 0, hashed.stderr);
+  assert.deepEqual(secret.foundIn(hashed.stdout + hashed.stderr), []);
+  const made = await command(['init'], { directory });
+  assert.equal(made.code, 0, made.stderr);
+  const file = readFileSync(join(directory, 'gateway.yaml'), 'utf8');
+  const words = `${made.stdout}\n${made.stderr}`.split(/\s+/).filter((word) => word.length >= 12 && !word.includes('gateway'));
+  const shown = words.filter((word) => /^[A-Za-z0-9_-]+$/.test(word) && /\d/.test(word));
+  assert.ok(shown.length > 0, made.stdout + made.stderr);
+  for (const word of shown) assert.ok(!file.includes(word), word);
+});

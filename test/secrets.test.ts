@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { post, relay, restCall } from './support/calls.ts';
+import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import { audience, identityProvider } from './support/identity-provider.ts';
+import { plantSecrets } from './support/planted-secrets.ts';
+import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/start-gateway.ts';
+
+// Row 93 of docs/security.md: secrets are planted wherever one can stand, calls are made that succeed and that fail in every way,
+// and then all that came out is searched.
+
+const secret = plantSecrets();
+
+const far = await farSide({ after });
+const refusing = await closedPort();
+const provider = await identityProvider({ after });
+const base = secret('adapter base path');
+const clientSecret = secret('client secret');
+const timeouts = { dns: '2s', connect: '2s', firstByte: '1s', idle: '1s', total: '2s' };
+const shared = { kind: 'restconf', url: `${far.url}/${base}`, timeouts, responseLimit: '128KiB' };
+const adapters = [
+  { ...shared, name: 'basic', auth: { type: 'basic', username: secret('adapter user'), password: { env: 'ADAPTER_PASSWORD' } } },
+  { ...shared, name: 'bearer', auth: { type: 'bearer', token: secret('adapter token') } },
+  { ...shared, name: 'header', kind: 'rest', auth: { type: 'header', name: 'X-Api-Key', value: secret('adapter header') } },
+  {
+    ...shared,
+    name: 'down',
+    url: `http://127.0.0.1:${refusing}/${base}`,
+    auth: { type: 'bearer', token: secret('adapter token') },
+  },
+  {
+    ...shared,
+    name: 'no TLS',
+    url: `https://${far.authority}/${base}`,
+    auth: { type: 'bearer', token: secret('adapter token') },
+  },
+  {
+    ...shared,
+    name: 'no name',
+    url: `http://gateway-test.invalid/${base}`,
+    auth: { type: 'bearer', token: secret('adapter token') },
+  },
+  {
+    ...shared,
+    name: 'proxied',
+    url: 'http://192.0.2.1/',
+    auth: { type: 'bearer', token: secret('adapter token') },
+    proxy: { url: far.url, username: secret('proxy user'), password: secret('proxy password') },
+  },
+];
+const gateway = await startGateway(
+  { after },
+  {
+    adapters,
+    environment: { ADAPTER_PASSWORD: secret('adapter password') },
+    config: {
+      server: { logLevel: 'trace', requestBodyLimit: '64KiB' },
+      outbound: { allow: [far.authority, `127.0.0.1:${refusing}`], timeouts, responseLimit: '128KiB' },
+      access: {
+        users: [
+          { username: 'admin-user', passwordHash: testPasswordHash, roles: ['admin'], groups: [] },
+          { username: 'ann', passwordHash: hashOf(secret('login password')), roles: ['admin'], groups: [] },
+        ],
+        clients: [{ clientId: 'reporting', secretHash: hashOf(clientSecret), roles: ['apiread'], groups: [] }],
+        oidc: [{ issuer: provider.issuer, audience }],
+      },
+    },
+  },
+);
+
+/** Replies of the gateway, with what was asked, and the secrets that stand in each of them on purpose. */
+const replies: { readonly what: string; readonly reply: Reply; readonly meant: readonly string[] }[] = [];
+
+async function keep(what: string, sent: Promise<Reply>, meant: readonly string[] = []): Promise<Reply | undefined> {
+  // A reply that breaks off is no reply to search.
+  const reply = await sent.catch(() => undefined);
+  if (reply !== undefined) replies.push({ what, reply, meant });
+  return reply;
+}
+
+/** What far sides send. By contract a reply is the answer, and an orchestrator's error stands in `upstream` and `detail`. */
+const sentByFarSide = ['reply body', 'reply header', 'reply cookie'];
+const farText = `{"${secret('reply body')}":1,"errors":{"error":[{"error-tag":"x","error-message":"${secret('reply body')}"}]}}`;
+const farHeaders = { 'X-Reply': secret('reply header'), 'Set-Cookie': `s=${secret('reply cookie')}` };
+
+/** Every way in which a far side can answer or fail. */
+const behaviours: Readonly<Record<string, FarHandler>> = {
+  succeeds: () => jsonReply(farText, { headers: farHeaders }),
+  'answers 401': () => jsonReply(farText, { status: 401, headers: farHeaders }),
+  'answers 500': () => jsonReply(farText, { status: 500, headers: farHeaders }),
+  'answers no JSON': () => jsonReply(`${farText}}`, { headers: farHeaders }),
+  'is reset': (_, socket) => void socket.resetAndDestroy(),
+  'is cut off': (_, socket) => void socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${farText}`),
+  'is no HTTP': (_, socket) => void socket.end(`${secret('reply body')} is no HTTP\r\n\r\n`),
+  'has a broken head': () => `HTTP/1.1 200 OK\r\n${secret('reply header')} x\r\nContent-Length: 0\r\n\r\n`,
+  'does not decode': () => httpReply({ headers: { 'Content-Encoding': 'gzip', ...farHeaders }, body: farText }),
+  'is too large': () => httpReply({ headers: farHeaders, body: secret('reply body').repeat(20_000) }),
+  'never comes': () => undefined,
+  'redirects for ever': (request) => httpReply({ status: 307, headers: { Location: `${request.target}&`, ...farHeaders } }),
+  'redirects to what is denied': () => httpReply({ status: 307, headers: { Location: `http://10.0.0.1/${secret('location')}` } }),
+  'redirects to nonsense': () => httpReply({ status: 307, headers: { Location: `ftp://u:${secret('location')}@x/` } }),
+};
+
+const uriSecrets = `${secret('uri path')}?key=${secret('uri query')}`;
+const credentials: readonly object[] = [
+  { user: secret('user'), password: secret('password') },
+  ...['Authorization', 'authorization', 'AUTHORIZATION'].map((name) => ({
+    headers: { [name]: `Bearer ${secret('authorization')}`, Cookie: `a=${secret('cookie')}`, 'X-Api-Key': secret('header') },
+  })),
+];
+const carried = { verb: 'POST', responseHeaders: false, body: { token: secret('body') } };
+const params = { path: `${secret('path')}?key=${secret('path query')}`, accept: 'application/yang-data+json' };
+const relayed = { params, body: { token: secret('body') } };
+
+test('R93: calls that succeed and fail in every way are made, and the far side gets what it is to get', {
+  timeout: 110_000,
+}, async () => {
+  for (const [name, handler] of Object.entries(behaviours)) {
+    far.answer(handler);
+    await Promise.all([
+      ...credentials.map((one) =>
+        keep(`restCall: ${name}`, restCall(gateway, { ...carried, ...one, uri: `${far.url}/${uriSecrets}` }), sentByFarSide),
+      ),
+      ...['basic', 'bearer', 'header'].flatMap((adapter) => [
+        keep(`action: ${name}`, relay(gateway, 'restAction', adapter, relayed), sentByFarSide),
+        keep(`query: ${name}`, relay(gateway, 'restQuery', adapter, { params }), sentByFarSide),
+        keep(
+          `request: ${name}`,
+          relay(gateway, 'restRequest', adapter, { ...relayed, params: { ...params, method: 'PUT' } }),
+          sentByFarSide,
+        ),
+      ]),
+    ]);
+    const heard = far.requests.map(({ head, body }) => `${head}\n${body.toString()}`).join('\n');
+    const sent = ['user', 'password', 'authorization', 'cookie', 'header', 'body', 'uri path', 'uri query', 'path', 'path query'];
+    const own = ['adapter base path', 'adapter user', 'adapter password', 'adapter token', 'adapter header'];
+    assert.deepEqual(
+      [...sent, ...own].filter((place) => !secret.foundIn(heard, [place]).includes(place)),
+      [],
+    );
+  }
+  for (const adapter of ['down', 'no TLS', 'no name', 'proxied']) {
+    far.answer(() => httpReply({ status: 407, headers: farHeaders }));
+    await keep(`action: ${adapter}`, relay(gateway, 'restAction', adapter, relayed));
+    await keep(`query: ${adapter}`, relay(gateway, 'restQuery', adapter, { params }));
+  }
+});
+
+test('R93: calls that are refused are made', async () => {
+  far.answer(() => jsonReply('{}'));
+  const call = (more: object): Promise<Reply> =>
+    restCall(gateway, { ...carried, ...credentials[0], uri: `${far.url}/${uriSecrets}`, ...more });
+  const refusals: Readonly<Record<string, object>> = {
+    'no connection': { uri: `http://127.0.0.1:${refusing}/${uriSecrets}` },
+    'no TLS': { uri: `https://${far.authority}/${uriSecrets}` },
+    'no such name': { uri: `http://gateway-test.invalid/${uriSecrets}` },
+    denied: { uri: `http://10.0.0.1/${uriSecrets}` },
+    'user information': { uri: `http://u:${secret('userinfo')}@10.0.0.1/` },
+    'a space': { uri: `http://10.0.0.1/ ${uriSecrets}` },
+    'no scheme': { uri: uriSecrets },
+    'a port that is none': { uri: `http://10.0.0.1:99999/${uriSecrets}` },
+    'an unknown member': { evil: secret('unknown member') },
+    'wrong types': {
+      user: [secret('user')],
+      password: { a: secret('password') },
+      headers: [secret('header')],
+      verb: secret('verb'),
+    },
+    'a colon in user': { user: `${secret('user')}:`, password: secret('password') },
+    'a line break in password': { password: `${secret('password')}\n` },
+    'a header beyond ASCII': { headers: { 'X-Api-Key': `${secret('header')}ü` } },
+    'a forbidden header': { headers: { 'Proxy-Authorization': `Basic ${secret('header')}` } },
+    'both credentials': { headers: { Authorization: `Bearer ${secret('authorization')}` } },
+    metadata: { headers: { 'Metadata-Flavor': secret('header') } },
+    'a body that is no object': { body: [secret('body')] },
+    'a body that is no form': {
+      body: { a: { b: secret('body') } },
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    },
+    'a body that is no XML': { body: { $xml: `<a>${secret('body')}</b>` }, headers: { 'Content-Type': 'application/xml' } },
+  };
+  for (const [what, more] of Object.entries(refusals)) await keep(what, call(more));
+  for (const text of [
+    `{"password":"${secret('password')}"`,
+    `{"body":{"a":"${secret('body')}\n"}}`,
+    secret('body'),
+    `{"user":"${secret('user')}",}`,
+  ]) {
+    await keep('broken JSON', restCall(gateway, text));
+    await keep('broken JSON', relay(gateway, 'restAction', 'basic', text));
+    await keep('broken JSON', post(gateway, '/login', text));
+  }
+  await keep('too large', call({ body: { a: secret('body').repeat(5_000) } }));
+  await keep('unknown adapter', relay(gateway, 'restQuery', 'nobody', relayed));
+  for (const path of [`/../${secret('path')}`, `http://u:${secret('path')}@x/`, `a#${secret('path')}`])
+    await keep('no path', relay(gateway, 'restQuery', 'basic', { params: { ...params, path } }));
+});
+
+test('R93: callers show credentials of every kind, right and wrong', { timeout: 60_000 }, async () => {
+  const send = (target: string, headers: Readonly<Record<string, string>>): Promise<Reply> => gateway.send({ target, headers });
+  const password = secret('login password');
+  const login = await post(gateway, '/login', { username: 'ann', password });
+  const { token } = login.json() as { readonly token: string };
+  const form = (fields: Record<string, string>): Promise<Reply> =>
+    gateway.send({
+      method: 'POST',
+      target: '/oauth/token',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ grant_type: 'client_credentials', client_id: 'reporting', ...fields }).toString(),
+    });
+  const issued = (await form({ client_secret: clientSecret })).json() as { readonly access_token: string };
+  // Tokens are made here and now: their signatures stand for them in the search, for the rest of a token is no secret.
+  for (const [place, value] of Object.entries({
+    session: token,
+    'client token': issued.access_token,
+    'issuer token': await provider.token(),
+  })) {
+    assert.equal((await send('/whoami', { Authorization: `Bearer ${value}` })).status, 200);
+    secret.set(place, value.split('.')[2] ?? '');
+    await keep('a token in the query', send(`/whoami?token=${value}`, {}));
+    await keep('a token in the query', send(`/whoami?token=${value}`, { Authorization: `Bearer ${value}` }));
+    await keep('a forged token', send('/whoami', { Authorization: `Bearer ${value}x` }));
+    await keep('a cookie', send('/whoami', { Cookie: `a=${secret('cookie')}; orchestration_gateway_session=${value}` }));
+    await keep('a path', send(`/${value}/${secret('uri path')}`, {}));
+  }
+  for (const wrong of ['wrong password', 'password as a name']) {
+    const name = wrong === 'wrong password' ? 'ann' : secret(wrong);
+    await keep(wrong, post(gateway, '/login', { username: name, password: secret(wrong) }));
+    await keep(wrong, send('/whoami', { Authorization: basic(name, secret(wrong)) }));
+    await keep(wrong, form({ client_id: name, client_secret: secret(wrong) }));
+  }
+  await keep('right Basic', send('/whoami', { Authorization: basic('ann', password) }));
+  for (const value of [
+    `Digest ${secret('authorization')}`,
+    `Bearer ${secret('authorization')}`,
+    secret('authorization'),
+    `Basic ${secret('authorization')}`,
+  ])
+    await keep('another scheme', send('/whoami', { Authorization: value }));
+  await keep('a logout', gateway.send({ method: 'POST', target: '/logout', headers: { Authorization: `Bearer ${token}` } }));
+});
+
+/** By contract these name where the far side pointed: its own words, in which it may repeat what the caller sent. */
+const wordsOfFarSide = /^X-Upstream-(?:Location|Uri): .*$/gim;
+
+test('R93: no secret stands in a reply of the gateway, but where the contract puts it', () => {
+  assert.ok(replies.length > 200, `${replies.length} replies`);
+  for (const { what, reply, meant } of replies) {
+    const head = reply.head.replaceAll(wordsOfFarSide, '');
+    const notMeant = secret.places.filter((place) => !meant.includes(place));
+    assert.deepEqual(
+      secret.foundIn(`${head}\n${reply.text}`, notMeant),
+      [],
+      `${what}: ${reply.head}\n${reply.text.slice(0, 1_000)}`,
+    );
+    // What a far side sent is never in a header of ours.
+    assert.deepEqual(secret.foundIn(head, sentByFarSide), [], `${what}: ${reply.head}`);
+  }
+});
+
+test('R93: X-Upstream-Uri and X-Upstream-Location show the caller where it ended, secrets of its own URI included', async () => {
+  far.answer((request) =>
+    request.target.includes('end')
+      ? jsonReply('{}', { status: 201, headers: { Location: `/made/${secret('location')}` } })
+      : httpReply({ status: 302, headers: { Location: `/end?key=${secret('uri query')}` } }),
+  );
+  const reply = await restCall(gateway, { ...carried, uri: far.url });
+  assert.equal(reply.header('x-upstream-uri'), `${far.url}/end?key=${secret('uri query')}`);
+  assert.equal(reply.header('x-upstream-location'), `/made/${secret('location')}`);
+});
+
+test('R93: no secret stands in the log at its most talkative, in the metrics or in the documentation', async () => {
+  const token = await gateway.tokenFor('admin');
+  for (const target of ['/metrics', '/healthz', '/readyz', '/openapi.json', '/docs']) {
+    const reply = await gateway.send({ target, headers: { Authorization: `Bearer ${token}` } });
+    assert.equal(reply.status, 200);
+    assert.deepEqual(secret.foundIn(`${reply.head}\n${reply.text}`), [], target);
+  }
+  assert.ok(gateway.stderr.length > 200, `${gateway.stderr.length} lines`);
+  assert.ok(gateway.stderr.some((line) => line.includes('"code":"outcome-unknown"')));
+  for (const line of [...gateway.stderr, ...gateway.stdout]) assert.deepEqual(secret.foundIn(line), [], line);
+  assert.ok(!gateway.stderr.some((line) => line.includes(testPassword)));
+});
+
+test('R93: no secret of a caller or a far side stands in the store', async () => {
+  await gateway.stop('SIGTERM');
+  assert.deepEqual(foundInStore(gateway), []);
+  // The search would see one: this is what the store looks like with a secret in it.
+  writeFileSync(join(gateway.directory, 'gateway.db-test'), `x${secret('password')}x`);
+  assert.deepEqual(foundInStore(gateway), ['password']);
+});
+
+function foundInStore({ directory }: Gateway): readonly string[] {
+  const files = readdirSync(directory).filter((name) => name.startsWith('gateway.db'));
+  assert.ok(files.length > 0);
+  return secret.foundIn(files.map((name) => readFileSync(join(directory, name), 'latin1')).join('\n'));
+}

@@ -1,0 +1,35 @@
+/** Secrets that a test plants in places, and the search for them in what came out. */
+interface PlantedSecrets {
+  /** The secret of a place, made when it is first asked for. No character of it needs percent-encoding. */
+  (place: string): string;
+  /** From now on this value is the secret of the place. */
+  set(place: string, value: string): void;
+  readonly places: readonly string[];
+  /** The places whose secret stands in `text`: as it is, in hexadecimal, or in base64 wherever it begins. */
+  foundIn(text: string, places?: readonly string[]): readonly string[];
+}
+
+export function plantSecrets(mark = 'c4n4ry'): PlantedSecrets {
+  const planted = new Map<string, string>();
+  const secret = (place: string): string => {
+    const value = planted.get(place) ?? `${mark}-${planted.size}-${place}`.replaceAll(/[^a-z0-9-]/g, '');
+    planted.set(place, value);
+    return value;
+  };
+  const foundIn = (text: string, places: readonly string[] = [...planted.keys()]): readonly string[] =>
+    places.filter((place) => spellings(secret(place)).some((spelling) => text.includes(spelling)));
+  return Object.defineProperty(
+    Object.assign(secret, { set: (place: string, value: string) => void planted.set(place, value), foundIn, places: [] }),
+    'places',
+    { get: () => [...planted.keys()] },
+  );
+}
+
+function spellings(value: string): readonly string[] {
+  // Base64 of a text depends on where it begins within three bytes; what its neighbours change at either end is cut off.
+  const shifted = [0, 1, 2].map((before) => {
+    const bytes = Buffer.from(`${'x'.repeat(before)}${value}`);
+    return bytes.toString('base64').slice(before === 0 ? 0 : before + 1, -4);
+  });
+  return [value, ...shifted, Buffer.from(value).toString('hex')];
+}
