@@ -56,8 +56,11 @@ function unsafeEnvironment({ env, execArgv }: ServingProcess): string | undefine
   if (env['NODE_USE_ENV_PROXY'] !== undefined && env['NODE_USE_ENV_PROXY'] !== '0') {
     return 'NODE_USE_ENV_PROXY is set, but proxies are named in the configuration alone. Unset it.';
   }
-  const options = (env['NODE_OPTIONS'] ?? '').split(/\s+/u);
-  const unsafe = [...options, ...execArgv].find((option) => unsafeOptions.has(option.split('=', 1)[0] ?? ''));
+  // Node takes them in quotes and with underscores, too.
+  const options = (env['NODE_OPTIONS'] ?? '').replaceAll('"', ' ').split(/\s+/u);
+  const unsafe = [...options, ...execArgv]
+    .map((option) => option.replaceAll('_', '-'))
+    .find((option) => unsafeOptions.has(option.split('=', 1)[0] ?? ''));
   return unsafe === undefined ? undefined : `Node's option ${unsafe.split('=', 1)[0]} ${unsafeWhy}. Leave it out.`;
 }
 

@@ -118,13 +118,20 @@ test('R98: a caller over server.rateLimit gets 429 with Retry-After, and no othe
 });
 
 test('R98: what is refused for another reason comes first and is not counted', async (t) => {
-  const gateway = await startGateway(t, { config: { ...config, server: { rateLimit: { calls: 1, per: '1h' } } }, adapters });
+  const gateway = await startGateway(t, {
+    config: { ...config, server: { rateLimit: { calls: 1, per: '1h' } } },
+    adapters: [{ ...adapters[0], denyPaths: { queries: ['secret'] } }],
+  });
   far.answer(() => jsonReply('{}'));
   const refusals = async (): Promise<void> => {
     assertProblem(await restCall(gateway, { ...call, verb: 'get' }), 400, 'invalid-request');
     assertProblem(await restCall(gateway, '{'), 400, 'invalid-json');
     assertProblem(await restCall(gateway, call, { headers: { 'Content-Type': 'text/plain' } }), 415);
     assertProblem(await relay(gateway, 'restQuery', 'nobody', {}), 404, 'adapter-not-found');
+    const secret = { params: { path: 'secret', accept: '*/*' } };
+    assertProblem(await relay(gateway, 'restQuery', 'far', secret), 403, 'path-denied');
+    const metadata = { ...call, headers: { 'Metadata-Flavor': 'Google' } };
+    assertProblem(await restCall(gateway, metadata), 403, 'destination-denied');
     assertProblem(await relay(gateway, 'restQuery', 'far', {}, { role: 'engineering' }), 403, 'forbidden');
     assertProblem(await restCall(gateway, call, { headers: { Authorization: 'Basic eDp5' } }), 401, 'unauthenticated');
   };

@@ -20,7 +20,7 @@ describe('faults that were mended', () => {
   });
   const cleanUps: (() => Promise<void> | void)[] = [];
   test.after(async () => {
-    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+    for (const cleanUp of cleanUps.toReversed()) await cleanUp();
   });
 
   test('a hundred unknown members switched the schema off', async () => {

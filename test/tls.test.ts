@@ -8,7 +8,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { assertProblem, pointersOf, relay, responseOf, restCall, resultOf } from './support/calls.ts';
 import { createAuthority, selfSigned } from './support/certificate.ts';
 import { command } from './support/command.ts';
-import { farSide, httpReply } from './support/far-side.ts';
+import { farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
 import { configurationOf, type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
@@ -272,14 +272,21 @@ describe('tls.caFile', () => {
 
   test('may be the self-signed certificate itself, as its refusal advises', () => assertReached(throughAdapters('pinned')));
 
+  test('verifies by way of an intermediate certificate where the far side sends it, and says what is missing where not', async (t) => {
+    const intermediate = authority.subordinate('an intermediate');
+    const leaf = intermediate.issue({ names: ['127.0.0.1'] });
+    const whole = await tlsFarSide(t, { cert: `${leaf.cert}${intermediate.cert}`, key: leaf.key });
+    responseOf(await restCall(gateway, get(whole.url)));
+    const alone = await tlsFarSide(t, leaf);
+    assertTlsFailure(await restCall(gateway, get(alone.url)), /unknown authority.*intermediate certificates/u, alone.url);
+    assert.equal(alone.requests.length, 0);
+  });
+
   test('admits no stranger because a known certificate stands beside its own', async (t) => {
     const far = await tlsFarSide(t, { cert: `${foreignClient.cert}${good.cert}`, key: foreignClient.key });
     assertTlsFailure(await restCall(gateway, get(far.url)), /unknown authority|may not sign/u, far.url);
   });
 });
-
-/** undici reports the end of the connection in place of the alert before it; remove the two `todo` with the mending. */
-const notYet = { todo: 'sender.ts does not yet tell an alert after the handshake from an end' };
 
 describe('a client certificate', () => {
   test('is shown where a far side wants one, by TLS 1.2 and 1.3', async (t) => {
@@ -297,7 +304,7 @@ describe('a client certificate', () => {
     await each(throughAdapters('foreign 1.2'), (reply, what) => assertTlsFailure(reply, says, what));
   });
 
-  test('that is missing is 502, though TLS 1.3 says so only after the handshake', notYet, async () => {
+  test('that is missing is 502, though TLS 1.3 says so only after the handshake', async () => {
     const before = strict13.requests.length;
     await each(calls(gateway, strict13.url, 'nobody 1.3'), (reply, what) => assertTlsFailure(reply, /client certificate/u, what));
     assert.equal(strict13.requests.length, before);
@@ -315,7 +322,7 @@ describe('a client certificate', () => {
 
   for (const version of ['1_2', '1_3']) {
     const name = `that a far side refuses by an alert is 502 that says so (openssl, TLS ${version})`;
-    test(name, version === '1_3' ? notYet : {}, async (t) => {
+    test(name, async (t) => {
       const port = await opensslServer(t, version);
       if (port === undefined) return t.skip('this machine has no openssl');
       const own = await startGateway(t, {
@@ -440,6 +447,27 @@ describe("the gateway's own listener with server.tls", () => {
     startGateway(t, {
       config: { server: { tls: identity }, outbound: { allow: ['127.0.0.0/8', 'localhost'], tls: { caFile } } },
     });
+
+  test('finishes the calls in flight when it is told to stop', async (t) => {
+    const own = await start(t);
+    let arrived = (): void => {};
+    const calling = new Promise<void>((resolve) => (arrived = resolve));
+    const far = await farSide(t, async () => {
+      arrived();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return jsonReply('{"a":1}');
+    });
+    const answered = overTls(own.port, {
+      method: 'POST',
+      path: '/tools/restCall',
+      headers: { Authorization: own.basicFor('admin') },
+      body: JSON.stringify({ uri: `${far.url}/`, verb: 'GET', responseHeaders: false }),
+    });
+    await calling;
+    const stopped = own.stop();
+    assert.equal((await answered).status, 200);
+    assert.equal(await stopped, 0);
+  });
 
   test('serves HTTPS, says so in its ready line, and its login cookie is Secure', async (t) => {
     const own = await start(t);

@@ -13,10 +13,11 @@ export interface OpenConnections {
 /** Milliseconds for a request whose first bytes are already on their way. */
 const grace = 500;
 
-export function trackConnections(server: Server): OpenConnections {
+/** `secure`: requests then come on the TLS sockets, not on those below them. */
+export function trackConnections(server: Server, { secure }: { readonly secure: boolean }): OpenConnections {
   const inFlight = new Map<Socket, number>();
   let draining = false;
-  server.on('connection', (socket) => {
+  server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
     inFlight.set(socket, 0);
     socket.once('close', () => inFlight.delete(socket));
   });

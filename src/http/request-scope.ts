@@ -18,6 +18,8 @@ export class RequestScope implements CallContext {
   adapter: string | undefined;
   upstreamStatus: number | undefined;
   failure: GatewayError | undefined;
+  /** What counts the call of this request; throws where there is none left. */
+  count: () => void = () => {};
   /** The reply was not sent to its end: the caller left, or the gateway broke it off. */
   cutOff = false;
   readonly #request: IncomingMessage;
@@ -60,6 +62,10 @@ export class RequestScope implements CallContext {
   get wait(): number | undefined {
     const seconds = preferredWait(this.#request.headers['prefer']);
     return seconds === undefined ? undefined : seconds * 1000;
+  }
+
+  begins(): void {
+    this.count();
   }
 
   whenOver(callback: (complete: boolean) => void): void {

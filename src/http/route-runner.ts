@@ -46,7 +46,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
         handler: async (request, reply) => {
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
-          if (request.caller !== null) rateLimit?.count(request.caller);
+          prepareCount(route, request, rateLimit);
           const answer = await route.handle({
             params: request.params as Record<string, string>,
             query,
@@ -62,6 +62,13 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
       });
     },
   };
+}
+
+/** A relayed call is counted by the relay, once path rights have let it through; everything else now. */
+function prepareCount(route: Route, { scope, caller }: FastifyRequest, rateLimit: RateLimit | undefined): void {
+  if (rateLimit === undefined || caller === null) return;
+  if (route.docs.tag === 'relay') scope.count = () => rateLimit.count(caller);
+  else rateLimit.count(caller);
 }
 
 async function admit(route: Route, request: FastifyRequest, options: RouteRunnerOptions): Promise<void> {

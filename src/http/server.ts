@@ -62,7 +62,7 @@ declare module 'fastify' {
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app: FastifyInstance = createApp(options, (request, reply) => openRequest(request, reply, connections, options));
   const runner = createRouteRunner(options);
-  const connections = trackConnections(app.server);
+  const connections = trackConnections(app.server, { secure: options.server.tls !== undefined });
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
   limitConnections(app.server, { limit: connectionLimit(), secure: options.server.tls !== undefined });

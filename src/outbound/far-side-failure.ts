@@ -20,6 +20,8 @@ export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Pr
   if (thrown instanceof CallerLeft) return thrown;
   const failure = thrown instanceof GatewayError ? thrown : translate(thrown, call);
   if (!call.stateChanging || !progress.left || failure.code === 'response-too-large') return failure;
+  // The far side ended the handshake itself: what was written meanwhile was never a request to it.
+  if (thrown instanceof GatewayError && thrown.code === 'upstream-tls-failed') return failure;
   const answered =
     progress.status === undefined ? 'no answer came' : `only a part of its answer (status ${progress.status}) came`;
   return new GatewayError(

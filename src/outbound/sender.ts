@@ -4,6 +4,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from './call-scope.ts';
 import { Exchange } from './exchange.ts';
 import type { FarSideReply, OutboundCall } from './outbound-call.ts';
+import { certificateRefused } from './tls-failure.ts';
 import { skipUnaskedContinue } from './unasked-continue.ts';
 
 /** The only way to the network: one connection policy, its own pool of connections, no redirects, no retries. */
@@ -53,7 +54,7 @@ export function createSender(options: { readonly connect: buildConnector.connect
 /**
  * Sockets as undici is to see them: without interim answers that nobody asked for, and with resets that are resets. undici takes a
  * reset for the end of a reply that ends with its connection (a concession to an old macOS fault), which would pass a truncated reply
- * off as whole; under another code it stays the failure it is.
+ * off as whole; under another code it stays the failure it is. Of a TLS alert it would report the end that follows it.
  */
 function asRead(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) => {
@@ -62,6 +63,8 @@ function asRead(connect: buildConnector.connector): buildConnector.connector {
       if (socket !== null) skipUnaskedContinue(socket);
       socket?.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET';
+        if (error.code?.startsWith('ERR_SSL_') === true)
+          socket.destroy(certificateRefused(error, socket, `${target.hostname}:${target.port || '443'}`) ?? error);
       });
       callback(...result);
     });

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { GatewayError } from '#base/gateway-error.ts';
 
 /** 502 `upstream-tls-failed` that says in words why the handshake failed, and what to do where something can be done. */
@@ -6,6 +8,23 @@ export function tlsFailure(error: unknown, what: string, name: string): GatewayE
   const words = certificateFaults.get(code)?.(name) ?? protocolFault(code);
   return new GatewayError('upstream-tls-failed', `${what} failed: ${words} (${code}).`, { cause: error });
 }
+
+/**
+ * The failure of a TLS 1.3 handshake that its other side ended because of the client certificate, which this side learns only after it
+ * believes the handshake done; undefined for any other error. Nothing that was sent meanwhile has been read as a request: application
+ * data counts from the client's Finished on, which comes after its Certificate (RFC 8446 2).
+ */
+export function certificateRefused(error: NodeJS.ErrnoException, socket: Socket, name: string): GatewayError | undefined {
+  const refused = clientCertificateFaults.some((pattern) => pattern.test(error.code ?? ''));
+  // `bytesRead` counts what TLS carried: once a byte came back, the certificate had been taken.
+  if (!refused || !(socket instanceof TLSSocket) || socket.getProtocol() !== 'TLSv1.3' || socket.bytesRead > 0) return undefined;
+  return tlsFailure(error, `TLS with the far side ${name}`, name);
+}
+
+const clientCertificateFaults = [
+  /ALERT_CERTIFICATE_REQUIRED/u,
+  /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_(UNKNOWN|EXPIRED|REVOKED)|UNSUPPORTED_CERTIFICATE)/u,
+] as const;
 
 const unknownAuthority =
   'its certificate is from an unknown authority: have the CA that signed it configured (tls.caFile), or the server send its intermediate certificates';

@@ -11,6 +11,8 @@ export interface CallContext {
   readonly clock: Clock;
   /** Milliseconds the caller is willing to wait, where it said so. */
   readonly wait: number | undefined;
+  /** The call has passed every check of its own and is about to begin. Throws 429 where its caller has no call left. */
+  begins(): void;
   /** Calls back once: when the reply is out (`complete`), or when the caller has left before that. */
   whenOver(callback: (complete: boolean) => void): void;
   /** Tells what is known of the call for log and metrics. */
@@ -19,6 +21,7 @@ export interface CallContext {
 
 /** Opens the time of a call: `total` in milliseconds, or less where the caller asked for less. It ends when the caller leaves. */
 export function openScope(context: CallContext, total: number): CallScope {
+  context.begins();
   const scope = new CallScope({ total: Math.min(total, context.wait ?? total), clock: context.clock });
   context.whenOver((complete) => {
     if (!complete) scope.end(new CallerLeft());

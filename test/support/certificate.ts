@@ -18,18 +18,27 @@ interface Subject {
 export interface Authority {
   readonly cert: string;
   issue(subject: Subject): Identity;
+  /** An intermediate authority: its certificate is signed by this one. */
+  subordinate(commonName: string): Authority;
 }
 
-export function createAuthority(commonName = 'test authority'): Authority {
+interface Issuer {
+  readonly commonName: string;
+  readonly key: KeyObject;
+}
+
+/** A root where no issuer is given. */
+export function createAuthority(commonName = 'test authority', issuer?: Issuer): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const issuer = { commonName, key: keys.privateKey };
+  const self = { commonName, key: keys.privateKey };
   return {
-    cert: certificate({ issuer, commonName, publicKey: keys.publicKey, authority: true }),
+    cert: certificate({ issuer: issuer ?? self, commonName, publicKey: keys.publicKey, authority: true }),
     issue(subject) {
       const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const cert = certificate({ ...subject, issuer, commonName: 'test far side', publicKey: own.publicKey, authority: false });
-      return { cert, key: pem(own.privateKey) };
+      const fields = { issuer: self, commonName: 'test far side', publicKey: own.publicKey, authority: false };
+      return { cert: certificate({ ...subject, ...fields }), key: pem(own.privateKey) };
     },
+    subordinate: (name) => createAuthority(name, self),
   };
 }
 
@@ -43,7 +52,7 @@ export function selfSigned(subject: Subject): Identity {
 }
 
 interface CertificateFields extends Subject {
-  readonly issuer: { readonly commonName: string; readonly key: KeyObject };
+  readonly issuer: Issuer;
   readonly commonName: string;
   readonly publicKey: KeyObject;
   readonly authority: boolean;
