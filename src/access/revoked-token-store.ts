@@ -13,12 +13,12 @@ export interface RevokedTokenStore {
 /** Well below the 32,766 parameters that SQLite takes in a statement. */
 const idsAtOnce = 500;
 
-export function createRevokedTokenStore({ query }: Database): RevokedTokenStore {
+export function createRevokedTokenStore({ query, read }: Database): RevokedTokenStore {
   return {
     async among(jtis) {
       const revoked = new Set<string>();
       for (let start = 0; start < jtis.length; start += idsAtOnce) {
-        const rows = await query
+        const rows = await read
           .selectFrom('revoked_token')
           .select('jti')
           .where('jti', 'in', jtis.slice(start, start + idsAtOnce))

@@ -22,7 +22,7 @@ export interface SigningKeyStore {
 export function createSigningKeyStore(database: Database): SigningKeyStore {
   return {
     async all() {
-      const rows = await database.query
+      const rows = await database.read
         .selectFrom('signing_key')
         .selectAll()
         .orderBy('created_at', 'desc')

@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
+import { visible } from './visible.ts';
 
 /** The closed list of fields a log line may carry. Anything else does not compile, so no dump can leak a secret (hardening row 93). */
 export interface LogFields {
@@ -37,7 +38,7 @@ export function createLog(options: { readonly level: string; readonly destinatio
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      hooks: { streamWrite: visible },
+      hooks: { streamWrite: visibleLine },
       formatters: { level: (label) => ({ level: label }) },
     },
     options.destination ?? pino.destination({ dest: 2, sync: false }),
@@ -49,17 +50,9 @@ export function createLog(options: { readonly level: string; readonly destinatio
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
 }
 
-/** What ends a line for some readers, drives a terminal or cannot be seen: control characters beyond ASCII's, U+2028, U+2029, format characters. */
-const invisible = /[\u007f-\u009f\u2028\u2029\p{Cf}]/gu;
-
-/** The line with those written as JSON escapes; inside JSON strings, where alone they can stand, it means the same. */
-function visible(line: string): string {
-  return line.replaceAll(invisible, (found) =>
-    found
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+/** Of a line with its newline. */
+function visibleLine(line: string): string {
+  return `${visible(line.slice(0, -1))}\n`;
 }
 
 /** For a person at a terminal: one line an event, time, level, message, then the fields. */
@@ -71,7 +64,7 @@ export function readableLines(terminal: { write(text: string): unknown }): Desti
         ([name, value]) => ` ${name}=${typeof value === 'string' ? JSON.stringify(value) : String(value)}`,
       );
       terminal.write(
-        visible(`${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${shown.join('')}\n`),
+        `${visible(`${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${shown.join('')}`)}\n`,
       );
     },
   };

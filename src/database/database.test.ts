@@ -142,6 +142,30 @@ eachStore((store) => {
   });
 });
 
+eachStore((store) => {
+  test('readers see what is committed, beside a writer and at one moment', async (t) => {
+    const database = await store.open(t);
+    const kids = async (query = database.read): Promise<readonly string[]> =>
+      (await query.selectFrom('signing_key').select('kid').orderBy('kid').execute()).map(({ kid }) => kid);
+    await database.query.transaction().execute(async (writing) => {
+      await writing.insertInto('signing_key').values(key).execute();
+      assert.deepEqual(await kids(), []);
+      await database.ping();
+    });
+    await database.read.transaction().execute(async (moment) => {
+      assert.deepEqual(await kids(moment), ['k1']);
+      await database.query
+        .insertInto('signing_key')
+        .values({ ...key, kid: 'k2' })
+        .execute();
+      assert.deepEqual(await kids(moment), ['k1']);
+    });
+    assert.deepEqual(await kids(), ['k1', 'k2']);
+    await assert.rejects(database.read.transaction().execute((moment) => moment.deleteFrom('signing_key').execute()));
+    assert.deepEqual(await kids(), ['k1', 'k2']);
+  });
+});
+
 suite('SQLite alone', () => {
   test('the file and its directory are made, readable by the owner only', async (t) => {
     const options = await sqliteStore.fresh(t);

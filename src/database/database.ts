@@ -8,7 +8,7 @@ import { createPostgresSessions } from './postgres-sessions.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { cannotOpen } from './sqlite-connection.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
-import { storeUnavailable } from './store-failure.ts';
+import { isWriteRefusal, storeUnavailable } from './store-failure.ts';
 import type { SessionSource } from './store-session.ts';
 import type { Tables } from './tables.ts';
 import { watchAvailability } from './watch-availability.ts';
@@ -25,6 +25,11 @@ export type StoreOptions =
 export interface Database {
   /** Also `query.transaction().execute(work)`; on SQLite a transaction holds the one connection, so keep it short. */
   readonly query: Kysely<Tables>;
+  /**
+   * Reads what is committed, beside any writer: on SQLite connections of their own, which refuse statements that write. A
+   * transaction of it sees one moment of the store from its first statement on.
+   */
+  readonly read: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';
   /** A transaction that no other writer of `table` runs beside, in whichever gateway. */
   exclusively<T>(table: keyof Tables, work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
@@ -43,19 +48,22 @@ interface OpenOptions {
 export async function openDatabase({ store, log }: OpenOptions): Promise<Database> {
   const dialect = store.kind;
   if (store.kind === 'postgres') await migratePostgres(store.url);
-  const sessions =
-    store.kind === 'sqlite'
-      ? new SqliteSessions(store.file)
-      : createPostgresSessions({ url: store.url, connections: 10, statementLimit: 10_000 });
-  const query = kyselyOver(dialect, watchAvailability(sessions, log));
+  const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
+  const close = async (): Promise<void> => void (await Promise.all([readers.close(), writers.close()]));
+  const query = kyselyOver(dialect, watchAvailability(writers, log));
+  const read = kyselyOver(dialect, watchAvailability(readers, log));
   try {
     if (dialect === 'sqlite') await migrate({ query, dialect, migrations });
   } catch (error) {
-    await sessions.close();
-    throw store.kind === 'sqlite' ? namingFile(error, store.file) : error;
+    // A full disk or a read-only file: what is there can be served nevertheless, and writing begins once it is possible.
+    if (!isWriteRefusal(error) || !(await isUpToDate(read))) {
+      await close();
+      throw store.kind === 'sqlite' ? namingFile(error, store.file) : error;
+    }
   }
   return {
     query,
+    read,
     dialect,
     exclusively: (table, work) =>
       query.transaction().execute(async (transaction) => {
@@ -63,16 +71,43 @@ export async function openDatabase({ store, log }: OpenOptions): Promise<Databas
         if (dialect === 'postgres') await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(transaction);
         return await work(transaction);
       }),
-    ping: () => answered(sql`select 1`.execute(query)),
-    close: () => sessions.close(),
+    ping: () => answered(read.selectFrom('schema_migration').select('number').limit(1).execute()),
+    close,
   };
 }
 
-/** A file that opens may still turn out to be damaged once its schema is read. */
+function sqliteSources(file: string): readonly [SessionSource, SessionSource] {
+  return [new SqliteSessions({ file, kind: 'write' }), new SqliteSessions({ file, kind: 'read' })];
+}
+
+/** One pool for both: only the way a transaction begins differs. */
+function postgresSources(url: Secret): readonly [SessionSource, SessionSource] {
+  const sessions = createPostgresSessions({ url, connections: 10, statementLimit: 10_000 });
+  return [sessions, { ...sessions, begin: 'begin isolation level repeatable read read only' }];
+}
+
+/** What to say at the start, to the operator: which file, and why. One that opens may still turn out to be damaged once its schema is read. */
 function namingFile(error: unknown, file: string): unknown {
   const cause = error instanceof GatewayError && error.cause instanceof Error ? error.cause.message : '';
   const resultCode = /SQLite (\d+)$/u.exec(cause)?.[1];
-  return resultCode === undefined ? error : cannotOpen(file, Number(resultCode));
+  if (resultCode !== undefined) return cannotOpen(file, Number(resultCode));
+  const code = /^store: (E[A-Z]+)$/u.exec(cause)?.[1];
+  if (code === undefined) return error;
+  return storeUnavailable(
+    code,
+    `The SQLite file ${file} cannot be made or written (${code}): check the path, the rights and the room on the disk.`,
+  );
+}
+
+/** True where nothing has to be written before the gateway can start: the schema is there and up to date. */
+async function isUpToDate(read: Kysely<Tables>): Promise<boolean> {
+  try {
+    const rows = await read.selectFrom('schema_migration').select('number').execute();
+    const applied = new Set(rows.map(({ number }) => number));
+    return applied.size === migrations.length && migrations.every(({ number }) => applied.has(number));
+  } catch {
+    return false;
+  }
 }
 
 /** Milliseconds. A readiness probe is not to wait in the queue of a store that is stuck. */

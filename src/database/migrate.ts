@@ -38,7 +38,7 @@ async function takeOneStep(transaction: Transaction<Tables>, { dialect, migratio
   }
   const next = migrations.find(({ number }) => !applied.has(number));
   if (next === undefined) return false;
-  await next.up(transaction);
+  await next.up(transaction, dialect);
   await transaction
     .insertInto('schema_migration')
     .values({ number: next.number, name: next.name, applied_at: Date.now() })

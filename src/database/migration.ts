@@ -5,5 +5,5 @@ import type { Tables } from './tables.ts';
 export interface Migration {
   readonly number: number;
   readonly name: string;
-  up(transaction: Transaction<Tables>): Promise<void>;
+  up(transaction: Transaction<Tables>, dialect: 'sqlite' | 'postgres'): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { SqliteReply, SqliteRequest, SqliteValue } from './sqlite-messages.ts';
+import type { SqliteValue } from './packed-values.ts';
+import { pack } from './packed-values.ts';
+import type { SqliteReply, SqliteRequest, SqliteWorkerData } from './sqlite-messages.ts';
 import { sqliteFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
 import type { StatementResult } from './store-session.ts';
 
@@ -21,9 +23,9 @@ export class SqliteConnection {
   }
 
   /** Rejects with `store-unavailable` where the file cannot be opened or is no database. */
-  static async open(file: string): Promise<SqliteConnection> {
-    const connection = new SqliteConnection(new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: file }));
-    await connection.#opened(file);
+  static async open(workerData: SqliteWorkerData): Promise<SqliteConnection> {
+    const connection = new SqliteConnection(new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData }));
+    await connection.#opened(workerData.file);
     return connection;
   }
 
@@ -36,7 +38,7 @@ export class SqliteConnection {
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
-    this.#post({ kind: 'run', id, sql, parameters: parameters.map(toSqliteValue) });
+    this.#post({ kind: 'run', id, sql, parameters: pack(parameters.map(toSqliteValue)) });
     this.#waiting.set(id, { resolve, reject });
     return promise;
   }

@@ -1,6 +1,14 @@
+import type { PackedValues, SqliteValue } from './packed-values.ts';
+
+/** What a worker is started with. */
+export interface SqliteWorkerData {
+  readonly file: string;
+  readonly readOnly: boolean;
+}
+
 /** What the main thread asks of the SQLite worker. `id` comes back in the reply. */
 export type SqliteRequest =
-  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: readonly SqliteValue[] }
+  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues }
   | { readonly kind: 'close' };
 
 /** `opened` or `refused` is the first thing a worker says. */
@@ -9,7 +17,5 @@ export type SqliteReply =
   | { readonly kind: 'refused'; readonly resultCode: number }
   | { readonly kind: 'done'; readonly id: number; readonly rows: readonly SqliteRow[]; readonly affected?: number }
   | { readonly kind: 'failed'; readonly id: number; readonly resultCode: number };
-
-export type SqliteValue = string | number | bigint | null | Uint8Array;
 
 export type SqliteRow = Readonly<Record<string, SqliteValue>>;

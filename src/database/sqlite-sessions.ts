@@ -7,21 +7,31 @@ import type { SessionSource, StoreSession } from './store-session.ts';
 /** How long a call waits for its turn before it is told that the store is unavailable. */
 const turnLimit = 10_000;
 
+interface SqliteSessionsOptions {
+  readonly file: string;
+  /** `write`: one connection, for SQLite knows a single writer. `read`: three that only read, each at a moment of its own. */
+  readonly kind: 'read' | 'write';
+}
+
 /**
- * One connection, lent to one caller at a time in the order they came: SQLite knows a single writer anyway. A worker that died
- * is started again by the next caller. Creates the file (mode 0600) and its directory (0700).
+ * Connections lent to one caller at a time, in the order they came. A worker is started when it is first needed, and again
+ * after it died. The writer creates the file (mode 0600) and its directory (0700).
  */
 export class SqliteSessions implements SessionSource {
-  // The write lock is taken at once: two transactions that read first and then both want to write would fail on each other.
-  readonly begin = 'begin immediate';
-  readonly #file: string;
+  readonly begin: string;
+  readonly #options: SqliteSessionsOptions;
   readonly #queue: (() => void)[] = [];
-  #connection: SqliteConnection | undefined;
-  #lent = false;
+  readonly #idle: SqliteConnection[] = [];
+  readonly #connections: number;
+  #free: number;
   #closed = false;
 
-  constructor(file: string) {
-    this.#file = file;
+  constructor(options: SqliteSessionsOptions) {
+    this.#options = options;
+    // The write lock is taken at once: two transactions that read first and then both want to write would fail on each other.
+    this.begin = options.kind === 'write' ? 'begin immediate' : 'begin';
+    this.#connections = options.kind === 'write' ? 1 : 3;
+    this.#free = this.#connections;
   }
 
   async open(): Promise<StoreSession> {
@@ -29,7 +39,7 @@ export class SqliteSessions implements SessionSource {
     try {
       if (this.#closed) throw storeUnavailable('closed');
       const connection = await this.#alive();
-      return { run: (sql, parameters) => connection.run(sql, parameters), release: () => this.#next() };
+      return { run: (sql, parameters) => connection.run(sql, parameters), release: () => this.#giveBack(connection) };
     } catch (error) {
       this.#next();
       throw error;
@@ -38,29 +48,37 @@ export class SqliteSessions implements SessionSource {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    await this.#turn();
+    await Promise.all(Array.from({ length: this.#connections }, () => this.#turn()));
     this.#closed = true;
-    this.#next();
-    await this.#connection?.close();
+    await Promise.all(this.#idle.map((connection) => connection.close()));
+    for (let count = 0; count < this.#connections; count += 1) this.#next();
   }
 
   async #alive(): Promise<SqliteConnection> {
-    if (this.#connection === undefined || this.#connection.gone) {
-      await prepareFile(this.#file);
-      this.#connection = await SqliteConnection.open(this.#file);
+    for (;;) {
+      const idle = this.#idle.pop();
+      if (idle === undefined) break;
+      if (!idle.gone) return idle;
     }
-    return this.#connection;
+    const { file, kind } = this.#options;
+    if (kind === 'write') await prepareFile(file);
+    return SqliteConnection.open({ file, readOnly: kind === 'read' });
+  }
+
+  #giveBack(connection: SqliteConnection): void {
+    if (!connection.gone) this.#idle.push(connection);
+    this.#next();
   }
 
   #turn(): Promise<void> {
-    if (!this.#lent) {
-      this.#lent = true;
+    if (this.#free > 0) {
+      this.#free -= 1;
       return Promise.resolve();
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       this.#queue.splice(this.#queue.indexOf(take), 1);
-      reject(storeUnavailable('waited too long for the connection'));
+      reject(storeUnavailable('waited too long for a connection'));
     }, turnLimit);
     const take = (): void => {
       clearTimeout(timer);
@@ -72,7 +90,7 @@ export class SqliteSessions implements SessionSource {
 
   #next(): void {
     const take = this.#queue.shift();
-    if (take === undefined) this.#lent = false;
+    if (take === undefined) this.#free += 1;
     else take();
   }
 }
@@ -84,10 +102,6 @@ async function prepareFile(file: string): Promise<void> {
     const handle = await open(file, 'a', 0o600);
     await handle.close();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw storeUnavailable(
-      code,
-      `The SQLite file ${file} cannot be made (${code}): check the path, the rights and the room on the disk.`,
-    );
+    throw storeUnavailable(error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
   }
 }

@@ -26,12 +26,45 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /** The 503 for a store that cannot be reached, is full, locked, read-only or damaged. `reason` is an error code, never data. */
-export function storeUnavailable(reason: string, message = 'The store cannot take the call now; try again later.'): GatewayError {
+export function storeUnavailable(reason: string, message = adviceFor(reason)): GatewayError {
   return new GatewayError('store-unavailable', message, {
     cause: new Error(`store: ${reason}`),
     headers: { 'Retry-After': '1' },
   });
 }
+
+/** True where the store refused to be written, for want of room or rights, and what is in it can still be read. */
+export function isWriteRefusal(error: unknown): boolean {
+  if (!(error instanceof GatewayError && error.cause instanceof Error)) return false;
+  const reason = error.cause.message.replace(/^store: /u, '');
+  return writeRefusals.some(({ reasons }) => reasons.test(reason));
+}
+
+/** What a caller can make of it, or whom it has to tell; the operator finds the reason in the log. */
+function adviceFor(reason: string): string {
+  const known = writeRefusals.find(({ reasons }) => reasons.test(reason));
+  if (known !== undefined) return `${known.advice}; reading goes on.`;
+  if (reason === '53300') {
+    return 'The database server has no connection left. Its operator should raise max_connections, or run fewer gateways.';
+  }
+  return 'The store cannot take the call now; try again later.';
+}
+
+/** SQLite's extended result codes hold the primary one in their low byte: 778 and 1034 are IOERR_WRITE and IOERR_FSYNC. */
+const writeRefusals: readonly { readonly reasons: RegExp; readonly advice: string }[] = [
+  {
+    reasons: /^(?:SQLite 13|53100|ENOSPC|EDQUOT)$/u,
+    advice: 'The disk of the store is full. Nothing can be written until its operator makes room',
+  },
+  {
+    reasons: /^(?:SQLite (?:8|264|520|776|1032|1288|1544)|25006|EACCES|EPERM|EROFS)$/u,
+    advice: 'The store can only be read. Nothing can be written until its operator makes it writable',
+  },
+  {
+    reasons: /^(?:SQLite (?:778|1034)|58030)$/u,
+    advice: 'The disk refuses what the store writes. Its operator should look at its room, quota and health',
+  },
+];
 
 /** The error to throw for a driver's failure, already judged. */
 export function storeFailure(kind: FailureKind, code: string): Error {

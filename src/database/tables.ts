@@ -9,7 +9,9 @@ export interface Tables {
   readonly revoked_token: RevokedTokenTable;
   readonly login_failure: LoginFailureTable;
   readonly automation: AutomationTable;
-  readonly automation_group: AutomationGroupTable;
+  readonly automation_audience: AutomationAudienceTable;
+  readonly automation_audience_group: AutomationAudienceGroupTable;
+  readonly automation_block: AutomationBlockTable;
 }
 
 interface SchemaMigrationTable {
@@ -46,26 +48,48 @@ interface LoginFailureTable {
 /** Texts that are compared are UTF-8 bytes: their order is that of code points, whatever the collation of the database. */
 interface AutomationTable {
   readonly id: Uint8Array;
+  /** Exact, and unique. */
   readonly name: Uint8Array;
-  /** 1 where only the groups in `automation_group` may see it. */
-  readonly restricted: number;
+  /** Keys: the fields folded, as they are sorted and searched; null where the document has no such field. */
+  readonly name_key: Uint8Array;
+  /** Who may see it: 0 is every role that may list, others are in `automation_audience`. */
+  readonly audience: number;
   /** The document as JSON text. */
   readonly document: string;
-  /** Keys: the fields folded, as they are sorted and searched; null where the document has no such field. */
   readonly id_key: Uint8Array;
-  readonly name_key: Uint8Array;
   readonly last_modified_by_key: Uint8Array | null;
   readonly last_run_at_key: Uint8Array | null;
   readonly next_run_at_key: Uint8Array | null;
   readonly repeat_interval_key: Uint8Array | null;
+  /** The beginning of the key: a PostgreSQL index takes no more than 2,704 bytes a row. */
+  readonly description_start: Uint8Array | null;
+  /** The whole key, only where the beginning is not all of it. */
   readonly description_key: Uint8Array | null;
   readonly workflow_id_key: Uint8Array | null;
   readonly form_id_key: Uint8Array | null;
   readonly last_updated_key: Uint8Array | null;
 }
 
-/** The groups, reading or writing, that may see a restricted automation. */
-interface AutomationGroupTable {
+/** One distinct set of groups that automations are kept to. */
+interface AutomationAudienceTable {
+  readonly audience: number;
+  /** SHA-256 of the set. */
+  readonly digest: Uint8Array;
+}
+
+interface AutomationAudienceGroupTable {
   readonly group_name: Uint8Array;
-  readonly automation_id: Uint8Array;
+  readonly audience: number;
+}
+
+/**
+ * The catalogue in alphabetical order, cut into blocks of a few thousand documents: how many of them each audience has in the block
+ * that begins at (`name_key`, `name`) and ends where the next one begins. Every block, the first at the empty key, has a row of the
+ * audience -1, which counts them all.
+ */
+interface AutomationBlockTable {
+  readonly audience: number;
+  readonly name_key: Uint8Array;
+  readonly name: Uint8Array;
+  readonly documents: number;
 }

@@ -1,29 +1,48 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import type { SessionSource } from './store-session.ts';
+import type { SessionSource, StoreSession } from './store-session.ts';
 
 /** Logs once when the store stops answering and once when it answers again, instead of once a call. */
 export function watchAvailability(source: SessionSource, log: Log): SessionSource {
   let down = false;
-  const watched = async <T>(answer: Promise<T>): Promise<T> => {
-    try {
-      const value = await answer;
-      if (down) log.info('the store answers again');
-      down = false;
-      return value;
-    } catch (error) {
-      if (!down && error instanceof GatewayError) {
-        down = true;
-        log.error('the store is unavailable', { reason: error.cause instanceof Error ? error.cause.message : error.code });
-      }
-      throw error;
-    }
+  const failed = (error: unknown): void => {
+    if (down || !(error instanceof GatewayError)) return;
+    down = true;
+    log.error('the store is unavailable', { reason: error.cause instanceof Error ? error.cause.message : error.code });
+  };
+  const answered = (): void => {
+    if (!down) return;
+    down = false;
+    log.info('the store answers again');
+  };
+  const watch = (session: StoreSession): StoreSession => {
+    let transaction = false;
+    return {
+      async run(sql, parameters) {
+        if (sql === source.begin) transaction = true;
+        if (sql === 'commit' || sql === 'rollback') transaction = false;
+        try {
+          const result = await session.run(sql, parameters);
+          // Within a transaction nothing is proved: on a full disk all of it goes well up to the commit.
+          if (!transaction && sql !== 'rollback') answered();
+          return result;
+        } catch (error) {
+          failed(error);
+          throw error;
+        }
+      },
+      release: () => session.release(),
+    };
   };
   return {
     begin: source.begin,
-    open: async () => {
-      const session = await watched(source.open());
-      return { run: (sql, parameters) => watched(session.run(sql, parameters)), release: () => session.release() };
+    async open() {
+      try {
+        return watch(await source.open());
+      } catch (error) {
+        failed(error);
+        throw error;
+      }
     },
     close: () => source.close(),
   };

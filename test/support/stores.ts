@@ -7,12 +7,13 @@ import { Client } from 'pg';
 import type { Log } from '../../src/base/log.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../src/database/database.ts';
+import type { Owner } from './owner.ts';
 
 /** A kind of store to test on. Each `fresh` one is empty and goes away with its test. */
 export interface TestStore {
   readonly dialect: 'sqlite' | 'postgres';
   /** Where an empty store may be opened, by one gateway or several. */
-  fresh(t: TestContext): Promise<StoreOptions>;
+  fresh(owner: Owner): Promise<StoreOptions>;
   /** Opens a store (a fresh one where none is given) and closes it after the test. */
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
 }
@@ -28,9 +29,9 @@ const postgresUrl = await findPostgres();
  */
 export function eachStore(define: (store: TestStore) => void): void {
   suite('on SQLite', () => define(sqliteStore));
-  if (postgresUrl !== undefined) {
-    const url = postgresUrl;
-    suite('on PostgreSQL', () => define(postgresStore(url)));
+  const found = foundPostgres;
+  if (found !== undefined) {
+    suite('on PostgreSQL', () => define(found));
     return;
   }
   const missing = 'no PostgreSQL answers at 127.0.0.1:5432 and TEST_POSTGRES_URL is not set';
@@ -41,22 +42,30 @@ export function eachStore(define: (store: TestStore) => void): void {
 
 export const sqliteStore: TestStore = {
   dialect: 'sqlite',
-  async fresh(t) {
+  async fresh(owner) {
     const directory = await mkdtemp(join(tmpdir(), 'gateway-store-'));
-    t.after(() => rm(directory, { recursive: true, force: true }));
+    owner.after(() => rm(directory, { recursive: true, force: true }));
     return { kind: 'sqlite', file: join(directory, 'gateway.db') };
   },
   open: (t, store, log) => openFor(t, sqliteStore, store, log),
 };
 
+/** The PostgreSQL that `eachStore` found, if any. */
+export const foundPostgres: TestStore | undefined = postgresUrl === undefined ? undefined : postgresStore(postgresUrl);
+
+/** What `store.url` of a configuration is to say. */
+export function storeUrl(store: StoreOptions): string {
+  return store.kind === 'sqlite' ? `sqlite:${store.file}` : store.url.reveal();
+}
+
 /** A schema of its own in the given database: quicker than a database, and as separate. */
 function postgresStore(url: string): TestStore {
   const postgres: TestStore = {
     dialect: 'postgres',
-    async fresh(t) {
+    async fresh(owner) {
       const schema = `gateway_test_${randomBytes(8).toString('hex')}`;
       await execute(url, `create schema ${schema}`);
-      t.after(() => execute(url, `drop schema ${schema} cascade`));
+      owner.after(() => execute(url, `drop schema ${schema} cascade`));
       const address = new URL(url);
       address.searchParams.set('options', `-c search_path=${schema}`);
       return { kind: 'postgres', url: new Secret(address.href) };
