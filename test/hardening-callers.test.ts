@@ -90,7 +90,8 @@ test('R83: no read list opens an automation to all, a list of other groups hides
     ['d read by noc', { read: ['noc'] }],
     ['e read by a group that was renamed', { read: ['former noc'], write: ['sales'] }],
   ] as const) {
-    await store.insert({ _id: name.slice(0, 1), name, ...(gbac === undefined ? {} : { data: { gbac } }) });
+    const automation = { _id: name.slice(0, 1), name, ...(gbac === undefined ? {} : { data: { gbac } }) };
+    await store.change((writer) => writer.insert([automation]));
   }
   const seen = async (username: string): Promise<string> => {
     const { list, total } = (await listed(username)).json() as { list: readonly { _id: string }[]; total: number };

@@ -259,7 +259,16 @@ test('R34: a media type that is missing, twice there, another one, or in another
   for (const type of ['text/plain', 'application/json; charset=utf-16', 'application/jsonp', ''])
     assertProblem(await send({ 'Content-Type': type }), 415, 'unsupported-media-type');
   assertProblem(await send({}), 415, 'unsupported-media-type');
-  assertProblem(await send({ 'Content-Type': ['application/json', 'application/json'] }), 400, 'malformed-request');
+  for (const second of ['application/json', 'text/plain']) {
+    assertProblem(await send({ 'Content-Type': ['application/json', second] }), 415, 'unsupported-media-type');
+    const stranger = await gateway.send({
+      method: 'POST',
+      target: '/tools/restCall',
+      headers: { 'Content-Type': ['application/json', second] },
+      body: callText(''),
+    });
+    assertProblem(stranger, 401, 'unauthenticated');
+  }
   assert.equal(far.connections, 0);
 });
 

@@ -90,6 +90,10 @@ describe('framing in doubt', () => {
     'a header without a name': [`GET /healthz HTTP/1.1\r\n${host}: a\r\n\r\n`, [400]],
     'a method that is none': [`G\u0001T /healthz HTTP/1.1\r\n${host}\r\n`, [400]],
     'another version': [`GET /healthz HTTP/7.7\r\n${host}\r\n`, [400, 505]],
+    'a request line of HTTP/0.9': [`POST /tools/restCall\r\n${host}${admin}${json}${length}\r\n${text}`, [400]],
+    'a fragment in the target': [`GET /healthz#/whoami HTTP/1.1\r\n${host}\r\n`, [400]],
+    'an absolute target for another host than Host': [`GET http://evil.example/healthz HTTP/1.1\r\n${host}\r\n`, [400]],
+    'an absolute target with user information': [`GET http://a@127.0.0.1:${gateway.port}/healthz HTTP/1.1\r\n${host}\r\n`, [400]],
     'a header of 20 kB': [`GET /healthz HTTP/1.1\r\n${host}X-A: ${'a'.repeat(20_000)}\r\n\r\n`, [431]],
     '3,000 headers': [
       `GET /healthz HTTP/1.1\r\n${host}${Array.from({ length: 3000 }, (_, index) => `X-${index}: value\r\n`).join('')}\r\n`,
@@ -101,6 +105,14 @@ describe('framing in doubt', () => {
       await assertRefused(t, `${bytes}${smuggled}`, statuses);
     });
   }
+
+  test('by a version that is neither 1.1 nor 1.0 is refused', async () => {
+    for (const version of ['', ' HTTP/0.9', ' HTTP/2.0']) {
+      const reply = await sendBytes(gateway.port, `GET /healthz${version}\r\n${host}\r\n`);
+      assertProblem(reply, 400, 'malformed-request');
+      assert.equal(reply.header('connection'), 'close');
+    }
+  });
 
   test('by a TLS hello on the plain port is refused', async (t) => {
     const connection = await open(t);
@@ -172,10 +184,23 @@ describe('a request target', () => {
   test('in absolute form makes no proxy of the gateway', async () => {
     far.answer(() => jsonReply('{"proxied":true}'));
     for (const target of ['http://evil.example/healthz', `${far.url}/healthz`, `${far.url}/x`]) {
-      const reply = await gateway.send({ target, role: 'admin' });
-      assert.doesNotMatch(reply.text, /proxied/);
+      const authority = new URL(target).host;
+      for (const headers of [{}, { Host: authority }]) {
+        const reply = await gateway.send({ target, role: 'admin', headers });
+        assert.doesNotMatch(reply.text, /proxied/);
+      }
     }
     assert.equal(far.connections, 0);
+  });
+
+  test('in absolute form or percent-encoded is judged as the route it names', async () => {
+    const authority = `127.0.0.1:${gateway.port}`;
+    assert.equal((await gateway.send({ target: `http://${authority}/healthz` })).status, 200);
+    for (const target of [`http://${authority}/healthz?x=1`, '/health%7A', '/%68ealthz?x=%zz']) {
+      const reply = await gateway.send({ method: 'PUT', target });
+      assertProblem(reply, 405, 'method-not-allowed');
+      assert.equal(reply.header('allow'), 'GET, HEAD');
+    }
   });
 
   test('of CONNECT opens no tunnel, and an upgrade is not made', async (t) => {
@@ -187,6 +212,17 @@ describe('a request target', () => {
     const upgraded = await gateway.send({ target: '/healthz', headers: { Connection: 'Upgrade, close', Upgrade: 'websocket' } });
     assert.notEqual(upgraded.status, 101);
     assert.equal(far.connections, 0);
+  });
+
+  test('of CONNECT from a caller that is gone at once harms nobody', async () => {
+    for (let at = 0; at < 100; at += 1) {
+      const connection = await openConnection(gateway.port);
+      connection.socket.write(`CONNECT ${far.authority} HTTP/1.1\r\n${host}\r\n${'x'.repeat((at % 3) * 50_000)}`);
+      await new Promise((resolve) => setTimeout(resolve, at % 4));
+      connection.socket.resetAndDestroy();
+      await connection.closed();
+    }
+    assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
   });
 });
 

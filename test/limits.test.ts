@@ -132,6 +132,8 @@ test('R98: what is refused for another reason comes first and is not counted', a
     assertProblem(await relay(gateway, 'restQuery', 'far', secret), 403, 'path-denied');
     const metadata = { ...call, headers: { 'Metadata-Flavor': 'Google' } };
     assertProblem(await restCall(gateway, metadata), 403, 'destination-denied');
+    for (const uri of ['http://10.0.0.1/', 'http://[::1]/', 'https://localhost/', `${gateway.url}/healthz`])
+      assertProblem(await restCall(gateway, { ...call, uri }), 403, 'destination-denied');
     assertProblem(await relay(gateway, 'restQuery', 'far', {}, { role: 'engineering' }), 403, 'forbidden');
     assertProblem(await restCall(gateway, call, { headers: { Authorization: 'Basic eDp5' } }), 401, 'unauthenticated');
   };

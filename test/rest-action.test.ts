@@ -257,6 +257,17 @@ describe('params.accept and params.contentType', () => {
     assert.equal(far.request.header('content-type'), 'application/vnd.x+json');
   });
 
+  test('contentType that a body cannot be sent as is refused by its pointer, also for an empty body that is sent', async () => {
+    for (const contentType of ['text/plain', 'no media type', '']) {
+      for (const body of [{ a: 1 }, {}]) {
+        const reply = await act('plain', { params: { ...params, contentType }, body });
+        assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), ['/params/contentType']);
+      }
+    }
+    const empty = assertProblem(await act('plain', { params: { ...params, contentType: '' }, body: {} }), 400);
+    assert.match(empty.detail, /empty/);
+  });
+
   test('contentType with a line break is refused', async () => {
     const reply = await act('plain', { params: { ...params, contentType: 'application/json\r\nX-Evil: 1' }, body: {} });
     assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), ['/params/contentType']);

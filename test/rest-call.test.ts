@@ -80,6 +80,17 @@ describe('the uri', () => {
     assert.equal(far.request.target, uri.slice(far.url.length));
   });
 
+  test('keeps a query that is empty, also where a redirect leads to it', async () => {
+    far.answer(({ target }) =>
+      target === '/first?' ? httpReply({ status: 307, headers: { Location: '/next?#x' } }) : jsonReply('{}'),
+    );
+    responseOf(await restCall(gateway, get(`${far.url}/first?#x`)));
+    assert.deepEqual(
+      far.requests.map(({ target }) => target),
+      ['/first?', '/next?'],
+    );
+  });
+
   test('is sent as the WHATWG URL parser reads it, without its fragment', async () => {
     far.answer(() => jsonReply('{}'));
     const reply = await restCall(gateway, get(`HTTP://0x7f.1:${far.port}/a/../b%2Fc/ü?x=%20&y="ß#fragment`));

@@ -83,6 +83,8 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
 
 /** The gateway is no proxy: CONNECT is a method that none of its routes knows. */
 export function answerConnect(socket: Socket): void {
+  // Node has let go of the socket: without a listener a caller that resets it would end the process.
+  socket.on('error', () => socket.destroy());
   const known = new GatewayError('method-not-allowed', 'The gateway is no proxy: use POST /tools/restCall.', {
     headers: { Allow: '' },
   });

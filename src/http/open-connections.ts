@@ -42,3 +42,26 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     },
   };
 }
+
+/**
+ * Takes the connections that the system has made for us already: closing the socket they wait at would reset them, with calls
+ * that a load balancer has just sent. Ends with the first turn of the event loop that brought none, after 50 turns at the latest.
+ */
+export async function acceptWaiting(server: Server): Promise<void> {
+  let came = true;
+  const note = (): void => {
+    came = true;
+  };
+  server.on('connection', note);
+  // To the end of this turn; the next one begins with a look at the sockets.
+  await turn();
+  for (let turns = 0; came && turns < 50; turns += 1) {
+    came = false;
+    await turn();
+  }
+  server.off('connection', note);
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

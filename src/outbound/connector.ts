@@ -89,7 +89,16 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   };
 }
 
-function readTarget({ hostname, port, protocol }: buildConnector.Options): Target {
+/**
+ * Throws `destination-denied` for a URL that is denied without a look-up: by its address, where it names one, or by its name alone.
+ * The connector decides all the same when it dials; this is for who wants to know before anything is spent on the call.
+ */
+export function refuseBeforeLookup(policy: DestinationPolicy, url: URL): void {
+  const { host, port } = readTarget(url);
+  permit(isIP(host) === 0 ? policy.decideName(host, port) : policy.decideAddress({ host, address: host, port }));
+}
+
+function readTarget({ hostname, port, protocol }: Pick<URL, 'hostname' | 'port' | 'protocol'>): Target {
   const secure = protocol === 'https:';
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return { host, port: port === '' ? (secure ? 443 : 80) : Number(port), secure };

@@ -70,6 +70,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#status = status;
+    const unreadable = transferFault(headerValue(headers, 'transfer-encoding'));
+    if (unreadable !== undefined) {
+      this.abort(unreadable);
+      return;
+    }
     const contentEncoding = headerValue(headers, 'content-encoding');
     const declared = Number(headerValue(headers, 'content-length'));
     // The limit is on decoded bytes, and the length of a 204 or 304 is not that of a body (RFC 9110 8.6).
@@ -138,6 +143,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const completed = new Error('the exchange is complete');
+
+/** undici takes chunked off and hands on what is below another coding, which no request of ours asked for (RFC 9112 7.4: no TE). */
+function transferFault(coding: string | undefined): GatewayError | undefined {
+  if (coding === undefined || /^[ \t]*(?:chunked|identity)[ \t]*$/iu.test(coding)) return undefined;
+  return new GatewayError(
+    'upstream-protocol-error',
+    'The reply of the far side has a transfer coding that nobody asked for; chunked is the only one that is taken.',
+  );
+}
 
 function undecodable(error: Error): GatewayError {
   return new GatewayError('upstream-protocol-error', 'The reply of the far side does not decode by its Content-Encoding.', {

@@ -34,6 +34,7 @@ export function paramsProblems(params: Readonly<Record<string, unknown>>, body: 
   judge('path', pathProblem);
   judge('accept', acceptProblem);
   judge('contentType', (contentType) => {
+    if (contentType === '') return 'is empty; name a media type, or leave it out';
     if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
     return body === undefined || isEmptyObject(body) ? undefined : contentTypeProblem(contentType);
   });

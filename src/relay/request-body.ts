@@ -16,12 +16,16 @@ export function contentTypeProblem(contentType: string): string | undefined {
 }
 
 /**
- * The message body for a caller's `body` object, of a media type that has no problem: its exact bytes for JSON types, form-encoded
- * or written as XML for those. Throws `invalid-request` where the object does not fit.
+ * The message body for a caller's `body` object: its exact bytes for JSON types, form-encoded or written as XML for those. Throws
+ * `invalid-request` where the object does not fit, and for an empty one that is only here found to be sent as a type with a problem.
  */
 export function writeRequestBody(span: Buffer, contentType: string): Buffer {
   const problem = contentTypeProblem(contentType);
-  if (problem !== undefined) throw new GatewayError('invalid-request', `The body cannot be sent: ${problem}.`);
+  if (problem !== undefined) {
+    throw new GatewayError('invalid-request', `The body cannot be sent: ${problem}.`, {
+      errors: [{ pointer: '/params/contentType', detail: problem }],
+    });
+  }
   const type = readMediaType(contentType) ?? { essence: '' };
   if (isForm(type)) return writeForm(span);
   return isXml(type) ? writeXmlBody(span) : span;

@@ -99,11 +99,14 @@ export async function restCall(options: {
   readonly request: RestCallRequest;
   readonly context: CallContext;
   readonly limits: RestCallLimits;
+  /** Throws `destination-denied` where the outbound policy refuses the URL as it stands: before the call is counted. */
+  readonly refuseDenied: (url: URL) => void;
   readonly sender: Sender;
   readonly userAgent: string;
 }): Promise<RelayReply> {
   const { request, context, limits } = options;
   const first = firstHop(request, context, options.userAgent);
+  options.refuseDenied(first.url);
   const scope = openScope(context, limits.timeouts.total);
   try {
     const { reply, url } = await followed({ ...options, first, scope });
@@ -155,7 +158,8 @@ async function followed(options: {
     const reply = await sender.send(
       {
         origin: hop.url.origin,
-        path: hop.url.pathname + hop.url.search,
+        // Not pathname and search: `search` leaves the ? of an empty query out.
+        path: hop.url.href.slice(hop.url.origin.length),
         method: hop.method,
         headers: hop.headers,
         ...(hop.body === undefined ? {} : { body: hop.body }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { AdapterState } from '#adapters/adapter-instance.ts';
 import type { Metrics } from '#http/metrics.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#http/schemas.ts';
+import { closedObject } from '#json/closed-object.ts';
 
 interface OperationsRoutesOptions {
   readonly openMetrics: boolean;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { RouteDocs } from '#http/route.ts';
-import { closedObject } from '#http/schemas.ts';
+import { closedObject } from '#json/closed-object.ts';
 
 type Prose = Pick<RouteDocs, 'description' | 'example' | 'otherErrors'>;
 

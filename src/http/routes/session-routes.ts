@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox';
 import type { Access } from '#access/access.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
-import { closedObject } from '#http/schemas.ts';
+import { closedObject } from '#json/closed-object.ts';
 import { sessionDocs, tokenError } from './session-docs.ts';
 
 /** Bytes. These bodies are read before anybody is known. */
