@@ -1,6 +1,6 @@
 /**
  * Who may import whom: a folder under src/ may import itself and what its row names.
- * `gateway.ts` and `main.ts` may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
+ * `gateway.ts`, `main.ts` and the other files beside them may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
  * printed in ARCHITECTURE.md; test/architecture.test.ts holds the two together.
  */
 export const mayImport = {

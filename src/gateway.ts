@@ -18,7 +18,7 @@ import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { createHttpServer } from '#http/server.ts';
-import { createConnector } from '#outbound/connector.ts';
+import { createConnector, refuseBeforeLookup } from '#outbound/connector.ts';
 import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import { fetchDocument } from '#outbound/document.ts';
 import { createResolver } from '#outbound/resolver.ts';
@@ -64,16 +64,18 @@ export async function startGateway(options: {
   started.defer(() => access.close());
   const { outbound } = config;
   const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
+  const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
   const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
   const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
   const metrics = createMetrics();
   const gauge = createPressureGauge(options.memory);
   const pressure = started.adopt(createPressure({ gauge, log }), (measured) => measured.close());
-  const catalogue = createAutomationCatalogue({ database });
+  const catalogue = createAutomationCatalogue({ database, clock });
   const served = [
     ...relayRoutes({
       adapters: () => adapters,
-      restCall: (request, context) => restCall({ request, context, limits: outbound, sender: outboundSender, userAgent }),
+      restCall: (request, context) =>
+        restCall({ request, context, limits: outbound, refuseDenied, sender: outboundSender, userAgent }),
       userAgent,
     }),
     ...automationRoutes(catalogue),

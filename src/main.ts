@@ -14,6 +14,8 @@ if (Number(major) < 26) {
   const { runCli } = await import('#cli/cli.ts');
   const { serve } = await import('./serve.ts');
   const { demo } = await import('./demo.ts');
+  const { withStoredCatalogue } = await import('./stored-catalogue.ts');
+  const { untilInterrupted } = await import('./until-interrupted.ts');
   process.exitCode = await runCli({
     argv: process.argv.slice(2),
     stdin: process.stdin,
@@ -22,7 +24,12 @@ if (Number(major) < 26) {
     env: process.env,
     cwd: process.cwd(),
     isTerminal: process.stdin.isTTY,
+    printsToTerminal: process.stdout.isTTY,
+    // Some terminals say that they have no columns.
+    progressColumns: process.stderr.isTTY ? process.stderr.columns || 80 : undefined,
     serve: (options) => serve(options, process),
     demo: (options) => demo(options, process),
+    withCatalogue: withStoredCatalogue,
+    untilInterrupted: (work) => untilInterrupted(process, work),
   });
 }

@@ -27,6 +27,10 @@ interface Row {
   readonly path: string;
   readonly target?: string;
   readonly body?: object;
+  /** Where absent, application/json. */
+  readonly mediaType?: string;
+  /** What it answers to those who may; where absent, any 2xx. */
+  readonly answers?: number;
   /** Roles that may; `all`: any caller that is known, with or without a role; `open`: everybody. */
   readonly may: readonly TestRole[] | 'all' | 'open';
 }
@@ -49,6 +53,38 @@ const rows: readonly Row[] = [
     may: ['admin'] as const,
   })),
   { method: 'GET', path: '/automation_catalog/automations', may: ['admin', 'other', 'readonly', 'apiread'] },
+  {
+    method: 'POST',
+    path: '/automation_catalog/automations',
+    body: { name: '' },
+    answers: 400,
+    may: ['admin', 'engineering'],
+  },
+  {
+    method: 'GET',
+    path: '/automation_catalog/automations/{id}',
+    target: '/automation_catalog/automations/none',
+    answers: 404,
+    may: ['admin', 'engineering', 'other', 'readonly', 'apiread'],
+  },
+  ...(['PUT', 'PATCH', 'DELETE'] as const).map((method) => ({
+    method,
+    path: '/automation_catalog/automations/{id}',
+    target: '/automation_catalog/automations/none',
+    ...(method === 'DELETE' ? {} : { body: { name: 'n' } }),
+    ...(method === 'PATCH' ? { mediaType: 'application/merge-patch+json' } : {}),
+    answers: 404,
+    may: ['admin', 'engineering'] as const,
+  })),
+  {
+    method: 'POST',
+    path: '/automation_catalog/import',
+    body: { name: '' },
+    mediaType: 'application/x-ndjson',
+    answers: 400,
+    may: ['admin'],
+  },
+  { method: 'GET', path: '/automation_catalog/export', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
   { method: 'GET', path: '/whoami', may: 'all' },
   { method: 'POST', path: '/logout', may: 'all' },
@@ -64,9 +100,14 @@ function ask(row: Row, headers: Readonly<Record<string, string>>): Promise<Reply
   if (row.body === undefined) return gateway.send({ ...request, headers });
   return gateway.send({
     ...request,
-    headers: { 'Content-Type': 'application/json', ...headers },
+    headers: { 'Content-Type': row.mediaType ?? 'application/json', ...headers },
     body: JSON.stringify(row.body),
   });
+}
+
+function assertPassed({ answers }: Row, { status, text }: Reply): void {
+  const expected = answers === undefined ? status >= 200 && status < 300 : status === answers;
+  assert.ok(expected, `${status} ${text.slice(0, 500)}`);
 }
 
 const ways: readonly (readonly [string, (role: TestRole) => Promise<string> | string])[] = [
@@ -86,7 +127,7 @@ for (const row of rows) {
           far.answer(() => jsonReply('{}'));
           const reply = await ask(row, { Authorization: await credentials(role) });
           if (allowed) {
-            assert.ok(reply.status === 200 || reply.status === 204, `${reply.status} ${reply.text.slice(0, 500)}`);
+            assertPassed(row, reply);
           } else {
             assertProblem(reply, 403, 'forbidden');
             assert.equal(far.connections, 0);
@@ -98,7 +139,7 @@ for (const row of rows) {
     test(`a caller without a role is ${row.may === 'all' || row.may === 'open' ? 'allowed' : 'denied'}`, async () => {
       far.answer(() => jsonReply('{}'));
       const reply = await ask(row, { Authorization: basic('nobody', testPassword) });
-      if (row.may === 'all' || row.may === 'open') assert.ok(reply.status < 300, reply.text);
+      if (row.may === 'all' || row.may === 'open') assertPassed(row, reply);
       else assertProblem(reply, 403, 'forbidden');
     });
 
@@ -106,8 +147,7 @@ for (const row of rows) {
       far.answer(() => jsonReply('{}'));
       const reply = await ask(row, { Authorization: basic('both', testPassword) });
       const { may } = row;
-      if (may === 'open' || may === 'all' || may.includes('other') || may.includes('engineering'))
-        assert.ok(reply.status < 300, reply.text);
+      if (may === 'open' || may === 'all' || may.includes('other') || may.includes('engineering')) assertPassed(row, reply);
       else assertProblem(reply, 403, 'forbidden');
     });
 

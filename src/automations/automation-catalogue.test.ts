@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '#access/principal.ts';
+import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { eachStore } from '../../test/support/stores.ts';
+import type { Automation } from './automation.ts';
 import { createAutomationCatalogue } from './automation-catalogue.ts';
 import { createAutomationStore } from './automation-store.ts';
 
@@ -13,13 +15,17 @@ eachStore((store) => {
   test('a listing holds the values in effect and what its principal may see', async (t) => {
     const database = await store.open(t);
     const documents = createAutomationStore(database);
-    await documents.insert({ _id: '1', name: 'Backup' });
-    await documents.insert({ _id: '2', name: 'Audit', data: { gbac: { read: ['noc'] } } });
-    await documents.insert({ _id: '3', name: 'Certificates', data: { gbac: { read: ['security'], write: [] } } });
-    const catalogue = createAutomationCatalogue({ database });
+    await documents.change((writer) =>
+      writer.insert([
+        { _id: '1', name: 'Backup' },
+        { _id: '2', name: 'Audit', data: { gbac: { read: ['noc'] } } },
+        { _id: '3', name: 'Certificates', data: { gbac: { read: ['security'], write: [] } } },
+      ]),
+    );
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
     const list = async (principal: Principal, query: string) => {
       const { list, ...counts } = await catalogue.list({ principal, query: new URLSearchParams(query) });
-      return { names: list.map(({ name }) => name), ...counts };
+      return { names: list.map((text) => (JSON.parse(text) as Automation).name), ...counts };
     };
     assert.deepEqual(await list(admin, ''), { names: ['Audit', 'Backup', 'Certificates'], total: 3, skip: 0, limit: 100 });
     assert.deepEqual(await list(reader, ''), { names: ['Audit', 'Backup'], total: 2, skip: 0, limit: 100 });
@@ -35,14 +41,17 @@ eachStore((store) => {
 
   test('an automation without a value for a field is listed without the field', async (t) => {
     const database = await store.open(t);
-    await createAutomationStore(database).insert({ _id: '1', name: 'Bare' });
-    const { list } = await createAutomationCatalogue({ database }).list({ principal: admin, query: new URLSearchParams() });
-    assert.equal(JSON.stringify(list), '[{"_id":"1","name":"Bare"}]');
+    await createAutomationStore(database).change((writer) => writer.insert([{ _id: '1', name: 'Bare' }]));
+    const { list } = await createAutomationCatalogue({ database, clock: systemClock }).list({
+      principal: admin,
+      query: new URLSearchParams(),
+    });
+    assert.deepEqual(list, ['{"_id":"1","name":"Bare"}']);
   });
 
   test('a wrong query string does not reach the store, and a closed store is unavailable', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database });
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
     await database.close();
     const code = async (query: string): Promise<string> => {
       const error: unknown = await catalogue

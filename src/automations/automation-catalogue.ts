@@ -1,33 +1,145 @@
 import type { Principal } from '#access/principal.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
+import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation } from './automation.ts';
-import { createAutomationStore } from './automation-store.ts';
+import { maySee, mayWrite, viewerOf } from './automation-access.ts';
+import { type GivenAutomation, generateId, inUtc, isId, modifierName, refuseTooLarge } from './automation-document.ts';
+import { type ImportResult, importAutomations } from './automation-import.ts';
+import { documentText } from './automation-row.ts';
+import { type AutomationStore, type AutomationWriter, createAutomationStore } from './automation-store.ts';
+import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import { readListOptions } from './list-options.ts';
 
 /** One page of a listing, with the values in effect. */
 export interface AutomationListing {
-  readonly list: readonly Automation[];
+  /** The documents as JSON texts. */
+  readonly list: readonly string[];
   readonly total: number;
   readonly skip: number;
   readonly limit: number;
 }
 
-export interface AutomationCatalogue {
-  /**
-   * What of the catalogue the principal may see, by the query string. Its role is judged before; here its groups are. Rejects
-   * with `invalid-request` (400) where the query string is wrong, with `store-unavailable` (503) where the store is.
-   */
-  list(request: { readonly principal: Principal; readonly query: URLSearchParams }): Promise<AutomationListing>;
+/** A document as its reader or writer gets it. */
+export interface AutomationState {
+  readonly id: string;
+  /** JSON text. */
+  readonly text: string;
+  /** Entity tag, in its quotes. */
+  readonly tag: string;
 }
 
-export function createAutomationCatalogue({ database }: { readonly database: Database }): AutomationCatalogue {
-  const store = createAutomationStore(database);
+interface AutomationRequest {
+  readonly principal: Principal;
+  readonly id: string;
+}
+
+interface AutomationChange extends AutomationRequest {
+  readonly preconditions: Preconditions;
+}
+
+/**
+ * The catalogue for a principal whose role has been judged; here its groups are. What it may not see is `automation-not-found`
+ * (404); what it sees and may not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
+ * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
+ * `store-unavailable` (503) where the store is.
+ */
+export interface AutomationCatalogue {
+  /** By the query string of the specification's listing. Rejects with `invalid-request` (400) where that is wrong. */
+  list(request: { readonly principal: Principal; readonly query: URLSearchParams }): Promise<AutomationListing>;
+  create(request: { readonly principal: Principal; readonly given: GivenAutomation }): Promise<AutomationState>;
+  read(request: AutomationRequest): Promise<AutomationState>;
+  replace(request: AutomationChange & { readonly given: GivenAutomation }): Promise<AutomationState>;
+  /** `patch` by RFC 7396; it has been judged by `automationPatchSchema` and `contentProblems`. */
+  patch(request: AutomationChange & { readonly patch: unknown }): Promise<AutomationState>;
+  remove(request: AutomationChange): Promise<void>;
+  /** See `importAutomations`; for admins, who see all. */
+  import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
+  /** See `AutomationStore.export`; for admins. */
+  export: AutomationStore['export'];
+}
+
+export function createAutomationCatalogue(options: { readonly database: Database; readonly clock: Clock }): AutomationCatalogue {
+  const store = createAutomationStore(options.database);
+  const stamped = (principal: Principal, id: string, given: GivenAutomation): Automation => {
+    const lastUpdated = new Date(options.clock.now()).toISOString();
+    const automation = { ...inUtc(given), _id: id, lastModifiedBy: modifierName(principal.username) };
+    return { ...automation, data: { ...automation.data, lastUpdated } };
+  };
   return {
     async list({ principal, query }) {
-      const options = readListOptions(query);
-      const viewer = { seesAll: principal.roles.includes('admin'), groups: principal.groups };
-      const { list, total } = await store.list({ options, viewer });
-      return { list, total, skip: options.skip, limit: options.limit };
+      const listOptions = readListOptions(query);
+      const { list, total } = await store.list({ options: listOptions, viewer: viewerOf(principal) });
+      return { list, total, skip: listOptions.skip, limit: listOptions.limit };
     },
+    create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), given))),
+    async read({ principal, id }) {
+      const stored = isId(id) ? await store.read(id) : undefined;
+      if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
+      return stateOf(id, stored.text);
+    },
+    replace: (request) =>
+      changeOne(store, request, async (writer) => {
+        const { principal, id, given } = request;
+        return put(writer, stamped(principal, id, given));
+      }),
+    patch: (request) =>
+      changeOne(store, request, async (writer, current) => {
+        const patched = mergePatch(current, request.patch) as Automation;
+        return put(writer, stamped(request.principal, request.id, patched));
+      }),
+    remove: (request) => changeOne(store, request, async () => {}),
+    import: (source) => importAutomations({ store, source }),
+    export: () => store.export(),
   };
+}
+
+/** Takes the automation out, where the principal may change it and the preconditions hold; `work` puts back what it becomes. */
+async function changeOne<T>(
+  store: AutomationStore,
+  { principal, id, preconditions }: AutomationChange,
+  work: (writer: AutomationWriter, current: Automation) => Promise<T>,
+): Promise<T> {
+  if (!isId(id)) throw notFound();
+  return store.change(async (writer) => {
+    const stored = await writer.read(id);
+    if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
+    if (!mayWrite(principal, stored.automation)) throw notWritable();
+    requireMatch(preconditions, entityTag(stored.text));
+    await writer.remove([id]);
+    return work(writer, stored.automation);
+  });
+}
+
+async function put(writer: AutomationWriter, automation: Automation): Promise<AutomationState> {
+  refuseTooLarge(automation);
+  const [conflict] = await writer.insert([automation]);
+  if (conflict !== undefined) throw nameTaken(automation.name);
+  return stateOf(automation._id, documentText(automation));
+}
+
+function stateOf(id: string, text: string): AutomationState {
+  return { id, text, tag: entityTag(text) };
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
+}
+
+function notWritable(): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    'Changing this automation needs the role admin, or the role engineering and membership of one of its gbac.write groups.',
+  );
+}
+
+function nameTaken(name: string): GatewayError {
+  return new GatewayError(
+    'automation-exists',
+    `Another automation has the name ${JSON.stringify(name)}; names are unique, choose another.`,
+    {
+      errors: [{ pointer: '/name', detail: 'is the name of another automation' }],
+    },
+  );
 }

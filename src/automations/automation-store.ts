@@ -1,147 +1,218 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
-import { type Automation, readersOf, type TextField, textFields, textOf } from './automation.ts';
-import type { ListOptions, TextFilter } from './list-options.ts';
-import { exactKey, keyBehind, sortKey } from './sort-key.ts';
-
-/** For whom a listing is made. */
-export interface Viewer {
-  /** Group lists do not bind it. */
-  readonly seesAll: boolean;
-  readonly groups: readonly string[];
-}
-
-export interface AutomationPage {
-  readonly list: readonly Automation[];
-  /** What the viewer may see and the filters match, before paging. */
-  readonly total: number;
-}
+import { type Automation, readersOf } from './automation.ts';
+import { audienceOf, type Viewer } from './automation-audience-store.ts';
+import { type BlockChanges, createBlockChanges, type Place, placed } from './automation-block-store.ts';
+import { type AutomationPage, listAutomations } from './automation-list-store.ts';
+import { rowOf } from './automation-row.ts';
+import type { ListOptions } from './list-options.ts';
+import { exactKey } from './sort-key.ts';
 
 /**
  * The automations on this store. Texts that are compared are kept as UTF-8 bytes (sort-key.ts); the order of a listing is the
- * sort field's key, documents without the field first, then name key, exact name and `_id`: total, and -1 its exact reverse.
+ * sort field's key, documents without the field first, then name key and exact name: total, and -1 its exact reverse.
  */
 export interface AutomationStore {
-  /** The page and the total are two statements: writes between them can make them differ. */
   list(request: { readonly options: ListOptions; readonly viewer: Viewer }): Promise<AutomationPage>;
-  /** Rejects with `StatementRefused` (unique) where the `_id` is taken. */
-  insert(automation: Automation): Promise<void>;
+  read(id: string): Promise<StoredAutomation | undefined>;
+  /** One transaction that no other change runs beside, in whichever gateway: all of it is kept, or nothing. */
+  change<T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T>;
+  /** Every document of one moment in alphabetical order, as JSON texts, some at a time. Holds a reading connection until it ends. */
+  export(): AsyncGenerator<readonly string[], void, undefined>;
 }
 
-const keyColumns = {
-  _id: 'id_key',
-  name: 'name_key',
-  lastModifiedBy: 'last_modified_by_key',
-  lastRunAt: 'last_run_at_key',
-  nextRunAt: 'next_run_at_key',
-  repeatInterval: 'repeat_interval_key',
-  'data.description': 'description_key',
-  'data.workflowId': 'workflow_id_key',
-  'data.formId': 'form_id_key',
-  'data.lastUpdated': 'last_updated_key',
-} as const satisfies Record<TextField, keyof Tables['automation']>;
+export interface StoredAutomation {
+  readonly automation: Automation;
+  /** As it is kept and listed. */
+  readonly text: string;
+}
 
-/** Well below the 32,766 parameters that SQLite takes in a statement. */
-const groupsAtOnce = 500;
+/** The catalogue within one change. */
+export interface AutomationWriter {
+  read(id: string): Promise<StoredAutomation | undefined>;
+  /** Inserts in order, but for those whose `_id` or `name` is taken, by the store or by one before; these it answers. */
+  insert(automations: readonly Automation[]): Promise<readonly Conflict[]>;
+  /** Answers how many there were. */
+  remove(ids: readonly string[]): Promise<number>;
+}
 
-export function createAutomationStore({ query, dialect }: Database): AutomationStore {
-  const matching = ({ options, viewer }: { readonly options: ListOptions; readonly viewer: Viewer }) =>
-    query
-      .selectFrom('automation')
-      .where((expression) =>
-        expression.and([
-          ...(viewer.seesAll ? [] : [visibleTo(expression, viewer.groups)]),
-          ...options.filters.map((filter) => matches(expression, filter, dialect)),
-        ]),
-      );
+/** Why one of the automations was not inserted. */
+export interface Conflict {
+  /** In the list that was given. */
+  readonly index: number;
+  readonly field: '_id' | 'name';
+  /** `_id` of the automation that has it. */
+  readonly takenBy: string;
+}
+
+/** Documents of an export that are in memory at a time; one is 1 MiB at most. */
+const exportedAtOnce = 50;
+/** So that listings find a connection, however slowly exports are read. */
+const exportsAtOnce = 2;
+/** Sixteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
+const insertedAtOnce = 50;
+
+/** Only tests hand in other sizes, to reach with few documents what takes many. */
+interface CatalogueSizes {
+  /** Documents of a block of the alphabetical order. */
+  readonly block: number;
+  /** Matches of a search that are collected and sorted; where there are more, they stand close enough to walk in order. */
+  readonly collected: number;
+}
+
+const usualSizes: CatalogueSizes = { block: 2_000, collected: 20_000 };
+
+export function createAutomationStore(database: Database, sizes = usualSizes): AutomationStore {
+  const { read } = database;
+  let exporting = 0;
   return {
-    async list(request) {
-      const { limit, skip, sort, order } = request.options;
-      const counted = matching(request).select((expression) => expression.fn.countAll<number>().as('total'));
-      if (limit === 0) return { list: [], total: (await counted.executeTakeFirstOrThrow()).total };
-      let page = matching(request).select('document');
-      for (const column of orderColumns(sort)) {
-        // SQLite takes null as the smallest value, PostgreSQL as the largest: say it, so that both put it first.
-        page = page.orderBy(column, (by) => (order === 1 ? by.asc().nullsFirst() : by.desc().nullsLast()));
-      }
-      const [{ total }, rows] = await Promise.all([counted.executeTakeFirstOrThrow(), page.limit(limit).offset(skip).execute()]);
-      return { list: rows.map(({ document }) => JSON.parse(document) as Automation), total };
-    },
-
-    insert: (automation) =>
-      query.transaction().execute(async (transaction) => {
-        const id = exactKey(automation._id);
-        const groups = readersOf(automation);
-        await transaction
-          .insertInto('automation')
-          .values({
-            id,
-            name: exactKey(automation.name),
-            restricted: groups === undefined ? 0 : 1,
-            document: JSON.stringify(automation),
-            ...keysOf(automation),
-          })
-          .execute();
-        const rows = [...(groups ?? [])].map((group) => ({ group_name: exactKey(group), automation_id: id }));
-        for (let start = 0; start < rows.length; start += groupsAtOnce) {
-          await transaction
-            .insertInto('automation_group')
-            .values(rows.slice(start, start + groupsAtOnce))
-            .execute();
-        }
+    list: (request) => listAutomations(database, request, sizes.collected),
+    read: (id) => readAutomation(read, id),
+    change: (work) =>
+      database.exclusively('automation', async (transaction) => {
+        // Every statement of a change has its index. PostgreSQL, which has no statistics of what an import is just inserting, would
+        // read the whole table instead, block after block.
+        if (database.dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(transaction);
+        const { writer, finish } = createWriter(transaction, sizes.block);
+        const result = await work(writer);
+        await finish();
+        return result;
       }),
+    async *export() {
+      if (exporting >= exportsAtOnce) throw tooManyExports();
+      exporting += 1;
+      try {
+        yield* exportedFrom(read);
+      } finally {
+        exporting -= 1;
+      }
+    },
   };
 }
 
-type KeyColumns = Pick<Tables['automation'], (typeof keyColumns)[TextField]>;
-
-function keysOf(automation: Automation): KeyColumns {
-  const keys = textFields.map((field) => {
-    const text = textOf(automation, field);
-    return [keyColumns[field], text === undefined ? null : sortKey(text)] as const;
-  });
-  return Object.fromEntries(keys) as unknown as KeyColumns;
-}
-
-function orderColumns(sort: TextField) {
-  const alphabetical = ['name_key', 'name', 'id'] as const;
-  return sort === 'name' ? alphabetical : [keyColumns[sort], ...alphabetical];
-}
-
-type AutomationExpression = ExpressionBuilder<Tables, 'automation'>;
-
-function visibleTo(expression: AutomationExpression, groups: readonly string[]): Expression<SqlBool> {
-  const open = expression('restricted', '=', 0);
-  if (groups.length === 0) return open;
-  const shared = expression
-    .selectFrom('automation_group')
-    .select('automation_id')
-    .where('group_name', 'in', groups.map(exactKey));
-  return expression.or([open, expression('id', 'in', shared)]);
-}
-
-/** A document without the field matches no filter on it. */
-function matches(
-  expression: AutomationExpression,
-  { kind, field, text }: TextFilter,
-  dialect: Database['dialect'],
-): Expression<SqlBool> {
-  const column = keyColumns[field];
-  const key = sortKey(text);
-  switch (kind) {
-    case 'equals':
-      return expression(column, '=', key);
-    case 'startsWith': {
-      const behind = keyBehind(key);
-      const from = expression(column, '>=', key);
-      return behind === undefined ? from : expression.and([from, expression(column, '<', behind)]);
+async function* exportedFrom(read: Database['read']): AsyncGenerator<readonly string[], void, undefined> {
+  const moment = await read.startTransaction().execute();
+  try {
+    let last: Place = { nameKey: new Uint8Array(), name: new Uint8Array() };
+    for (;;) {
+      const rows = await moment
+        .selectFrom('automation')
+        .select(['name_key', 'name', 'document'])
+        .where(placed('>', last))
+        .orderBy('name_key')
+        .orderBy('name')
+        .limit(exportedAtOnce)
+        .execute();
+      const end = rows.at(-1);
+      if (end === undefined) return;
+      yield rows.map(({ document }) => document);
+      last = { nameKey: end.name_key, name: end.name };
     }
-    case 'contains':
-      break;
+  } finally {
+    await moment.rollback().execute();
   }
-  // UTF-8 holds no character inside another, so that bytes are found where characters are.
-  return dialect === 'postgres'
-    ? sql<SqlBool>`position(${key} in ${sql.ref(column)}) > 0`
-    : sql<SqlBool>`instr(${sql.ref(column)}, ${key}) > 0`;
+}
+
+function tooManyExports(): GatewayError {
+  const detail = `${exportsAtOnce} exports are running already; try again when one has ended.`;
+  return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
+}
+
+async function readAutomation(query: Database['read'] | Transaction<Tables>, id: string): Promise<StoredAutomation | undefined> {
+  const row = await query.selectFrom('automation').select('document').where('id', '=', exactKey(id)).executeTakeFirst();
+  return row === undefined ? undefined : { automation: JSON.parse(row.document) as Automation, text: row.document };
+}
+
+function createWriter(
+  transaction: Transaction<Tables>,
+  blockSize: number,
+): { readonly writer: AutomationWriter; readonly finish: () => Promise<void> } {
+  const blocks = createBlockChanges(transaction, blockSize);
+  const audiences = new Map<string, number>();
+  const knownAudience = async (automation: Automation): Promise<number> => {
+    const groups = readersOf(automation);
+    const key = JSON.stringify(groups === undefined ? undefined : [...groups].sort()) ?? '';
+    const audience = audiences.get(key) ?? (await audienceOf(transaction, groups));
+    if (audiences.size < rememberedAudiences) audiences.set(key, audience);
+    return audience;
+  };
+  const writer: AutomationWriter = {
+    read: (id) => readAutomation(transaction, id),
+    async insert(automations) {
+      const conflicts: Conflict[] = [];
+      for (let start = 0; start < automations.length; start += insertedAtOnce) {
+        const batch = automations.slice(start, start + insertedAtOnce);
+        const rows: Tables['automation'][] = [];
+        for (const automation of batch) rows.push({ ...rowOf(automation), audience: await knownAudience(automation) });
+        const taken = await insertRows(transaction, rows, blocks);
+        for (const { index, ...conflict } of taken) conflicts.push({ index: start + index, ...conflict });
+        await blocks.writeLarge();
+      }
+      return conflicts;
+    },
+    async remove(ids) {
+      let removed = 0;
+      for (let start = 0; start < ids.length; start += insertedAtOnce) {
+        const rows = await transaction
+          .deleteFrom('automation')
+          .where('id', 'in', ids.slice(start, start + insertedAtOnce).map(exactKey))
+          .returning(['name_key', 'name', 'audience'])
+          .execute();
+        removed += rows.length;
+        for (const { name_key, name, audience } of rows) {
+          await blocks.count({ place: { nameKey: name_key, name }, audience, documents: -1 });
+        }
+      }
+      return removed;
+    },
+  };
+  return { writer, finish: () => blocks.write() };
+}
+
+const rememberedAudiences = 10_000;
+
+/** All at once; only where some are in the way, one by one, to learn which. */
+async function insertRows(
+  transaction: Transaction<Tables>,
+  rows: readonly Tables['automation'][],
+  blocks: BlockChanges,
+): Promise<readonly Conflict[]> {
+  const insert = async (some: readonly Tables['automation'][]): Promise<boolean> => {
+    const { numInsertedOrUpdatedRows } = await transaction
+      .insertInto('automation')
+      .values(some)
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow();
+    return numInsertedOrUpdatedRows === BigInt(some.length);
+  };
+  const conflicts: Conflict[] = [];
+  await sql`savepoint batch`.execute(transaction);
+  const allAtOnce = await insert(rows);
+  if (!allAtOnce) await sql`rollback to savepoint batch`.execute(transaction);
+  await sql`release savepoint batch`.execute(transaction);
+  for (const [index, row] of rows.entries()) {
+    if (allAtOnce || (await insert([row]))) {
+      await blocks.count({ place: { nameKey: row.name_key, name: row.name }, audience: row.audience, documents: 1 });
+    } else {
+      conflicts.push({ index, ...(await whatStandsInTheWay(transaction, row)) });
+    }
+  }
+  return conflicts;
+}
+
+async function whatStandsInTheWay(
+  transaction: Transaction<Tables>,
+  { id, name }: Tables['automation'],
+): Promise<Omit<Conflict, 'index'>> {
+  const { rows } = await sql<{ id: Uint8Array }>`select id from automation where id = ${id} or name = ${name}
+    order by case when id = ${id} then 0 else 1 end`.execute(transaction);
+  const [holder] = rows;
+  if (holder === undefined) throw new Error('An automation was not inserted, and nothing stands in its way.');
+  return { field: hex(holder.id) === hex(id) ? '_id' : 'name', takenBy: Buffer.from(holder.id).toString('utf8') };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
 }

@@ -1,73 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, Readable, Writable } from 'node:stream';
-import { type TestContext, test } from 'node:test';
+import { PassThrough, Readable } from 'node:stream';
+import { test } from 'node:test';
 import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
 import { loadConfig } from '#config/load-config.ts';
-import { commands, runCli } from './cli.ts';
-import type { DemoOptions, ServeOptions } from './command.ts';
+import { type CliRun, runCommandLine } from '../../test/support/run-command-line.ts';
+import { commands } from './cli.ts';
 import { commandHelp, programHelp } from './help.ts';
 
-interface Given {
-  readonly stdin?: Readable;
-  readonly isTerminal?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly files?: Readonly<Record<string, string>>;
-}
-
-interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-  readonly cwd: string;
-  readonly served: readonly ServeOptions[];
-  readonly demonstrated: readonly DemoOptions[];
-}
-
-async function run(t: TestContext, argv: readonly string[], given: Given = {}): Promise<Run> {
-  const cwd = await mkdtemp(join(tmpdir(), 'cli-'));
-  t.after(() => rm(cwd, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(given.files ?? {})) await writeFile(join(cwd, name), content);
-  const [stdout, stderr] = [collector(), collector()];
-  const served: ServeOptions[] = [];
-  const demonstrated: DemoOptions[] = [];
-  const code = await runCli({
-    argv,
-    stdin: given.stdin ?? Readable.from([]),
-    stdout: stdout.stream,
-    stderr: stderr.stream,
-    env: given.env ?? {},
-    cwd,
-    isTerminal: given.isTerminal ?? false,
-    serve: async (options) => {
-      served.push(options);
-      return 0;
-    },
-    demo: async (options) => {
-      demonstrated.push(options);
-      return 0;
-    },
-  });
-  return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated };
-}
-
-function collector(): { readonly stream: Writable; readonly text: () => string } {
-  const chunks: string[] = [];
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk.toString());
-      done();
-    },
-  });
-  return { stream, text: () => chunks.join('') };
-}
-
 test('without a command the help goes to standard error, with --help to standard output', async (t) => {
-  assert.deepEqual(pick(await run(t, [])), { code: 2, out: '', err: programHelp(commands) });
-  assert.deepEqual(pick(await run(t, ['--help'])), { code: 0, out: programHelp(commands), err: '' });
-  assert.deepEqual(pick(await run(t, ['-h'])), { code: 0, out: programHelp(commands), err: '' });
+  assert.deepEqual(pick(await runCommandLine(t, [])), { code: 2, out: '', err: programHelp(commands) });
+  assert.deepEqual(pick(await runCommandLine(t, ['--help'])), { code: 0, out: programHelp(commands), err: '' });
+  assert.deepEqual(pick(await runCommandLine(t, ['-h'])), { code: 0, out: programHelp(commands), err: '' });
 });
 
 test('every command explains itself, whatever else is on the line', async (t) => {
@@ -77,7 +22,7 @@ test('every command explains itself, whatever else is on the line', async (t) =>
       [command.name, '-h'],
       [command.name, 'a', 'b', '--nonsense', '--help'],
     ]) {
-      assert.deepEqual(pick(await run(t, argv)), { code: 0, out: commandHelp(command), err: '' });
+      assert.deepEqual(pick(await runCommandLine(t, argv)), { code: 0, out: commandHelp(command), err: '' });
     }
   }
 });
@@ -99,7 +44,7 @@ test('an unknown command, option or argument is refused with what was probably m
     [['check-config'], /FILE is missing/u],
     [['check-config', 'a', 'b'], /unexpected argument "b"/u],
   ] as const) {
-    const { code, out, err } = await run(t, argv);
+    const { code, out, err } = await runCommandLine(t, argv);
     assert.deepEqual([code, out], [2, ''], argv.join(' '));
     assert.match(err, expected);
   }
@@ -114,7 +59,7 @@ test('hash-password prints the hash alone, and one final newline is not part of 
     [' pässword ', ' pässword '],
     ['x'.repeat(1024), 'x'.repeat(1024)],
   ] as const) {
-    const { code, out, err } = await run(t, ['hash-password'], {
+    const { code, out, err } = await runCommandLine(t, ['hash-password'], {
       stdin: Readable.from([Buffer.from(input).subarray(0, 3), Buffer.from(input).subarray(3)]),
     });
     assert.deepEqual([code, err], [0, '']);
@@ -132,17 +77,17 @@ test('hash-password refuses what nobody could log in with', async (t) => {
     [Buffer.from('x'.repeat(100_000)), /longer than 1024 bytes/u],
     [Buffer.from([0x61, 0xff]), /not UTF-8/u],
   ] as const) {
-    const { code, out, err } = await run(t, ['hash-password'], { stdin: Readable.from([input]) });
+    const { code, out, err } = await runCommandLine(t, ['hash-password'], { stdin: Readable.from([input]) });
     assert.deepEqual([code, out], [1, '']);
     assert.match(err, expected);
   }
 });
 
 test('hash-password asks twice at a terminal, on standard error, and shows nothing of what is typed', async (t) => {
-  const typed = async (...lines: readonly string[]): Promise<Run> => {
+  const typed = async (...lines: readonly string[]): Promise<CliRun> => {
     const stdin = new PassThrough();
     for (const line of lines) stdin.write(line);
-    return run(t, ['hash-password'], { stdin, isTerminal: true });
+    return runCommandLine(t, ['hash-password'], { stdin, isTerminal: true });
   };
   const { code, out, err } = await typed('open sesame\r', 'open sesame\r');
   assert.deepEqual([code, err], [0, 'Password: \nAgain: \n']);
@@ -161,42 +106,42 @@ test('hash-password asks twice at a terminal, on standard error, and shows nothi
 const configuration = 'access: { tokenLifetime: 2h }\n';
 
 test('check-config says ok, or every problem; warnings change nothing', async (t) => {
-  const good = await run(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': configuration } });
+  const good = await runCommandLine(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': configuration } });
   assert.deepEqual([good.code, good.out], [0, 'g.yaml: ok\n']);
   assert.match(good.err, /^g\.yaml:1:9: access: .*nobody can call.* \(warning\)\n$/u);
-  const bad = await run(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': 'server: { port: x, hots: y }\n' } });
+  const bad = await runCommandLine(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': 'server: { port: x, hots: y }\n' } });
   assert.deepEqual([bad.code, bad.out, bad.err.split('\n').length], [1, '', 4]);
   assert.match(bad.err, /^g\.yaml:1:1: access: .*\ng\.yaml:1:17: server\.port: .*\ng\.yaml:1:20: server\.hots: .*\n$/u);
-  const missing = await run(t, ['check-config', 'none.yaml']);
+  const missing = await runCommandLine(t, ['check-config', 'none.yaml']);
   assert.deepEqual([missing.code, missing.out], [1, '']);
   assert.match(missing.err, /none\.yaml does not exist/u);
 });
 
 test('serve hands on what it loaded, with gateway.yaml as the default', async (t) => {
-  const { code, served } = await run(t, ['serve'], { files: { 'gateway.yaml': configuration } });
+  const { code, served } = await runCommandLine(t, ['serve'], { files: { 'gateway.yaml': configuration } });
   assert.deepEqual(
     [code, served.length, served[0]?.configFile, served[0]?.config.access.tokenLifetime],
     [0, 1, 'gateway.yaml', 7_200_000],
   );
   assert.equal(served[0]?.warnings.length, 1);
-  const named = await run(t, ['serve', '--config=other.yaml'], { files: { 'other.yaml': configuration } });
+  const named = await runCommandLine(t, ['serve', '--config=other.yaml'], { files: { 'other.yaml': configuration } });
   assert.equal(named.served[0]?.configFile, 'other.yaml');
 });
 
 test('serve without a configuration says how to get one; with a bad one it starts nothing', async (t) => {
-  const missing = await run(t, ['serve']);
+  const missing = await runCommandLine(t, ['serve']);
   assert.deepEqual([missing.code, missing.served], [1, []]);
   assert.match(
     missing.err,
     /there is no gateway\.yaml\n.*"orchestration-gateway init".*--config FILE.*"orchestration-gateway demo"/u,
   );
-  const bad = await run(t, ['serve'], { files: { 'gateway.yaml': 'x: 1' } });
+  const bad = await runCommandLine(t, ['serve'], { files: { 'gateway.yaml': 'x: 1' } });
   assert.deepEqual([bad.code, bad.served], [1, []]);
   assert.match(bad.err, /gateway\.yaml:1:1: x: is unknown/u);
 });
 
 test('init writes a configuration that loads, for its owner alone, with a password that is shown once', async (t) => {
-  const { code, out, err, cwd } = await run(t, ['init']);
+  const { code, out, err, cwd } = await runCommandLine(t, ['init']);
   assert.deepEqual([code, err], [0, '']);
   const password = /password {2}(\S+)/u.exec(out)?.[1] ?? '';
   assert.ok(password.length >= 20);
@@ -212,19 +157,25 @@ test('init writes a configuration that loads, for its owner alone, with a passwo
 });
 
 test('init overwrites nothing, and says where it could write', async (t) => {
-  const { code, out, err, cwd } = await run(t, ['init'], { files: { 'gateway.yaml': 'precious' } });
+  const { code, out, err, cwd } = await runCommandLine(t, ['init'], { files: { 'gateway.yaml': 'precious' } });
   assert.deepEqual([code, out], [1, '']);
   assert.match(err, /gateway\.yaml exists and is left as it is; write another with --config FILE/u);
   assert.equal(await readFile(join(cwd, 'gateway.yaml'), 'utf8'), 'precious');
-  const elsewhere = await run(t, ['init', '--config', 'my.yaml'], { files: { 'gateway.yaml': 'precious' } });
+  const elsewhere = await runCommandLine(t, ['init', '--config', 'my.yaml'], { files: { 'gateway.yaml': 'precious' } });
   assert.match(elsewhere.out, /Wrote my\.yaml[\s\S]*serve --config my\.yaml/u);
-  assert.match((await run(t, ['init', '--config', 'no/my.yaml'])).err, /the directory of no\/my\.yaml does not exist/u);
+  assert.match(
+    (await runCommandLine(t, ['init', '--config', 'no/my.yaml'])).err,
+    /the directory of no\/my\.yaml does not exist/u,
+  );
 });
 
 test('demo takes its password from GATEWAY_ADMIN_PASSWORD, or generates one', async (t) => {
-  const given = await run(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'open sesame' } });
+  const given = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'open sesame' } });
   assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame', isGenerated: false }]);
-  const [first, second] = [await run(t, ['demo']), await run(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: '' } })];
+  const [first, second] = [
+    await runCommandLine(t, ['demo']),
+    await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: '' } }),
+  ];
   for (const { demonstrated } of [first, second]) {
     assert.equal(demonstrated[0]?.isGenerated, true);
     assert.match(demonstrated[0].adminPassword, /^[a-zA-Z2-9]{22}$/u);
@@ -243,6 +194,6 @@ test('docs/reference/command-line.md holds the help of every command, and no oth
   );
 });
 
-function pick({ code, out, err }: Run): Pick<Run, 'code' | 'out' | 'err'> {
+function pick({ code, out, err }: CliRun): Pick<CliRun, 'code' | 'out' | 'err'> {
   return { code, out, err };
 }

@@ -2,6 +2,8 @@ import { hashPassword } from '#access/password-hash.ts';
 import { didYouMean } from '#config/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
+import { automationExport } from './commands/automation-export.ts';
+import { automationImport } from './commands/automation-import.ts';
 import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { demoRun } from './commands/demo-run.ts';
@@ -10,7 +12,15 @@ import { passwordHash } from './commands/password-hash.ts';
 import { commandHelp, program, programHelp, usage } from './help.ts';
 
 /** Every command, in the order of the help. */
-export const commands: readonly Command[] = [gatewayServe, configInit, demoRun, configCheck, passwordHash];
+export const commands: readonly Command[] = [
+  gatewayServe,
+  configInit,
+  demoRun,
+  configCheck,
+  passwordHash,
+  automationImport,
+  automationExport,
+];
 
 const wrongUsage = 2;
 

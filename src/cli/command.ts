@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 
 /** What the commands need of the outside, so that none of them touches `process`. */
@@ -11,12 +12,49 @@ export interface CommandContext {
   readonly cwd: string;
   /** Is standard input a terminal, where a password is asked for without echo? */
   readonly isTerminal: boolean;
+  /** Is standard output a terminal? */
+  readonly printsToTerminal: boolean;
+  /** Columns of the terminal that standard error is; undefined where it is none, and no progress is shown. */
+  readonly progressColumns: number | undefined;
   /** Runs a gateway until it is told to stop; answers the exit code. */
   readonly serve: (options: ServeOptions) => Promise<number>;
   /** Runs a gateway beside the demo orchestrator until told to stop; answers the exit code. */
   readonly demo: (options: DemoOptions) => Promise<number>;
   /** An argon2id PHC string. */
   readonly hashPassword: (password: string) => Promise<string>;
+  /** Opens the catalogue on the configured store and closes it when `work` is done. Rejects with a GatewayError where it cannot. */
+  readonly withCatalogue: <T>(config: Config, work: (catalogue: StoredCatalogue) => Promise<T>) => Promise<T>;
+  /** The first SIGINT or SIGTERM while `work` runs aborts its signal; a second one ends the process. */
+  readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
+}
+
+/** The automation catalogue on its store, without a gateway around it: whoever has the store's rights may do all. */
+export interface StoredCatalogue {
+  /**
+   * Takes in NDJSON, all of it or nothing. Rejects with a GatewayError, which names bad lines by the pointers `/LINE/field`; with the
+   * reason of `interruption` where that came before the end, and nothing was changed; with what `source` throws.
+   */
+  import(
+    source: AsyncIterable<Buffer>,
+    options: ImportOptions,
+  ): Promise<{ readonly imported: number; readonly replaced: number }>;
+  /** Every document of one moment as a line of JSON without its newline, some at a time. */
+  export(): AsyncIterable<readonly string[]>;
+}
+
+interface ImportOptions {
+  readonly interruption: AbortSignal;
+  /** Called often. */
+  readonly onProgress: (progress: ImportProgress) => void;
+}
+
+/** How far an import is. Every line is read and judged before the first is written. */
+export interface ImportProgress {
+  readonly step: 'reading' | 'writing';
+  /** Lines read, or documents written. */
+  readonly lines: number;
+  /** Bytes read. */
+  readonly bytes: number;
 }
 
 export interface ServeOptions extends LoadedConfig {

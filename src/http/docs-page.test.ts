@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { Type } from 'typebox';
+import { closedObject } from '#json/closed-object.ts';
 import { contentSecurityPolicy, docsPage } from './docs-page.ts';
 import { inline } from './html.ts';
 import { createOpenApiDocument } from './openapi.ts';
 import { json, type Route } from './route.ts';
-import { closedObject } from './schemas.ts';
 
 const hostile = `<script>alert("1")</script>'"&`;
 

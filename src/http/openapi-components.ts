@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
+import { closedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
-import { closedObject } from './schemas.ts';
 
 const allCodes = Object.keys(errorCodes) as ErrorCode[];
 const text = Type.String();

@@ -22,8 +22,9 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Send Basic credentials, a Bearer token or the session cookie; get a new token from `/login` or `/oauth/token`.',
   },
   forbidden: {
-    meaning: 'The gateway knows who calls, and none of the caller’s roles may use this route.',
-    remedy: 'Use an account with one of the roles that `detail` names, or have the role granted.',
+    meaning:
+      'The gateway knows who calls, and none of the caller’s roles may use this route, or none of its groups may change this automation.',
+    remedy: 'Use an account with one of the roles or groups that `detail` names, or have it granted.',
   },
   'destination-denied': {
     meaning:
@@ -43,6 +44,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'No adapter instance has the name in the path.',
     remedy: 'Take a name that `detail` lists, exactly as it is written there, URL-encoded (`Local%20NSO`).',
   },
+  'automation-not-found': {
+    meaning: 'The catalogue has no automation with this `_id`, or none that the caller may see: the two cannot be told apart.',
+    remedy: 'Compare the `_id` with the listing; have one of the caller’s groups added to `gbac.read` or `gbac.write`.',
+  },
   'method-not-allowed': {
     meaning: 'The path exists, with other methods.',
     remedy: 'Use a method that the `Allow` header names.',
@@ -51,13 +56,24 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The request came too slowly: its headers have 10 seconds, all of it 30.',
     remedy: 'Send it again on a new connection; look for a slow link or a client that announces more bytes than it sends.',
   },
+  'automation-exists': {
+    meaning: 'The name of the automation is that of another one; names are compared exactly. Nothing was changed.',
+    remedy: 'Choose another name, or change the automation that has it.',
+  },
+  'precondition-failed': {
+    meaning:
+      'The automation is not at an entity tag that `If-Match` names: somebody changed it since it was read. Nothing was changed.',
+    remedy: 'Read it again, repeat the change on what it has become, and send the new tag.',
+  },
   'body-too-large': {
-    meaning: 'The request body is over `server.requestBodyLimit`. It was not read to its end.',
-    remedy: 'Send less, or have the operator raise the limit.',
+    meaning:
+      'The request body is over `server.requestBodyLimit`, and was not read to its end; or an automation would be over 1 MiB.',
+    remedy: 'Send less; the limit of the body is the operator’s to raise.',
   },
   'unsupported-media-type': {
     meaning: 'The body is declared as another media type or charset than the route takes, or it is compressed.',
-    remedy: 'Send the media type that the `Accept` header of the reply names, in UTF-8 and without `Content-Encoding`.',
+    remedy:
+      'Send the media type that the `Accept` header (`Accept-Patch` for PATCH) of the reply names, in UTF-8 and without `Content-Encoding`.',
   },
   'too-many-requests': {
     meaning:

@@ -3,7 +3,7 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import { errorResponse, requestIdHeader } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
-import type { Route, RouteAccess, RouteDocs } from './route.ts';
+import { mediaTypeOf, type Route, type RouteAccess, type RouteDocs } from './route.ts';
 
 /** A route as an OpenAPI operation. */
 export function operationOf(route: Route): Operation {
@@ -67,8 +67,7 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
 
 function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
-  const mediaType = body.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded';
-  return { requestBody: { required: true, content: { [mediaType]: media(body.schema, docs.example?.request) } } };
+  return { requestBody: { required: true, content: { [mediaTypeOf(body)]: media(body.schema, docs.example?.request) } } };
 }
 
 function media(schema: TSchema, example: unknown): Content[string] {
@@ -76,7 +75,10 @@ function media(schema: TSchema, example: unknown): Content[string] {
 }
 
 function responsesOf(route: Route): Record<string, ApiResponse> {
-  const responses: Record<string, ApiResponse> = { [route.docs.success.status]: successOf(route.docs) };
+  const responses: Record<string, ApiResponse> = {
+    [route.docs.success.status]: successOf(route.docs),
+    ...otherReplies(route.docs),
+  };
   const codesByStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(route)) {
     for (const status of statusesOf(code)) codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
@@ -92,6 +94,15 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
     };
   }
   return responses;
+}
+
+function otherReplies({ otherReplies: replies = [] }: RouteDocs): Record<string, ApiResponse> {
+  return Object.fromEntries(
+    replies.map(({ status, description, headers }) => [
+      status,
+      { description, headers: { ...requestIdHeader, ...describedHeaders(headers) } },
+    ]),
+  );
 }
 
 /** Where a route words its errors by another standard, that is what they look like. */

@@ -1,18 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '#access/access.ts';
 import { decide } from '#access/decide.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
 import { createProblemList } from '#json/problem-list.ts';
+import { schemaProblems } from '#json/schema-problems.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
+import { arriving } from './body-time.ts';
 import { isSheddable, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
-import type { JsonBody, Route, RouteAccess, RouteReply } from './route.ts';
-import { schemaProblems } from './schema-problems.ts';
+import { type JsonBody, mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import { endWith, written } from './slow-reader.ts';
 
 export interface RouteRunnerOptions {
@@ -37,7 +39,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
         method: route.method,
         url: route.url,
         config: route.errorShape === undefined ? {} : { errorShape: route.errorShape },
-        bodyLimit: route.body?.limit ?? options.server.requestBodyLimit,
+        bodyLimit: bodyLimitOf(route, options),
         onRequest: (request) => admit(route, request, options),
         preParsing: (request, reply, payload, done) => {
           if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
@@ -47,6 +49,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
           prepareCount(route, request, rateLimit);
+          if (route.body?.kind === 'stream') leaveUnread(request, reply);
           const answer = await route.handle({
             params: request.params as Record<string, string>,
             query,
@@ -62,6 +65,15 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
       });
     },
   };
+}
+
+/** A streamed body has its own time. Where it is answered before its end, the rest of it is no next request. */
+function leaveUnread({ raw, endBodyTime }: FastifyRequest, reply: FastifyReply): void {
+  endBodyTime();
+  reply.raw.setHeader('Connection', 'close');
+  raw.once('end', () => {
+    if (!reply.raw.headersSent) reply.raw.removeHeader('Connection');
+  });
 }
 
 /** A relayed call is counted by the relay, once path rights have let it through; everything else now. */
@@ -85,10 +97,16 @@ async function admit(route: Route, request: FastifyRequest, options: RouteRunner
   }
   route.precondition?.(request.params as Record<string, string>);
   if (route.body !== undefined) {
-    checkDeclaredLength(request.raw, route.body.limit ?? options.server.requestBodyLimit);
-    checkMediaType(request.raw, route.body.kind === 'json' ? 'application/json' : 'application/x-www-form-urlencoded');
+    checkDeclaredLength(request.raw, bodyLimitOf(route, options));
+    checkMediaType(request.raw, mediaTypeOf(route.body));
   }
   if (isSheddable(route)) options.pressure.refuse();
+}
+
+/** Bytes; a body that is streamed has no limit. */
+function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
+  if (body?.kind === 'stream') return Number.MAX_SAFE_INTEGER;
+  return body?.limit ?? server.requestBodyLimit;
 }
 
 function refuseRole(access: RouteAccess, scope: RequestScope): void {
@@ -107,6 +125,12 @@ const noSpans: ReadonlyMap<string, Buffer> = new Map();
 /** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. */
 function bodyReader(route: Route): (body: unknown, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
   const { body } = route;
+  if (body?.kind === 'stream') {
+    return (stream, problemsOfQuery) => {
+      refuseProblems(problemsOfQuery);
+      return { value: arriving(stream as Readable), spans: noSpans };
+    };
+  }
   if (body?.kind !== 'json') {
     return (bytes, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);
@@ -160,6 +184,14 @@ async function write(response: ServerResponse, answer: RouteReply, request: Fast
     await writeRelayed(response, answer.reply, request.scope);
     return;
   }
+  if (answer.kind === 'streamed') {
+    if (request.method !== 'HEAD') await writePieces(response, answer, request.scope);
+    else {
+      await answer.pieces.return();
+      response.writeHead(200, { 'Content-Type': answer.mediaType }).end();
+    }
+    return;
+  }
   const body = answer.body ?? '';
   const content =
     answer.body === undefined
@@ -180,11 +212,27 @@ async function writeRelayed(response: ServerResponse, reply: RelayReply, scope: 
     return;
   }
   response.writeHead(200, { 'Content-Type': jsonType, ...headers });
-  try {
+  await orBroken(response, scope, async () => {
     await written(response, reply.head);
-    for await (const chunk of reply.rest) {
-      await written(response, chunk);
-    }
+    for await (const chunk of reply.rest ?? []) await written(response, chunk);
+  });
+}
+
+async function writePieces(
+  response: ServerResponse,
+  { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
+  scope: RequestScope,
+): Promise<void> {
+  response.writeHead(200, { 'Content-Type': mediaType });
+  await orBroken(response, scope, async () => {
+    for await (const piece of pieces) await written(response, piece);
+  });
+}
+
+/** Ends the reply once `work` has written it; breaks it off where that fails. */
+async function orBroken(response: ServerResponse, scope: RequestScope, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
     response.end();
   } catch (failure) {
     if (failure instanceof GatewayError) scope.failed(failure);

@@ -17,7 +17,7 @@ export interface Route {
   readonly access: RouteAccess;
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
   readonly precondition?: (params: Readonly<Record<string, string>>) => void;
-  readonly body?: JsonBody | FormBody;
+  readonly body?: JsonBody | FormBody | StreamBody;
   /** Names of the query parameters it takes; where absent, any query parameter is refused. */
   readonly query?: (name: string) => boolean;
   /** Writes errors in the shape of another standard than RFC 9457. */
@@ -28,6 +28,8 @@ export interface Route {
 
 export interface JsonBody {
   readonly kind: 'json';
+  /** Where absent, `application/json`. */
+  readonly mediaType?: string;
   /** Bytes; where absent, `server.requestBodyLimit`. */
   readonly limit?: number;
   readonly schema: TSchema;
@@ -54,6 +56,14 @@ interface FormBody {
   readonly schema: TSchema;
 }
 
+/** A body that is not held: its handler reads it as it arrives (`RouteRequest.body` is an AsyncIterable of Buffers), however long it is. */
+interface StreamBody {
+  readonly kind: 'stream';
+  readonly mediaType: 'application/x-ndjson';
+  /** For the documentation only. */
+  readonly schema: TSchema;
+}
+
 export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -68,6 +78,7 @@ export interface RouteRequest {
 
 export type RouteReply =
   | { readonly kind: 'relayed'; readonly reply: RelayReply }
+  | { readonly kind: 'streamed'; readonly mediaType: string; readonly pieces: AsyncGenerator<Buffer, void, undefined> }
   | {
       readonly kind: 'plain';
       readonly status: number;
@@ -76,6 +87,12 @@ export type RouteReply =
       readonly mediaType?: string;
       readonly body?: string;
     };
+
+/** The media type that the body of a route has. */
+export function mediaTypeOf(body: NonNullable<Route['body']>): string {
+  if (body.kind === 'form') return 'application/x-www-form-urlencoded';
+  return body.mediaType ?? 'application/json';
+}
 
 /** A JSON answer. */
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): RouteReply {
@@ -100,6 +117,12 @@ export interface RouteDocs {
     /** Headers beside X-Request-Id, by name. */
     readonly headers?: Readonly<Record<string, string>>;
   };
+  /** Other replies that are no errors and have no body, such as 304. */
+  readonly otherReplies?: readonly {
+    readonly status: number;
+    readonly description: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  }[];
   /** The codes of the error table it can answer with, beside those that follow from the route's own properties (openapi-errors.ts). */
   readonly errors: readonly ErrorCode[];
   /** Errors in another shape than problem+json, where another standard asks for one. */

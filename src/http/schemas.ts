@@ -1,9 +1,4 @@
-import { type TProperties, Type } from 'typebox';
-
-/** An object that takes the named members and no other (specification: unknown properties are rejected). */
-export function closedObject<Properties extends TProperties>(properties: Properties) {
-  return Type.Object(properties, { additionalProperties: false });
-}
+import { Type } from 'typebox';
 
 /** The verbs a call can have. */
 export const verbs = Type.Enum(['DELETE', 'GET', 'PATCH', 'PUT', 'POST']);

@@ -5,10 +5,11 @@ import type { Authentication } from '#access/authentication.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
+import { watchBodyTime } from './body-time.ts';
 import { connectionLimit, limitConnections } from './connection-limit.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
 import type { Metrics } from './metrics.ts';
-import { type OpenConnections, trackConnections } from './open-connections.ts';
+import { acceptWaiting, type OpenConnections, trackConnections } from './open-connections.ts';
 import { checkFraming } from './request-checks.ts';
 import { RequestScope } from './request-scope.ts';
 import type { Route } from './route.ts';
@@ -39,10 +40,10 @@ interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Milliseconds. Slow headers and slow bodies end in 408. */
+/** Milliseconds. Slow headers end in 408; bodies have limits of their own (body-time.ts). */
 const inboundLimits = {
   headersTimeout: 10_000,
-  requestTimeout: 30_000,
+  requestTimeout: 0,
   keepAliveTimeout: 72_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -56,6 +57,8 @@ declare module 'fastify' {
     scope: RequestScope;
     /** Null until it is known. */
     caller: Authentication | null;
+    /** Ends the watch over the time its body takes. */
+    endBodyTime: () => void;
   }
 }
 
@@ -65,17 +68,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = trackConnections(app.server, { secure: options.server.tls !== undefined });
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
+  app.decorateRequest('endBodyTime', () => {});
   limitConnections(app.server, { limit: connectionLimit(), secure: options.server.tls !== undefined });
   closeStalledConnections(app.server, readerTimeout);
   app.addHook('onRequest', (request, reply, done) => {
     openRequest(request, reply, connections, options);
     checkFraming(request.raw);
+    // Here and not in a handler: Fastify reads the body before it calls one.
+    if (request.is404) throw noRoute(options.routes, request.raw);
     done();
   });
   for (const route of options.routes) runner.add(app, route);
-  app.setNotFoundHandler((request) => {
-    throw noRoute(options.routes, request.raw);
-  });
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
   const listeners = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
   return {
@@ -87,6 +90,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     listeners,
     async close() {
+      await acceptWaiting(app.server);
       connections.drain();
       await app.close();
     },
@@ -120,6 +124,7 @@ function createApp(options: HttpServerOptions, open: (request: FastifyRequest, r
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerConnect(socket));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('application/x-ndjson', (_request, body, done) => done(null, body));
   return app;
 }
 
@@ -140,15 +145,21 @@ function openRequest(
   request.scope = scope;
   const end = connections.begin(request.raw.socket);
   options.metrics.requestStarted();
+  const { raw } = request;
+  request.endBodyTime = watchBodyTime(raw, () => request.server.server.emit('clientError', bodyTooLate, raw.socket));
   reply.raw.setHeader('X-Request-Id', scope.requestId);
   if (connections.draining) reply.raw.setHeader('Connection', 'close');
   // 'close' comes for every response, finished or broken off.
   reply.raw.once('close', () => {
+    request.endBodyTime();
     scope.cutOff = !reply.raw.writableFinished;
     observe(scope, reply.raw.statusCode, options);
     end();
   });
 }
+
+/** As Node reports it of a request whose headers are too slow. */
+const bodyTooLate = Object.assign(new Error('The body is too slow.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
 /** 404, or 405 with the methods that the path knows. */
 function noRoute(routes: readonly Route[], request: IncomingMessage): GatewayError {

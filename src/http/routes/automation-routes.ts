@@ -1,36 +1,13 @@
 import { Type } from 'typebox';
 import { textFields } from '#automations/automation.ts';
-import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import { listingRoles } from '#automations/automation-access.ts';
+import type { AutomationCatalogue, AutomationListing } from '#automations/automation-catalogue.ts';
+import { automationSchema } from '#automations/automation-schema.ts';
 import { filterKinds, pageSize } from '#automations/list-options.ts';
-import { json, type Route, type RouteDocs } from '#http/route.ts';
-import { closedObject } from '#http/schemas.ts';
-
-const text = (description: string) => Type.Optional(Type.String({ description }));
-const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }));
-const groups = (description: string) => Type.Optional(Type.Array(Type.String(), { description }));
-
-const automation = closedObject({
-  _id: Type.String({ description: 'Identifier of the automation.' }),
-  name: Type.String({ description: 'Name of the automation.' }),
-  data: Type.Optional(
-    closedObject({
-      gbac: Type.Optional(
-        closedObject({
-          write: groups('Groups with write access.'),
-          read: groups('Groups with read access; empty or absent: every role that may list.'),
-        }),
-      ),
-      lastUpdated: time('When it was last changed.'),
-      description: text('Description of the automation.'),
-      workflowId: text('Identifier of the workflow that it runs.'),
-      formId: text('Identifier of the form that it uses.'),
-    }),
-  ),
-  lastModifiedBy: text('Who changed it last.'),
-  lastRunAt: time('When it last ran.'),
-  nextRunAt: time('When it runs next.'),
-  repeatInterval: text('A count and a unit, such as `5 minutes`; absent: not repeated.'),
-});
+import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
+import { closedObject } from '#json/closed-object.ts';
+import { automationTransferRoutes } from './automation-transfer-routes.ts';
+import { automationWritingRoutes } from './automation-writing-routes.ts';
 
 const count = Type.Integer({ minimum: 0 });
 const field = Type.Enum([...textFields], { default: 'name' });
@@ -69,48 +46,55 @@ const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   },
 ];
 
-/** The catalogue of automations. */
+/** The documents go out as the text that the catalogue keeps: nothing is parsed and written again. */
+function listing({ list, total, skip, limit }: AutomationListing): RouteReply {
+  return { kind: 'plain', status: 200, body: `{"list":[${list.join(',')}],"total":${total},"skip":${skip},"limit":${limit}}` };
+}
+
+/** The listing of the specification, reading and writing one automation, and all of them in and out. */
 export function automationRoutes(catalogue: AutomationCatalogue): readonly Route[] {
-  return [
-    {
-      method: 'GET',
-      url: '/automation_catalog/automations',
-      access: ['admin', 'other', 'readonly', 'apiread'],
-      // The catalogue judges names and values together, so that every problem is told at once.
-      query: () => true,
-      handle: async ({ query, context }) => json(200, await catalogue.list({ principal: context.principal, query })),
-      docs: {
-        operationId: 'listAutomations',
-        tag: 'automations',
-        summary: 'List the automations in alphabetical order',
-        description:
-          'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins.',
-        queryParameters,
-        success: {
-          status: 200,
-          description: 'A page, and the values in effect. `total` counts what the caller may see and the filters match.',
-          schema: closedObject({ list: Type.Array(automation), total: count, skip: count, limit: count }),
-        },
-        errors: ['invalid-request', 'store-unavailable'],
-        example: {
-          query: { limit: 50, startsWith: 'backup' },
-          reply: {
-            list: [
-              {
-                _id: '65f0c2a1b4d3e2f1a0b9c8d7',
-                name: 'Backup of core routers',
-                data: { gbac: { write: [], read: [] }, lastUpdated: '2026-03-01T22:00:00.000Z', workflowId: 'backup' },
-                lastModifiedBy: 'admin',
-                nextRunAt: '2026-03-02T22:00:00.000Z',
-                repeatInterval: '1 day',
-              },
-            ],
-            total: 1,
-            skip: 0,
-            limit: 50,
-          },
+  return [listRoute(catalogue), ...automationWritingRoutes(catalogue), ...automationTransferRoutes(catalogue)];
+}
+
+function listRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/automation_catalog/automations',
+    access: listingRoles,
+    // The catalogue judges names and values together, so that every problem is told at once.
+    query: () => true,
+    handle: async ({ query, context }) => listing(await catalogue.list({ principal: context.principal, query })),
+    docs: {
+      operationId: 'listAutomations',
+      tag: 'automations',
+      summary: 'List the automations in alphabetical order',
+      description:
+        'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins.',
+      queryParameters,
+      success: {
+        status: 200,
+        description: 'A page, and the values in effect. `total` counts what the caller may see and the filters match.',
+        schema: closedObject({ list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
+      },
+      errors: ['invalid-request', 'store-unavailable'],
+      example: {
+        query: { limit: 50, startsWith: 'backup' },
+        reply: {
+          list: [
+            {
+              _id: '65f0c2a1b4d3e2f1a0b9c8d7',
+              name: 'Backup of core routers',
+              data: { gbac: { write: [], read: [] }, lastUpdated: '2026-03-01T22:00:00.000Z', workflowId: 'backup' },
+              lastModifiedBy: 'admin',
+              nextRunAt: '2026-03-02T22:00:00.000Z',
+              repeatInterval: '1 day',
+            },
+          ],
+          total: 1,
+          skip: 0,
+          limit: 50,
         },
       },
     },
-  ];
+  };
 }

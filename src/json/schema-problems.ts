@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Settings } from 'typebox/system';
 import type { RequestProblem } from '#base/gateway-error.ts';
-import { pointerTo } from '#json/json-pointer.ts';
+import { pointerTo } from './json-pointer.ts';
 
 /** A request names all its problems at once; this bounds what a hostile one can make the gateway write. */
 const problemLimit = 100;
@@ -32,7 +32,11 @@ function problemsOf(error: TLocalizedValidationError): readonly RequestProblem[]
     case 'boolean':
       return [{ pointer: error.instancePath, detail: 'is not known; leave it out, or correct its name' }];
     case 'additionalProperties':
+    // A member that may be null is a union: what is wrong with its other alternative says enough.
+    case 'anyOf':
       return [];
+    case 'type':
+      return error.params.type === 'null' ? [] : [{ pointer: error.instancePath, detail: error.message }];
     case 'enum':
       return [
         {

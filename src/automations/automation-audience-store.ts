@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { type RawBuilder, type SqlBool, sql, type Transaction } from 'kysely';
+import type { Tables } from '#database/tables.ts';
+import { exactKey } from './sort-key.ts';
+
+/** For whom the catalogue is read. */
+export interface Viewer {
+  /** Group lists do not bind it. */
+  readonly seesAll: boolean;
+  readonly groups: readonly string[];
+}
+
+/** The audience of documents that every role that may list sees, and the one that counts every document (`automation_block`). */
+const everyone = 0;
+const whole = -1;
+
+/** The condition on `automation.audience` that leaves what the viewer may see; undefined where it sees all. */
+export function visibleTo({ seesAll, groups }: Viewer): RawBuilder<SqlBool> | undefined {
+  if (seesAll) return undefined;
+  // Not one list: PostgreSQL would join with it, and lose the order of the index that it reads.
+  return groups.length === 0
+    ? sql<SqlBool>`audience = ${everyone}`
+    : sql<SqlBool>`(audience = ${everyone} or audience in (${audiencesOf(groups)}))`;
+}
+
+/** The condition on `automation_block.audience` that leaves what counts for the viewer. */
+export function countedFor({ seesAll, groups }: Viewer): RawBuilder<SqlBool> {
+  if (seesAll) return sql<SqlBool>`audience = ${whole}`;
+  return groups.length === 0
+    ? sql<SqlBool>`audience = ${everyone}`
+    : sql<SqlBool>`audience in (select ${everyone} union all ${audiencesOf(groups)})`;
+}
+
+function audiencesOf(groups: readonly string[]): RawBuilder<number> {
+  return sql<number>`select audience from automation_audience_group where group_name in (${sql.join(groups.map(exactKey))})`;
+}
+
+/** Well below the 32,766 parameters that SQLite takes in a statement. */
+const groupsAtOnce = 500;
+
+/** Finds the audience of a document's groups, or makes it; `undefined` stands for everyone. */
+export async function audienceOf(transaction: Transaction<Tables>, groups: ReadonlySet<string> | undefined): Promise<number> {
+  if (groups === undefined) return everyone;
+  const names = [...groups].sort();
+  const digest = new Uint8Array(createHash('sha256').update(JSON.stringify(names)).digest());
+  const known = await transaction
+    .selectFrom('automation_audience')
+    .select('audience')
+    .where('digest', '=', digest)
+    .executeTakeFirst();
+  if (known !== undefined) return known.audience;
+  const { last } = await transaction
+    .selectFrom('automation_audience')
+    .select(({ fn }) => fn.max<number | null>('audience').as('last'))
+    .executeTakeFirstOrThrow();
+  const audience = (last ?? everyone) + 1;
+  await transaction.insertInto('automation_audience').values({ audience, digest }).execute();
+  for (let start = 0; start < names.length; start += groupsAtOnce) {
+    const rows = names.slice(start, start + groupsAtOnce).map((name) => ({ group_name: exactKey(name), audience }));
+    await transaction.insertInto('automation_audience_group').values(rows).execute();
+  }
+  return audience;
+}
+
+/** Deletes those of the given audiences that have no document left. */
+export async function forgetEmpty(transaction: Transaction<Tables>, audiences: readonly number[]): Promise<void> {
+  for (const audience of audiences) {
+    if (audience <= everyone) continue;
+    await sql`delete from automation_audience where audience = ${audience}
+      and not exists (select 1 from automation_block where automation_block.audience = ${audience})`.execute(transaction);
+  }
+}

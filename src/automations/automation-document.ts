@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { schemaProblems } from '#json/schema-problems.ts';
+import type { Automation, AutomationData } from './automation.ts';
+import { documentText } from './automation-row.ts';
+import { documentLimits, givenAutomationSchema } from './automation-schema.ts';
+import { parseRepeatInterval } from './repeat-interval.ts';
+import { sortKey } from './sort-key.ts';
+import { readTimestamp } from './timestamp.ts';
+
+/** An automation as somebody gives it: whole, but perhaps without an `_id`, its timestamps with any offset. */
+export type GivenAutomation = Omit<Automation, '_id'> & { readonly _id?: string };
+
+/** 24 lower-case hexadecimal digits. */
+export function generateId(): string {
+  return randomBytes(12).toString('hex');
+}
+
+/** What an `_id` may be (contract 5). */
+export function isId(text: string): boolean {
+  return /^[A-Za-z0-9._-]{1,128}$/u.test(text) && text !== '.' && text !== '..';
+}
+
+const schemaProblemsOf = schemaProblems(givenAutomationSchema);
+
+/** Judges a line of an import: every problem with its RFC 6901 pointer, or the automation with its timestamps in UTC. */
+export function readImported(
+  value: unknown,
+):
+  | { readonly kind: 'automation'; readonly automation: GivenAutomation }
+  | { readonly kind: 'problems'; readonly problems: readonly RequestProblem[] } {
+  const problems = [...schemaProblemsOf(value), ...idProblems(value), ...contentProblems(value)];
+  if (problems.length > 0) return { kind: 'problems', problems };
+  return { kind: 'automation', automation: inUtc(value as GivenAutomation) };
+}
+
+function idProblems(value: unknown): readonly RequestProblem[] {
+  const id = textAt(value, '/_id');
+  if (id === undefined || isId(id)) return [];
+  return [{ pointer: '/_id', detail: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ - and not . or ..' }];
+}
+
+const timestampPointers = ['/lastRunAt', '/nextRunAt', '/data/lastUpdated'] as const;
+const keyPointers = ['/lastModifiedBy', '/data/workflowId', '/data/formId'] as const;
+
+/** What a schema cannot say of an automation, or of a patch of one; members of a wrong type are passed over. */
+export function contentProblems(value: unknown): readonly RequestProblem[] {
+  return [
+    ...timestampPointers.flatMap((pointer) => {
+      const text = textAt(value, pointer);
+      if (text === undefined || readTimestamp(text) !== undefined) return [];
+      return [
+        {
+          pointer,
+          detail: 'must be an RFC 3339 date and time such as "2026-03-01T22:00:00.000Z" or "2026-03-02T00:00:00+02:00"',
+        },
+      ];
+    }),
+    ...intervalProblems(value),
+    ...keyProblems(value, '/name', documentLimits.nameKey),
+    ...keyPointers.flatMap((pointer) => keyProblems(value, pointer, documentLimits.key)),
+  ];
+}
+
+function intervalProblems(value: unknown): readonly RequestProblem[] {
+  const text = textAt(value, '/repeatInterval');
+  if (text === undefined) return [];
+  const read = parseRepeatInterval(text);
+  return read.kind === 'fault' ? [{ pointer: '/repeatInterval', detail: read.detail }] : [];
+}
+
+/** Some characters fold to many: U+FDFA to eighteen. */
+function keyProblems(value: unknown, pointer: string, limit: number): readonly RequestProblem[] {
+  const text = textAt(value, pointer);
+  // Longer ones are the schema's to name.
+  if (text === undefined || text.length > 2 * documentLimits.text || sortKey(text).length <= limit) return [];
+  return [{ pointer, detail: `is too long to be sorted by: without case and accents it may have ${limit} bytes` }];
+}
+
+/** The text at a pointer of member names; undefined where there is none. */
+function textAt(value: unknown, pointer: string): string | undefined {
+  let found: unknown = value;
+  for (const name of pointer.split('/').slice(1)) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[name];
+  }
+  return typeof found === 'string' ? found : undefined;
+}
+
+/** The automation with its timestamps as they are kept. Every one of them has been judged. */
+export function inUtc<Given extends GivenAutomation>(automation: Given): Given {
+  const { data, lastRunAt, nextRunAt } = automation;
+  return {
+    ...automation,
+    ...(data && { data: { ...data, ...utc<AutomationData>('lastUpdated', data.lastUpdated) } }),
+    ...utc<Automation>('lastRunAt', lastRunAt),
+    ...utc<Automation>('nextRunAt', nextRunAt),
+  };
+}
+
+function utc<Holder>(field: keyof Holder & string, text: string | undefined): Partial<Holder> {
+  const kept = text === undefined ? undefined : readTimestamp(text);
+  return (kept === undefined ? {} : { [field]: kept }) as Partial<Holder>;
+}
+
+/** Refuses a document that no line of an import could hold. */
+export function refuseTooLarge(automation: Automation): void {
+  if (Buffer.byteLength(documentText(automation)) <= documentLimits.document) return;
+  throw new GatewayError(
+    'body-too-large',
+    `The automation would have more than ${documentLimits.document} bytes as JSON text; shorten it.`,
+  );
+}
+
+/** A user name as `lastModifiedBy`: cut where it is longer than the field may be. */
+export function modifierName(username: string): string {
+  let name = Array.from(username).slice(0, documentLimits.text).join('');
+  while (sortKey(name).length > documentLimits.key) name = Array.from(name).slice(0, -16).join('');
+  return name;
+}

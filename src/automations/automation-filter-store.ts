@@ -1,0 +1,79 @@
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
+import type { TextField } from './automation.ts';
+import type { Place } from './automation-block-store.ts';
+import { keyColumns } from './automation-row.ts';
+import type { TextFilter } from './list-options.ts';
+import { keyBehind, sortKey } from './sort-key.ts';
+
+/** The column (or expression) that a field is sorted and searched by. */
+export type ColumnOf = (field: TextField) => RawBuilder<Uint8Array | null>;
+
+/** Descriptions are in their index as a whole, but for very long ones: while there are any, the index does not serve. */
+export async function columnsFor(moment: Kysely<Tables>, fields: readonly TextField[]): Promise<ColumnOf> {
+  const cut =
+    fields.includes('data.description') &&
+    (await moment.selectFrom('automation').select('audience').where('description_key', 'is not', null).limit(1).execute())
+      .length > 0;
+  return (field) =>
+    field === 'data.description' && cut
+      ? sql<Uint8Array | null>`coalesce(description_key, description_start)`
+      : sql.ref<Uint8Array | null>(keyColumns[field]);
+}
+
+/** A part of the alphabetical order. */
+export interface NameRange {
+  readonly from: Place | undefined;
+  /** Behind the last. */
+  readonly to: Place | undefined;
+}
+
+const noName = new Uint8Array();
+
+/** What a filter on the name leaves of the alphabetical order; undefined for any other filter. */
+export function nameRangeOf({ kind, field, text }: TextFilter): NameRange | undefined {
+  if (field !== 'name' || kind === 'contains') return undefined;
+  const nameKey = sortKey(text);
+  const behind = kind === 'equals' ? nextKey(nameKey) : keyBehind(nameKey);
+  return { from: { nameKey, name: noName }, to: behind && { nameKey: behind, name: noName } };
+}
+
+/** The smallest key that is greater. */
+function nextKey(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
+}
+
+/** The condition on a row of `automation`. A document without the field matches no filter on it. */
+export function matches(
+  { kind, field, text }: TextFilter,
+  { columnOf, dialect }: { readonly columnOf: ColumnOf; readonly dialect: Database['dialect'] },
+): RawBuilder<SqlBool> {
+  const column = columnOf(field);
+  const key = sortKey(text);
+  switch (kind) {
+    case 'equals':
+      return sql<SqlBool>`${column} = ${key}`;
+    case 'startsWith': {
+      const behind = keyBehind(key);
+      return behind === undefined
+        ? sql<SqlBool>`${column} >= ${key}`
+        : sql<SqlBool>`${column} >= ${key} and ${column} < ${behind}`;
+    }
+    case 'contains':
+      break;
+  }
+  // UTF-8 holds no character inside another, so that bytes are found where characters are.
+  return dialect === 'postgres' ? sql<SqlBool>`${column} like ${patternOf(key)}` : sql<SqlBool>`instr(${column}, ${key}) > 0`;
+}
+
+/** PostgreSQL guesses how many rows a pattern matches, and does not for `position`; the guess decides whether two workers read. */
+function patternOf(key: Uint8Array): Uint8Array {
+  const [percent, underscore, backslash] = Buffer.from('%_\\');
+  const literal = [...key].flatMap((byte) =>
+    byte === percent || byte === underscore || byte === backslash ? [backslash, byte] : [byte],
+  );
+  return Uint8Array.from([percent, ...literal, percent].filter((byte) => byte !== undefined));
+}

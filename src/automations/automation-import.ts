@@ -1,0 +1,173 @@
+import { setImmediate } from 'node:timers/promises';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { readEnvelope } from '#json/json-envelope.ts';
+import { createProblemList } from '#json/problem-list.ts';
+import type { Automation } from './automation.ts';
+import { generateId, readImported } from './automation-document.ts';
+import { documentText } from './automation-row.ts';
+import { documentLimits } from './automation-schema.ts';
+import type { AutomationStore, AutomationWriter, Conflict } from './automation-store.ts';
+import { type ImportSpool, openSpool } from './import-spool.ts';
+import { type NdjsonLine, ndjsonLines } from './ndjson-lines.ts';
+
+/** How far an import is. Every line is read and judged before the first is written. */
+interface ImportProgress {
+  readonly step: 'reading' | 'writing';
+  /** Documents read, or written. */
+  readonly lines: number;
+  /** Bytes read. */
+  readonly bytes: number;
+}
+
+export interface ImportResult {
+  readonly imported: number;
+  /** How many of them took the place of a document with their `_id`. */
+  readonly replaced: number;
+}
+
+interface ImportOptions {
+  readonly store: AutomationStore;
+  /** NDJSON: a document a line, of 1 MiB at most. */
+  readonly source: AsyncIterable<Buffer>;
+  /** Ends the import with its reason, as long as it is not over; nothing is changed then. */
+  readonly interruption?: AbortSignal | undefined;
+  /** Called often. */
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+}
+
+/**
+ * Takes documents in as they are, all or nothing; one with the `_id` of another takes its place. Rejects with `invalid-request` (400)
+ * and the bad lines by the pointers `/LINE/field`, or `automation-exists` (409) where names of other automations alone stand in the
+ * way. The store is not touched before the last line was read and found good.
+ */
+export async function importAutomations({ store, source, interruption, onProgress }: ImportOptions): Promise<ImportResult> {
+  const spool = await openSpool();
+  try {
+    const bytes = await readAll({ source, spool, interruption, onProgress });
+    return await store.change(async (writer) => {
+      const replaced = await removeAll(writer, spool, interruption);
+      const imported = await insertAll(writer, spool, (lines) => {
+        interruption?.throwIfAborted();
+        onProgress?.({ step: 'writing', lines, bytes });
+      });
+      return { imported, replaced };
+    });
+  } finally {
+    await spool.close();
+  }
+}
+
+/** Lines judged before others have their turn on the event loop. */
+const judgedAtOnce = 20;
+
+/** Puts what is good into the spool; throws where a line was not. Answers how many bytes there were. */
+async function readAll({
+  source,
+  spool,
+  interruption,
+  onProgress,
+}: Omit<ImportOptions, 'store'> & { readonly spool: ImportSpool }): Promise<number> {
+  const faults = createFaults();
+  let [lines, bytes] = [0, 0];
+  const counted = async function* (): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of source) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  };
+  for await (const line of ndjsonLines(counted(), documentLimits.document)) {
+    interruption?.throwIfAborted();
+    const judged = judge(line);
+    if ('problems' in judged) faults.add(line.number, judged.problems);
+    else if (faults.count === 0) await spool.add({ line: line.number, automation: judged.automation });
+    lines += 1;
+    if (lines % judgedAtOnce !== 0) continue;
+    onProgress?.({ step: 'reading', lines, bytes });
+    await setImmediate();
+  }
+  interruption?.throwIfAborted();
+  if (faults.count > 0) throw faults.error('invalid-request');
+  return bytes;
+}
+
+function judge({ bytes }: NdjsonLine): { readonly automation: Automation } | { readonly problems: readonly RequestProblem[] } {
+  const tooLong = { problems: [{ pointer: '', detail: `is over ${documentLimits.document} bytes; shorten the document` }] };
+  if (bytes === undefined) return tooLong;
+  try {
+    const read = readImported(readEnvelope(bytes, { opaque: [] }).value);
+    if (read.kind === 'problems') return read;
+    const automation = { ...read.automation, _id: read.automation._id ?? generateId() };
+    return Buffer.byteLength(documentText(automation)) > documentLimits.document ? tooLong : { automation };
+  } catch (error) {
+    if (error instanceof GatewayError) return { problems: error.errors ?? [{ pointer: '', detail: error.message }] };
+    throw error;
+  }
+}
+
+async function removeAll(writer: AutomationWriter, spool: ImportSpool, interruption?: AbortSignal): Promise<number> {
+  let removed = 0;
+  for await (const batch of spool.batches()) {
+    interruption?.throwIfAborted();
+    removed += await writer.remove(batch.map(({ automation }) => automation._id));
+  }
+  return removed;
+}
+
+/** A document that could not be inserted. */
+interface Refused extends Omit<Conflict, 'index'> {
+  readonly line: number;
+}
+
+async function insertAll(writer: AutomationWriter, spool: ImportSpool, written: (lines: number) => void): Promise<number> {
+  const refused: Refused[] = [];
+  let lines = 0;
+  for await (const batch of spool.batches()) {
+    const conflicts = await writer.insert(batch.map(({ automation }) => automation));
+    for (const { index, ...conflict } of conflicts) {
+      if (refused.length < refusedAtMost) refused.push({ line: batch[index]?.line ?? 0, ...conflict });
+    }
+    lines += batch.length;
+    written(lines);
+  }
+  if (refused.length > 0) throw await conflictError(refused, spool);
+  return lines;
+}
+
+const refusedAtMost = 1_000;
+
+/** Tells a document that another line of the import stands in the way of from one that the catalogue does. */
+async function conflictError(refused: readonly Refused[], spool: ImportSpool): Promise<GatewayError> {
+  const wanted = new Set(refused.map(({ takenBy }) => takenBy));
+  const lineOf = new Map<string, number>();
+  for await (const batch of spool.batches()) {
+    for (const { line, automation } of batch) {
+      if (wanted.has(automation._id) && !lineOf.has(automation._id)) lineOf.set(automation._id, line);
+    }
+  }
+  const faults = createFaults();
+  for (const { line, field, takenBy } of refused) {
+    const other = lineOf.get(takenBy);
+    const whose = other === undefined ? `automation ${takenBy} of the catalogue` : `line ${other}`;
+    faults.add(line, [{ pointer: `/${field}`, detail: `is the ${field} of ${whose} as well; each may stand once` }]);
+  }
+  return faults.error(lineOf.size > 0 ? 'invalid-request' : 'automation-exists');
+}
+
+/** Collects what is wrong with which lines; a hundred places are told, the lines are counted on. */
+function createFaults() {
+  const list = createProblemList();
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    add(line: number, problems: readonly RequestProblem[]) {
+      count += 1;
+      for (const { pointer, detail } of problems) list.add(`/${line}${pointer}`, `line ${line}: ${detail}`);
+    },
+    error(code: 'invalid-request' | 'automation-exists'): GatewayError {
+      const lines = count === 1 ? 'A line' : `${count} lines`;
+      return new GatewayError(code, `${lines} cannot be imported, see errors; nothing was changed.`, { errors: list.problems });
+    },
+  };
+}

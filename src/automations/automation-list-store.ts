@@ -1,0 +1,223 @@
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
+import { type Viewer, visibleTo } from './automation-audience-store.ts';
+import { placed, rankOf, seek } from './automation-block-store.ts';
+import { type ColumnOf, columnsFor, matches, type NameRange, nameRangeOf } from './automation-filter-store.ts';
+import type { ListOptions } from './list-options.ts';
+
+export interface AutomationPage {
+  /** JSON texts, as the catalogue keeps them. */
+  readonly list: readonly string[];
+  /** What the viewer may see and the filters match, before paging. */
+  readonly total: number;
+}
+
+interface ListRequest {
+  readonly options: ListOptions;
+  readonly viewer: Viewer;
+}
+
+/**
+ * One page and its total, both of one moment. What the alphabetical order alone decides is read off the blocks, whatever the size
+ * of the catalogue; for the rest one index is read, from the end that is nearer. Only the documents of the page are fetched.
+ */
+export function listAutomations(
+  { read, dialect }: Database,
+  request: ListRequest,
+  collectedAtMost: number,
+): Promise<AutomationPage> {
+  return read.transaction().execute(async (moment) => {
+    const { total, names } = await findPage({ moment, dialect, collectedAtMost }, request);
+    return { list: await documentsOf(moment, names), total };
+  });
+}
+
+interface Found {
+  readonly total: number;
+  /** Exact names, in the order of the page: they are unique, and every index holds them. */
+  readonly names: readonly Uint8Array[];
+}
+
+interface Moment {
+  readonly moment: Kysely<Tables>;
+  readonly dialect: Database['dialect'];
+  readonly collectedAtMost: number;
+}
+
+async function findPage({ moment, dialect, collectedAtMost }: Moment, { options, viewer }: ListRequest): Promise<Found> {
+  const { filters, sort } = options;
+  const columnOf = await columnsFor(moment, [sort, ...filters.map(({ field }) => field)]);
+  const visible = visibleTo(viewer);
+  const conditions = [
+    ...(visible === undefined ? [] : [visible]),
+    ...filters.map((filter) => matches(filter, { columnOf, dialect })),
+  ];
+  const search: Search = { moment, options, conditions, columnOf, collectedAtMost };
+  const ranges = filters.map(nameRangeOf).filter((range) => range !== undefined);
+  if (ranges.length < filters.length) {
+    // It compiles what it takes for long queries, in more time than such a search has.
+    if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
+    return findBySearching(search);
+  }
+  const [before, behind] = await ranksOf(moment, viewer, ranges);
+  const total = Math.max(0, behind - before);
+  const page = slice(options, total);
+  if (page.count === 0) return { total, names: [] };
+  if (sort !== 'name') return { total, names: await orderedNames(search, total) };
+  return {
+    total,
+    names: await alphabeticalNames({ moment, viewer, options, first: before + page.ascending, count: page.count }),
+  };
+}
+
+/** How much of the alphabetical order stands before and behind the end of all ranges, in documents that the viewer sees. */
+async function ranksOf(moment: Kysely<Tables>, viewer: Viewer, ranges: readonly NameRange[]): Promise<readonly [number, number]> {
+  const rank = (place: NameRange['to']): Promise<number> => rankOf(moment, { viewer, place });
+  let [before, behind] = [0, ranges.length === 0 ? await rank(undefined) : Number.POSITIVE_INFINITY];
+  for (const { from, to } of ranges) {
+    before = Math.max(before, await rank(from));
+    behind = Math.min(behind, await rank(to));
+  }
+  return [before, behind];
+}
+
+interface Slice {
+  readonly count: number;
+  /** Where the page begins, in ascending order. */
+  readonly ascending: number;
+}
+
+function slice({ limit, skip, order }: ListOptions, total: number): Slice {
+  const count = Math.max(0, Math.min(limit, total - skip));
+  return { count, ascending: order === 1 ? skip : total - skip - count };
+}
+
+async function alphabeticalNames(page: {
+  readonly moment: Kysely<Tables>;
+  readonly viewer: Viewer;
+  readonly options: ListOptions;
+  /** From 0, of what the viewer sees. */
+  readonly first: number;
+  readonly count: number;
+}): Promise<readonly Uint8Array[]> {
+  const { moment, viewer, options, first, count } = page;
+  const { start, before } = await seek(moment, { viewer, position: first });
+  const { rows } = await sql<NameRow>`select name from automation
+    where ${placed('>=', start)} and ${visibleTo(viewer) ?? sql`1 = 1`}
+    order by name_key, name limit ${count} offset ${first - before}`.execute(moment);
+  const names = rows.map(({ name }) => name);
+  return options.order === 1 ? names : names.toReversed();
+}
+
+interface NameRow {
+  readonly name: Uint8Array;
+}
+
+interface Search {
+  readonly moment: Kysely<Tables>;
+  readonly options: ListOptions;
+  readonly conditions: readonly RawBuilder<SqlBool>[];
+  readonly columnOf: ColumnOf;
+  readonly collectedAtMost: number;
+}
+
+async function findBySearching(search: Search): Promise<Found> {
+  const { moment, options, conditions, collectedAtMost } = search;
+  if (options.limit > 0) {
+    const found = await collect(search);
+    if (found.total <= collectedAtMost) return found;
+  }
+  const { rows } = await sql<{ total: number }>`select count(*) as total from automation where ${all(conditions)}`.execute(
+    moment,
+  );
+  const total = rows[0]?.total ?? 0;
+  return { total, names: slice(options, total).count === 0 ? [] : await orderedNames(search, total) };
+}
+
+/** Reads the index that the filters ask for once, whatever the order of the page. Its total ends at `collectedAtMost` + 1. */
+async function collect({ moment, options, conditions, columnOf, collectedAtMost }: Search): Promise<Found> {
+  const { sort, order, limit, skip } = options;
+  // The sort key is fetched from the document's row only where the index that is read does not hold it.
+  const isHeld = sort === 'name' || options.filters.some(({ field }) => field === sort);
+  const isAscending = order === 1;
+  const key = columnOf(sort);
+  const { rows } = await sql<{ total: number; name: Uint8Array | null }>`
+    with found as materialized (
+      select name_key, name ${isHeld ? sql`, ${key} as sort_key` : sql``} from automation
+      where ${all(conditions)} limit ${collectedAtMost + 1}
+    ), page as (
+      select found.name, row_number() over (
+        order by ${orderBy([isHeld ? sql`sort_key` : key], 'found', isAscending)}
+      ) as number from found ${isHeld ? sql`` : sql`cross join automation where automation.name = found.name`}
+    )
+    select counted.total, page.name from (select count(*) as total from found) as counted
+    left join page on page.number > ${skip} and page.number <= ${skip + limit} order by page.number`.execute(moment);
+  return { total: rows[0]?.total ?? 0, names: rows.flatMap(({ name }) => name ?? []) };
+}
+
+/** Walks the index of the sort field from the end that is nearer to the page. */
+async function orderedNames({ moment, options, conditions, columnOf }: Search, total: number): Promise<readonly Uint8Array[]> {
+  const { sort, order, skip } = options;
+  const { count } = slice(options, total);
+  const fromBehind = skip > total / 2;
+  const ascending = (order === 1) !== fromBehind;
+  const by = orderBy(sort === 'name' ? [] : [columnOf(sort)], 'automation', ascending);
+  const { rows } = await sql<NameRow>`select name from automation where ${all(conditions)}
+    order by ${by} limit ${count} offset ${fromBehind ? total - skip - count : skip}`.execute(moment);
+  const names = rows.map(({ name }) => name);
+  return fromBehind ? names.toReversed() : names;
+}
+
+/** As the indexes have it: a document without the field first, then by name, which none is without. */
+function orderBy(keys: readonly RawBuilder<unknown>[], table: string, isAscending: boolean): RawBuilder<unknown> {
+  const names = ['name_key', 'name'].map(
+    (column) => sql`${sql.ref(`${table}.${column}`)} ${sql.raw(isAscending ? 'asc' : 'desc')}`,
+  );
+  return sql.join([...keys.map((key) => sql`${key} ${sql.raw(isAscending ? 'asc nulls first' : 'desc nulls last')}`), ...names]);
+}
+
+function all(conditions: readonly RawBuilder<SqlBool>[]): RawBuilder<SqlBool> {
+  return conditions.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join([...conditions], sql` and `)}`;
+}
+
+const fetchedAtOnce = 100;
+/** Characters of a page's documents, which have 1 MiB at most each. */
+const pageLimit = 32 * 1024 * 1024;
+
+async function documentsOf(moment: Kysely<Tables>, names: readonly Uint8Array[]): Promise<readonly string[]> {
+  const documents: string[] = [];
+  let length = 0;
+  for (let start = 0; start < names.length; start += fetchedAtOnce) {
+    const wanted = names.slice(start, start + fetchedAtOnce);
+    const rows = await moment.selectFrom('automation').select(['name', 'document']).where('name', 'in', wanted).execute();
+    const byName = new Map(rows.map(({ name, document }) => [hex(name), document]));
+    for (const name of wanted) {
+      const document = byName.get(hex(name)) ?? '';
+      length += document.length;
+      if (length > pageLimit) throw pageTooLarge(documents.length);
+      documents.push(document);
+    }
+  }
+  return documents;
+}
+
+function pageTooLarge(fitting: number): GatewayError {
+  return new GatewayError(
+    'invalid-request',
+    `The documents of this page are very large: ask for a limit of ${fitting} or less.`,
+    {
+      errors: [
+        {
+          pointer: '?limit',
+          detail: `must be ${fitting} or less here: the documents of the page are over ${pageLimit} characters`,
+        },
+      ],
+    },
+  );
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

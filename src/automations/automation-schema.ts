@@ -1,0 +1,83 @@
+import { type TSchema, Type } from 'typebox';
+import { closedObject } from '#json/closed-object.ts';
+import { repeatIntervalForm } from './repeat-interval.ts';
+
+/** Limits of a document. A PostgreSQL index takes no more than 2,704 bytes a row: those of texts that are sorted by follow from that. */
+export const documentLimits = {
+  /** Characters (code points). */
+  text: 256,
+  /** Bytes of a name's sort key in UTF-8. */
+  nameKey: 1_024,
+  /** Bytes of any other sort key in UTF-8. */
+  key: 512,
+  groups: 1_000,
+  /** Bytes of the document as JSON text, so that every exported line can be imported. */
+  document: 1_048_576,
+} as const;
+
+const name = Type.String({
+  minLength: 1,
+  maxLength: documentLimits.text,
+  description: 'Name of the automation; no two have the same.',
+});
+const short = (description: string) => Type.String({ maxLength: documentLimits.text, description });
+type Time = (description: string) => TSchema;
+
+/** As it is kept: in UTC, with milliseconds and `Z`. */
+const keptTime: Time = (description) => Type.String({ format: 'date-time', description });
+/** As it is given, with any offset: `timestamp.ts` judges it, and a schema's format would judge it otherwise. */
+const givenTime: Time = (description) => Type.String({ description: `${description} RFC 3339, any offset; kept in UTC.` });
+const groups = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: documentLimits.text }), { maxItems: documentLimits.groups, description });
+
+const fieldsWith = (time: Time) => ({
+  lastModifiedBy: short('Who changed it last; set by the gateway.'),
+  lastRunAt: time('When it last ran.'),
+  nextRunAt: time('When it runs next.'),
+  repeatInterval: Type.String({ description: `A count and a unit, such as \`${repeatIntervalForm}\`; absent: not repeated.` }),
+});
+const dataFieldsWith = (time: Time) => ({
+  lastUpdated: time('When it was last changed; set by the gateway.'),
+  description: Type.String({ description: 'Description of the automation.' }),
+  workflowId: short('Identifier of the workflow that it runs.'),
+  formId: short('Identifier of the form that it uses.'),
+});
+const lists = {
+  write: groups('Groups with write access; empty or absent: every role that may write.'),
+  read: groups('Groups with read access; empty or absent: every role that may list.'),
+};
+
+const id = Type.String({ description: 'Identifier of the automation.' });
+const gbac = Type.Optional(closedObject({ write: Type.Optional(lists.write), read: Type.Optional(lists.read) }));
+const dataWith = (time: Time) => Type.Optional(closedObject({ gbac, ...optional(dataFieldsWith(time)) }));
+
+/** An automation as it is listed. */
+export const automationSchema = closedObject({ _id: id, name, data: dataWith(keptTime), ...optional(fieldsWith(keptTime)) });
+
+/** An automation as a caller gives it; what the gateway sets is taken and ignored. */
+export const givenAutomationSchema = closedObject({
+  _id: Type.Optional(id),
+  name,
+  data: dataWith(givenTime),
+  ...optional(fieldsWith(givenTime)),
+});
+
+/** A merge patch (RFC 7396): any part of an automation, null where a member is to go. The name cannot go. */
+export const automationPatchSchema = closedObject({
+  _id: removable(id),
+  name: Type.Optional(name),
+  data: removable(closedObject({ gbac: removable(closedObject(removables(lists))), ...removables(dataFieldsWith(givenTime)) })),
+  ...removables(fieldsWith(givenTime)),
+});
+
+function optional(schemas: Readonly<Record<string, TSchema>>) {
+  return Object.fromEntries(Object.entries(schemas).map(([field, schema]) => [field, Type.Optional(schema)]));
+}
+
+function removables(schemas: Readonly<Record<string, TSchema>>) {
+  return Object.fromEntries(Object.entries(schemas).map(([field, schema]) => [field, removable(schema)]));
+}
+
+function removable(schema: TSchema) {
+  return Type.Optional(Type.Union([schema, Type.Null()]));
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { GatewayError } from '#base/gateway-error.ts';
+
+/** The entity tag of a document: strong, and the same on every gateway (RFC 9110 8.8.3). */
+export function entityTag(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
+}
+
+/** The conditions of a request, as its headers have them. */
+export interface Preconditions {
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/**
+ * Throws `precondition-failed` (412) where `If-Match` does not name the current tag (strong comparison, so that a weak tag never
+ * does), and `invalid-request` where it is no list of tags (RFC 9110 13.1.1).
+ */
+export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
+  if (ifMatch !== undefined && ifMatch.trim() !== '*' && !tagsOf('If-Match', ifMatch).includes(current)) {
+    throw failed(
+      `The automation has changed: it is at ${current} now. Read it again, and repeat the change on what it has become.`,
+    );
+  }
+  if (matchesNone({ ifNoneMatch }, current)) return;
+  throw failed('If-None-Match names the automation as it is.');
+}
+
+/** False where `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2): a reader has it already. */
+export function matchesNone({ ifNoneMatch }: Preconditions, current: string): boolean {
+  if (ifNoneMatch === undefined) return true;
+  if (ifNoneMatch.trim() === '*') return false;
+  return !tagsOf('If-None-Match', ifNoneMatch).some((tag) => tag.replace(/^W\//u, '') === current);
+}
+
+function failed(detail: string): GatewayError {
+  return new GatewayError('precondition-failed', detail);
+}
+
+/** `entity-tag = [ W/ ] DQUOTE *etagc DQUOTE`, in a list (RFC 9110 8.8.3 and 5.6.1). */
+const tag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/gu;
+
+function tagsOf(header: string, value: string): readonly string[] {
+  const rest = value.replaceAll(tag, '');
+  const tags = value.match(tag) ?? [];
+  if (tags.length === 0 || !/^[ \t,]*$/u.test(rest)) {
+    throw new GatewayError('invalid-request', `${header} must be * or a list of entity tags in double quotes, such as "abc".`);
+  }
+  return tags;
+}

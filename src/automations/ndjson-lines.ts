@@ -1,0 +1,53 @@
+/** One line of an NDJSON text. */
+export interface NdjsonLine {
+  /** From 1, blank ones counted. */
+  readonly number: number;
+  /** Without its newline; undefined where it is longer than the limit. */
+  readonly bytes: Buffer | undefined;
+}
+
+const newline = 0x0a;
+
+/**
+ * The lines of an NDJSON text that arrives in pieces; blank ones are passed over, and the last needs no newline. A line over `limit` bytes
+ * is not held, only counted.
+ */
+export async function* ndjsonLines(
+  source: AsyncIterable<Buffer> | Iterable<Buffer>,
+  limit: number,
+): AsyncGenerator<NdjsonLine, void, undefined> {
+  let number = 1;
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const take = (piece: Buffer): void => {
+    length += piece.length;
+    if (length <= limit) pieces.push(piece);
+    else pieces = [];
+  };
+  const line = (): NdjsonLine | undefined => {
+    const bytes = length > limit ? undefined : Buffer.concat(pieces);
+    const found = bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
+    number += 1;
+    pieces = [];
+    length = 0;
+    return found;
+  };
+  for await (const chunk of source) {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      take(chunk.subarray(start, end));
+      start = end + 1;
+      const found = line();
+      if (found !== undefined) yield found;
+    }
+    // A copy: the rest would keep the whole chunk in memory, and its owner may write over it.
+    if (start < chunk.length) take(Buffer.from(chunk.subarray(start)));
+  }
+  const last = line();
+  if (last !== undefined) yield last;
+}
+
+/** JSON's white space alone (RFC 8259 2). */
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}

@@ -1,0 +1,103 @@
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { GatewayError } from '#base/gateway-error.ts';
+import { visible } from '#base/visible.ts';
+import type { Command, CommandContext, ImportProgress } from '../command.ts';
+import { configFileOption } from '../config-file-option.ts';
+import { program } from '../help.ts';
+import { loadOrReport } from '../load-or-report.ts';
+import { counted, createProgressLine, flow, grouped } from '../progress-line.ts';
+
+export const automationImport: Command = {
+  name: 'import',
+  summary: 'put automations into the catalogue',
+  description: [
+    'Read automations, one JSON document a line (NDJSON; "-" is standard input), and put them',
+    'into the catalogue of the configured store, all of them or none. An automation whose',
+    '_id exists is replaced. Bad lines are named, one a line: FILE:LINE: /field: what to do.',
+    'A gateway may be running on the store. Ctrl-C changes nothing.',
+  ],
+  options: { config: configFileOption },
+  operands: ['FILE'],
+  async run(context, { option, operand }) {
+    const loaded = await loadOrReport(context, option('config'));
+    if (loaded === undefined) return 1;
+    const file = operand('FILE');
+    return context.untilInterrupted(async (interruption) => {
+      const progress = createProgressLine({ stderr: context.stderr, columns: context.progressColumns });
+      const report = (lines: readonly string[]): number => {
+        progress.clear();
+        for (const line of lines) context.stderr.write(`${line}\n`);
+        return 1;
+      };
+      try {
+        const source = reading({ context, file, interruption });
+        const { imported, replaced } = await context.withCatalogue(loaded.config, (catalogue) =>
+          catalogue.import(source, {
+            interruption,
+            onProgress: (state) => progress.show((elapsed) => progressText(state, elapsed)),
+          }),
+        );
+        progress.clear();
+        context.stdout.write(`imported ${counted(imported, 'automation')}, ${grouped(replaced)} of them replaced\n`);
+        return 0;
+      } catch (error) {
+        if (error instanceof GatewayError) return report(complaints(error, file));
+        if (error instanceof UnreadableFile) return report([`${program} import: ${error.message}`]);
+        if (interruption.aborted) return report([`${program} import: interrupted; nothing was changed`]);
+        throw error;
+      }
+    });
+  },
+};
+
+function progressText({ step, lines, bytes }: ImportProgress, elapsed: number): string {
+  return step === 'reading' ? `reading: ${flow({ lines, bytes, elapsed })}` : `writing: ${counted(lines, 'automation')}`;
+}
+
+/** Says what is wrong with the file itself. */
+class UnreadableFile extends Error {}
+
+interface ReadingOptions {
+  readonly context: CommandContext;
+  readonly file: string;
+  readonly interruption: AbortSignal;
+}
+
+async function* reading({ context, file, interruption }: ReadingOptions): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    const stream = file === '-' ? context.stdin : await openedForReading(resolve(context.cwd, file));
+    for await (const chunk of addAbortSignal(interruption, stream)) yield Buffer.from(chunk as Uint8Array | string);
+  } catch (error) {
+    if (interruption.aborted) throw error;
+    throw new UnreadableFile(whyUnreadable(file, error), { cause: error });
+  }
+}
+
+async function openedForReading(fileName: string): Promise<Readable> {
+  const handle = await open(fileName);
+  return handle.createReadStream({ highWaterMark: 256 * 1024 });
+}
+
+function whyUnreadable(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  if (code === 'ENOENT') return `${file} does not exist`;
+  if (code === 'EISDIR') return `${file} is a directory`;
+  return `${nameOf(file)} cannot be read (${code})`;
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? '<stdin>' : file;
+}
+
+/** Bad lines in the way of a compiler; then what the error says as a whole. */
+function complaints({ message, errors = [] }: GatewayError, file: string): readonly string[] {
+  const lines = errors.map(({ pointer, detail }) => {
+    const [, line = '', field = ''] = /^\/([0-9]+)(\/.*)?$/su.exec(pointer) ?? [];
+    const where = line === '' ? pointer : `${nameOf(file)}:${line}:${field === '' ? '' : ` ${field}:`}`;
+    // What is quoted of the file is not to drive the terminal.
+    return visible(`${where} ${detail.replace(/^line [0-9]+: /u, '')}`);
+  });
+  return [...lines, `${program} import: ${message}`];
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { GatewayError } from '#base/gateway-error.ts';
+
+/** Milliseconds from a request's head to the end of its body. */
+const bodyTime = 30_000;
+/** Milliseconds between two pieces of a body that is streamed, which may take as long as it likes as a whole. */
+const pieceTime = 15_000;
+
+/**
+ * Calls `late` where the body of a request has not arrived in time; the function that it answers ends the watch. Node's own
+ * `requestTimeout` knows one limit for every route, and an import may take longer.
+ */
+export function watchBodyTime(request: IncomingMessage, late: () => void): () => void {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (coding === undefined && (length === undefined || length === '0')) return () => {};
+  const timer = setTimeout(() => {
+    if (!request.complete) late();
+  }, bodyTime);
+  const end = (): void => clearTimeout(timer);
+  request.once('end', end);
+  return end;
+}
+
+/** The pieces of a body as they arrive. Throws `request-timeout` (408) where 15 s pass without one. */
+export async function* arriving(body: Readable, limit = pieceTime): AsyncGenerator<Buffer, void, undefined> {
+  // Not left by return(), which would destroy the connection: its caller is to read why the request was refused.
+  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+  for (;;) {
+    const next = await within(pieces.next(), limit);
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+async function within<T>(piece: Promise<T>, limit: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(tooLate()), limit);
+  try {
+    return await Promise.race([piece, promise]);
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError('malformed-request', 'The connection broke before the end of the body.', { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooLate(): GatewayError {
+  return new GatewayError('request-timeout', `No byte of the body arrived for ${pieceTime / 1_000} seconds.`);
+}

@@ -1,0 +1,186 @@
+import { listingRoles, writingRoles } from '#automations/automation-access.ts';
+import type { AutomationCatalogue, AutomationState } from '#automations/automation-catalogue.ts';
+import { contentProblems, type GivenAutomation } from '#automations/automation-document.ts';
+import { automationPatchSchema, automationSchema, givenAutomationSchema } from '#automations/automation-schema.ts';
+import { matchesNone, type Preconditions } from '#automations/entity-tag.ts';
+import type { Route, RouteDocs, RouteReply, RouteRequest } from '#http/route.ts';
+
+const given = { kind: 'json', schema: givenAutomationSchema, problems: contentProblems } as const;
+
+/** Reading and writing one automation. */
+export function automationWritingRoutes(catalogue: AutomationCatalogue): readonly Route[] {
+  return [createRoute(catalogue), readRoute(catalogue), replaceRoute(catalogue), patchRoute(catalogue), removeRoute(catalogue)];
+}
+
+function document(status: number, { text, tag }: AutomationState, headers: Readonly<Record<string, string>> = {}): RouteReply {
+  return { kind: 'plain', status, headers: { ETag: tag, ...headers }, body: text };
+}
+
+function target({ context, params }: RouteRequest) {
+  return { principal: context.principal, id: params['id'] ?? '' };
+}
+
+function preconditionsOf({ headers }: RouteRequest): Preconditions {
+  return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] };
+}
+
+const entityTagHeader = { ETag: 'Entity tag of the automation, for `If-Match`; the same on every gateway.' };
+const conditions: NonNullable<RouteDocs['requestHeaders']> = [
+  { name: 'If-Match', description: 'Only where the automation still has one of these entity tags; otherwise 412.' },
+];
+const pathParameters = { id: '`_id` of the automation.' };
+const givenExample = {
+  name: 'Backup of core routers',
+  data: { gbac: { write: ['network-ops'], read: [] }, workflowId: 'backup' },
+  repeatInterval: '1 day',
+};
+const example = {
+  _id: '65f0c2a1b4d3e2f1a0b9c8d7',
+  name: 'Backup of core routers',
+  data: { gbac: { write: ['network-ops'], read: [] }, lastUpdated: '2026-03-01T22:00:00.000Z', workflowId: 'backup' },
+  lastModifiedBy: 'admin',
+  repeatInterval: '1 day',
+};
+
+function createRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'POST',
+    url: '/automation_catalog/automations',
+    access: writingRoles,
+    body: given,
+    async handle({ context, body }) {
+      const state = await catalogue.create({ principal: context.principal, given: body as GivenAutomation });
+      return document(201, state, { Location: `/automation_catalog/automations/${state.id}` });
+    },
+    docs: {
+      operationId: 'createAutomation',
+      tag: 'automations',
+      summary: 'Create an automation',
+      description:
+        'Only `name` is required. `_id`, `lastModifiedBy` and `data.lastUpdated` are set by the gateway and ignored where they are given.',
+      success: {
+        status: 201,
+        description: 'The automation as the catalogue keeps it.',
+        schema: automationSchema,
+        headers: { ...entityTagHeader, Location: 'Where it can be read.' },
+      },
+      errors: ['automation-exists', 'store-unavailable'],
+      example: {
+        request: givenExample,
+        reply: example,
+      },
+    },
+  };
+}
+
+function readRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/automation_catalog/automations/:id',
+    access: [...listingRoles, 'engineering'],
+    async handle(request) {
+      const state = await catalogue.read(target(request));
+      if (matchesNone(preconditionsOf(request), state.tag)) return document(200, state);
+      return { kind: 'plain', status: 304, headers: { ETag: state.tag } };
+    },
+    docs: {
+      operationId: 'readAutomation',
+      tag: 'automations',
+      summary: 'Read an automation',
+      description: 'What the caller may not see does not exist for it: 404. The role engineering sees what it may write.',
+      pathParameters,
+      requestHeaders: [{ name: 'If-None-Match', description: 'Entity tags the caller has already; 304 where one is current.' }],
+      success: {
+        status: 200,
+        description: 'The automation.',
+        schema: automationSchema,
+        headers: entityTagHeader,
+      },
+      otherReplies: [{ status: 304, description: 'The caller has the automation as it is.', headers: entityTagHeader }],
+      errors: ['automation-not-found', 'store-unavailable'],
+      example: { path: { id: example._id }, reply: example },
+    },
+  };
+}
+
+function replaceRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'PUT',
+    url: '/automation_catalog/automations/:id',
+    access: writingRoles,
+    body: given,
+    handle: async (request) =>
+      document(
+        200,
+        await catalogue.replace({
+          ...target(request),
+          preconditions: preconditionsOf(request),
+          given: request.body as GivenAutomation,
+        }),
+      ),
+    docs: {
+      operationId: 'replaceAutomation',
+      tag: 'automations',
+      summary: 'Replace an automation',
+      description: 'The body is the whole automation: a field that is not given goes.',
+      pathParameters,
+      requestHeaders: conditions,
+      success: { status: 200, description: 'The automation as it is now.', schema: automationSchema, headers: entityTagHeader },
+      errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      example: {
+        path: { id: example._id },
+        request: { name: 'Backup of core routers', repeatInterval: '1 day' },
+        reply: example,
+      },
+    },
+  };
+}
+
+function patchRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'PATCH',
+    url: '/automation_catalog/automations/:id',
+    access: writingRoles,
+    body: {
+      kind: 'json',
+      mediaType: 'application/merge-patch+json',
+      schema: automationPatchSchema,
+      problems: contentProblems,
+    },
+    handle: async (request) =>
+      document(200, await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch: request.body })),
+    docs: {
+      operationId: 'patchAutomation',
+      tag: 'automations',
+      summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
+      description: 'A member that is null goes, an object merges, anything else takes the place of what was there.',
+      pathParameters,
+      requestHeaders: conditions,
+      success: { status: 200, description: 'The automation as it is now.', schema: automationSchema, headers: entityTagHeader },
+      errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      example: { path: { id: example._id }, request: { repeatInterval: '1 day', nextRunAt: null }, reply: example },
+    },
+  };
+}
+
+function removeRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'DELETE',
+    url: '/automation_catalog/automations/:id',
+    access: writingRoles,
+    async handle(request) {
+      await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) });
+      return { kind: 'plain', status: 204 };
+    },
+    docs: {
+      operationId: 'deleteAutomation',
+      tag: 'automations',
+      summary: 'Delete an automation',
+      pathParameters,
+      requestHeaders: conditions,
+      success: { status: 204, description: 'It is gone.' },
+      errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
+      example: { path: { id: example._id } },
+    },
+  };
+}
