@@ -221,7 +221,7 @@ describe('init', () => {
 });
 
 describe('--help', { concurrency: 2 }, () => {
-  for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password']) {
+  for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export']) {
     test(`explains ${name}`, async () => {
       const { code, stdout } = await command([name, '--help']);
       assert.equal(code, 0);
@@ -232,7 +232,8 @@ describe('--help', { concurrency: 2 }, () => {
   test('lists the commands', async () => {
     const { code, stdout } = await command(['--help']);
     assert.equal(code, 0);
-    for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password']) assert.ok(stdout.includes(name), stdout);
+    for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export'])
+      assert.ok(stdout.includes(name), stdout);
   });
 
   for (const parameters of [['no-such-command'], ['serve', '--no-such-option'], ['serve', 'extra'], ['serve', '--config']]) {

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crashRounds, crashSeed } from './support/crash-rounds.ts';
+import { eachStore } from './support/stores.ts';
+
+// The full form, some hundred rounds on each store: node bench/catalogue-crashes.ts 200
+
+const rounds = 20;
+
+eachStore((store) => {
+  test(`R72: nothing acknowledged is lost or half there after ${rounds} kills under load`, async (t) => {
+    const seed = crashSeed();
+    t.diagnostic(`to play these rounds again: CRASH_SEED=${seed}`);
+    const { acknowledged, unanswered } = await crashRounds(t, { store, rounds, seed });
+    t.diagnostic(`${acknowledged} writes acknowledged, ${unanswered} under way at a kill`);
+    // A load that was never caught in the act would prove nothing.
+    assert.ok(acknowledged > rounds && unanswered > rounds / 2, `${acknowledged} acknowledged, ${unanswered} unanswered`);
+  });
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { StoreOptions } from '../src/database/database.ts';
+import { migrations } from '../src/database/migrations.ts';
+import { type CatalogueLoad, catalogueLoad, proofCallers, proofUsers } from './support/catalogue-load.ts';
+import { proveCatalogue } from './support/catalogue-proof.ts';
+import { readerGroup } from './support/catalogue-writer.ts';
+import { crashSeed } from './support/crash-rounds.ts';
+import { type Reply, send } from './support/http-client.ts';
+import { seededRandom } from './support/seeded-random.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { eachStore, storeUrl } from './support/stores.ts';
+
+// Several gateways, each a process, on one store.
+
+const route = '/automation_catalog/automations';
+
+eachStore((store) => {
+  let options: StoreOptions;
+  let gateways: Gateway[];
+  const closers: (() => void | Promise<void>)[] = [];
+  before(async () => {
+    const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
+    options = await store.fresh(owner);
+    const config = { store: { url: storeUrl(options) } };
+    const started = await Promise.all([1, 2, 3].map(() => startGateway(owner, { config, users: proofUsers })));
+    gateways = started;
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  test('gateways that start at once on an empty store all come up, with one schema and each other’s tokens', async (t) => {
+    const tokens = await Promise.all(gateways.map((gateway) => gateway.tokenFor('apiread')));
+    for (const gateway of gateways) {
+      for (const token of tokens) {
+        const reply = await gateway.send({ target: route, headers: { Authorization: `Bearer ${token}` } });
+        assert.equal(reply.status, 200, reply.text);
+      }
+    }
+    const database = await store.open(t, options);
+    const applied = await database.query.selectFrom('schema_migration').select('number').orderBy('number').execute();
+    assert.deepEqual(
+      applied.map(({ number }) => number),
+      migrations.map(({ number }) => number),
+    );
+  });
+
+  test('a change of groups on one gateway is in force for the next request on the other', async () => {
+    const [one, other] = pair(gateways);
+    const callers = await proofCallers(one);
+    const write = (gateway: Gateway, method: string, target: string, body: object): Promise<Reply> =>
+      send(gateway.port, {
+        method,
+        target,
+        headers: {
+          Authorization: callers.admin,
+          'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        },
+        body: JSON.stringify(body),
+      });
+    const sees = async (gateway: Gateway, target: string): Promise<readonly [number, number]> => {
+      const headers = { Authorization: callers.reader };
+      const single = await send(gateway.port, { target, headers });
+      const page = await send(gateway.port, { target: `${route}?limit=0`, headers });
+      return [single.status, (page.json() as { readonly total: number }).total];
+    };
+    const made = await write(one, 'POST', route, { name: 'Rotate keys', data: { gbac: { write: [], read: ['others'] } } });
+    assert.equal(made.status, 201, made.text);
+    const target = `${route}/${made.header('location')?.split('/').at(-1)}`;
+    for (const [index, writer] of [one, other, one, other, one, other].entries()) {
+      const reader = writer === one ? other : one;
+      const read = index % 2 === 0 ? [readerGroup] : ['others'];
+      const changed = await write(writer, 'PATCH', target, { data: { gbac: { read } } });
+      assert.equal(changed.status, 200, changed.text);
+      assert.deepEqual(await sees(reader, target), index % 2 === 0 ? [200, 1] : [404, 0]);
+    }
+    const removed = await send(other.port, { method: 'DELETE', target, headers: { Authorization: callers.admin } });
+    assert.equal(removed.status, 204, removed.text);
+  });
+
+  test('when one of two gateways is killed under load the other goes on, and nothing acknowledged is lost', async (t) => {
+    const seed = crashSeed();
+    t.diagnostic(`to play it again: CRASH_SEED=${seed}`);
+    const random = seededRandom(seed);
+    const [staying, first] = pair(gateways);
+    const callers = await proofCallers(staying);
+    const load = catalogueLoad({ seed, lanes: 4, authorization: callers.admin });
+    let victim = first;
+    for (let round = 0; round < 2; round += 1) {
+      await killUnderLoad({ load, staying, victim, after: random.whole(5, 40) });
+      await proveCatalogue(staying, load.ledger, callers);
+      victim = await victim.restart();
+      await proveCatalogue(victim, load.ledger, callers);
+    }
+    t.diagnostic(`${load.ledger.acknowledged} writes acknowledged, ${load.ledger.unanswered} cut off`);
+  });
+});
+
+function pair([one, other]: readonly Gateway[]): readonly [Gateway, Gateway] {
+  assert.ok(one !== undefined && other !== undefined);
+  return [one, other];
+}
+
+interface Blow {
+  readonly load: CatalogueLoad;
+  readonly staying: Gateway;
+  readonly victim: Gateway;
+  /** So many writes are answered before it falls. */
+  readonly after: number;
+}
+
+/** Half of the lanes write to each gateway; those of the one that is killed go over to the other, which answers 40 writes more. */
+async function killUnderLoad({ load, staying, victim, after: deadAfter }: Blow): Promise<void> {
+  let written = 0;
+  let blow: Promise<unknown> | undefined;
+  await load.run({
+    port: (lane) => {
+      if (written >= deadAfter + 40) return undefined;
+      return lane % 2 === 0 || blow !== undefined ? staying.port : victim.port;
+    },
+    wrote: () => {
+      written += 1;
+      if (written === deadAfter) blow = victim.stop('SIGKILL');
+    },
+  });
+  await blow;
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { command, shell, spawnCommand } from './support/command.ts';
+import { configurationOf, executable, startGateway } from './support/start-gateway.ts';
+import { eachStore, storeUrl, type TestStore } from './support/stores.ts';
+
+// Contract 8: `import FILE` and `export`, on a store of its own each.
+
+interface Place {
+  readonly directory: string;
+  readonly url: string;
+}
+
+/** A directory with a gateway.yaml that names an empty store. */
+async function place(t: TestContext, store: TestStore): Promise<Place> {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-catalogue-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const url = storeUrl(await store.fresh(t));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({ config: { store: { url } } })));
+  return { directory, url };
+}
+
+/** `count` documents as lines, in the form and order of an export. */
+function lines(count: number): string {
+  return Array.from({ length: count }, (_, index) => {
+    const number = String(index).padStart(24, '0');
+    const gbac = { write: ['ops'], read: index % 10 === 0 ? ['ops', 'noc'] : [] };
+    return `${JSON.stringify({ _id: number, name: `Automation ${number} ü`, data: { gbac, lastUpdated: '2026-01-02T03:04:05.678Z' }, lastModifiedBy: 'someone else' })}\n`;
+  }).join('');
+}
+
+eachStore((store) => {
+  test('what was imported is exported byte for byte, and imported again', async (t) => {
+    const { directory } = await place(t, store);
+    const empty = await command(['export'], { directory });
+    assert.deepEqual(empty, { code: 0, stdout: '', stderr: 'exported 0 automations\n' });
+    writeFileSync(join(directory, 'catalogue.ndjson'), lines(250));
+    const imported = await command(['import', 'catalogue.ndjson'], { directory });
+    assert.deepEqual(imported, { code: 0, stdout: 'imported 250 automations, 0 of them replaced\n', stderr: '' });
+    const exported = await command(['export', '--config=gateway.yaml'], { directory });
+    assert.deepEqual(exported, { code: 0, stdout: lines(250), stderr: 'exported 250 automations\n' });
+    const again = await command(['import', '-'], { directory, input: exported.stdout });
+    assert.deepEqual(again, { code: 0, stdout: 'imported 250 automations, 250 of them replaced\n', stderr: '' });
+    assert.equal((await command(['export'], { directory })).stdout, lines(250));
+  });
+
+  test('a gateway that runs on the store lists what was imported with its next request', async (t) => {
+    const { directory, url } = await place(t, store);
+    const gateway = await startGateway(t, { config: { store: { url } } });
+    const total = async (): Promise<unknown> => {
+      const reply = await gateway.send({ target: '/automation_catalog/automations?limit=0', role: 'admin' });
+      return (reply.json() as { readonly total: number }).total;
+    };
+    assert.equal(await total(), 0);
+    assert.equal((await command(['import', '-'], { directory, input: lines(120) })).code, 0);
+    assert.equal(await total(), 120);
+  });
+
+  test('bad lines are named, one a line, and nothing is changed', async (t) => {
+    const { directory } = await place(t, store);
+    await command(['import', '-'], { directory, input: lines(3) });
+    const bad = ['{"name":"new"}', '{"name":7,"data":{"gbac":{"read":"ops"}}}', '', '{"name":'].join('\n');
+    writeFileSync(join(directory, 'bad.ndjson'), bad);
+    const { code, stdout, stderr } = await command(['import', 'bad.ndjson'], { directory });
+    assert.deepEqual([code, stdout], [1, '']);
+    const said = stderr.trimEnd().split('\n');
+    assert.match(stderr, /^bad\.ndjson:2: \/name: /mu);
+    assert.match(stderr, /^bad\.ndjson:2: \/data\/gbac\/read: /mu);
+    assert.match(stderr, /^bad\.ndjson:4: /mu);
+    assert.match(said.at(-1) ?? '', /^orchestration-gateway import: 2 lines .*nothing was changed/u);
+    for (const line of said.slice(0, -1)) assert.match(line, /^bad\.ndjson:[24]: /u);
+    const twice = await command(['import', '-'], { directory, input: '{"name":"new"}\n{"name":"newer"}\n{"name":"new"}\n' });
+    assert.deepEqual([twice.code, twice.stdout], [1, '']);
+    assert.match(twice.stderr, /^<stdin>:3: \/name: is the name of line 1 as well.*$/mu);
+    assert.equal((await command(['export'], { directory })).stdout, lines(3));
+  });
+
+  test('an import that is interrupted changes nothing', async (t) => {
+    const { directory } = await place(t, store);
+    const child = spawnCommand(['import', '-'], { directory });
+    t.after(() => void child.kill('SIGKILL'));
+    let stderr = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    // More than a pipe holds: once all of it is taken the import has begun, and it waits for the rest.
+    const taken = Promise.withResolvers<void>();
+    child.stdin?.write(lines(5_000), () => taken.resolve());
+    await taken.promise;
+    child.kill('SIGINT');
+    await once(child, 'close');
+    assert.deepEqual([child.exitCode, stderr], [1, 'orchestration-gateway import: interrupted; nothing was changed\n']);
+    assert.equal((await command(['export'], { directory })).stdout, '');
+  });
+
+  test('an export whose reader has had enough ends quietly', async (t) => {
+    const { directory } = await place(t, store);
+    await command(['import', '-'], { directory, input: lines(2_000) });
+    const line = `cd '${directory}' && { '${process.execPath}' '${executable}' export; echo "code $?" >&2; } | head -n 1`;
+    assert.deepEqual(await shell(line), { code: 0, stdout: lines(1), stderr: 'code 0\n' });
+  });
+});
