@@ -1,0 +1,50 @@
+import { importAutomations } from '../../src/automations/automation-import.ts';
+import type { AutomationStore } from '../../src/automations/automation-store.ts';
+import { documentOf, type GroupLists } from './documents.ts';
+import { type Cost, costOf } from './measure.ts';
+
+/** Documents of one import: what issue 4 wants done within 20 s. */
+export const importedAtOnce = 100_000;
+
+interface FillOptions {
+  readonly documents: number;
+  readonly lists: GroupLists;
+  readonly interruption: AbortSignal;
+  readonly onImported: (documents: number) => void;
+}
+
+/** Fills an empty store with NDJSON, a hundred thousand documents an import. Answers what each import cost. */
+export async function fill(
+  store: AutomationStore,
+  { documents, lists, interruption, onImported }: FillOptions,
+): Promise<readonly Cost[]> {
+  const costs: Cost[] = [];
+  for (let first = 0; first < documents; first += importedAtOnce) {
+    const behind = Math.min(documents, first + importedAtOnce);
+    const { cost } = await costOf(() =>
+      importAutomations({
+        store,
+        source: linesOf({ first, behind, lists }),
+        interruption,
+      }),
+    );
+    costs.push(cost);
+    onImported(behind);
+  }
+  return costs;
+}
+
+const linesAtOnce = 100;
+
+async function* linesOf(part: {
+  readonly first: number;
+  readonly behind: number;
+  readonly lists: GroupLists;
+}): AsyncGenerator<Buffer> {
+  for (let start = part.first; start < part.behind; start += linesAtOnce) {
+    const count = Math.min(linesAtOnce, part.behind - start);
+    yield Buffer.from(
+      Array.from({ length: count }, (_, index) => `${JSON.stringify(documentOf(start + index, part.lists))}\n`).join(''),
+    );
+  }
+}

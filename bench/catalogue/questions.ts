@@ -1,0 +1,86 @@
+import { type TextField, textFields } from '../../src/automations/automation.ts';
+import type { ListOptions, TextFilter } from '../../src/automations/list-options.ts';
+import { documentOf, groupNames, needles } from './documents.ts';
+
+/** Callers whose listings are measured: what each sees differs. */
+export const viewers = [
+  { name: 'admin', seesAll: true, groups: [] },
+  { name: 'one group', seesAll: false, groups: groupNames.slice(0, 1) },
+  { name: 'three groups', seesAll: false, groups: groupNames.slice(0, 3) },
+] as const;
+
+export type Viewer = (typeof viewers)[number];
+
+/** A listing that is measured for every caller, in both orders. */
+export interface Question {
+  readonly name: string;
+  /** Milliseconds that the median is to stay below: for who sees all, and for who sees only some. Undefined where issue 4 names none. */
+  readonly mark: { readonly all: number; readonly some: number } | undefined;
+  /** `total` counts what the viewer sees and the filters match. */
+  options(total: number): Omit<ListOptions, 'order'>;
+}
+
+const page = 100;
+const marks = { first: { all: 10, some: 50 }, deep: { all: 50, some: 50 }, search: { all: 300, some: 300 } };
+
+interface Listed {
+  readonly sort?: TextField;
+  readonly limit?: number;
+  readonly filters?: readonly TextFilter[];
+  /** 0 is the first page, 1 the last one. */
+  readonly depth?: number;
+}
+
+function question(
+  name: string,
+  mark: Question['mark'],
+  { sort = 'name', limit = page, filters = [], depth = 0 }: Listed,
+): Question {
+  return { name, mark, options: (total) => ({ sort, limit, filters, skip: Math.max(0, Math.round((total - limit) * depth)) }) };
+}
+
+function filter(kind: TextFilter['kind'], text: string, field: TextField = 'name'): TextFilter {
+  return { kind, field, text };
+}
+
+/** The beginning of a name, and the whole of one, that a document has for certain. */
+const exactName = documentOf(1).name;
+
+/** What issue 4 sets marks for, and beside it what has none. */
+export const questions: readonly Question[] = [
+  question('`total` alone', marks.first, { limit: 0 }),
+  ...textFields.map((sort) => question(`first page by ${sort}`, marks.first, { sort })),
+  question('first page of 1,000', undefined, { limit: 1000 }),
+  question('name starts with one letter', marks.first, { filters: [filter('startsWith', 'r')] }),
+  question('name starts with two words', marks.first, { filters: [filter('startsWith', 'Audit VLANs Z')] }),
+  question('name starts as only one does', marks.first, { filters: [filter('startsWith', exactName.slice(0, -1))] }),
+  question('name starts as none does', marks.first, { filters: [filter('startsWith', needles.none)] }),
+  question('name starts with one letter, last page', marks.deep, { filters: [filter('startsWith', 'r')], depth: 1 }),
+  question('name equals', marks.first, { filters: [filter('equals', exactName)] }),
+  ...textFields.map((sort) => question(`deepest page by ${sort}`, marks.deep, { sort, depth: 1 })),
+  ...textFields.map((sort) => question(`middle page by ${sort}`, sort === 'name' ? marks.deep : undefined, { sort, depth: 0.5 })),
+  ...(['name', 'data.description'] as const).flatMap((field) =>
+    (['rare', 'common', 'none'] as const).map((needle) =>
+      question(`${field} contains, ${needle}`, marks.search, { filters: [filter('contains', needles[needle], field)] }),
+    ),
+  ),
+  question('name contains, common, last page', marks.search, { filters: [filter('contains', needles.common)], depth: 1 }),
+  question('name contains, common, by data.lastUpdated', marks.search, {
+    filters: [filter('contains', needles.common)],
+    sort: 'data.lastUpdated',
+  }),
+  question('data.description contains, rare, by nextRunAt', marks.search, {
+    filters: [filter('contains', needles.rare, 'data.description')],
+    sort: 'nextRunAt',
+  }),
+  question('name starts with one letter, by data.lastUpdated', undefined, {
+    filters: [filter('startsWith', 'r')],
+    sort: 'data.lastUpdated',
+  }),
+  question('lastModifiedBy equals', undefined, { filters: [filter('equals', 'user-7@example.net', 'lastModifiedBy')] }),
+  question('data.workflowId equals', undefined, { filters: [filter('equals', '7'.padStart(24, 'a'), 'data.workflowId')] }),
+  question('repeatInterval equals', undefined, { filters: [filter('equals', '1 day', 'repeatInterval')] }),
+  question('data.description starts with two words', undefined, {
+    filters: [filter('startsWith', 'Audit the', 'data.description')],
+  }),
+];
