@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
@@ -237,7 +238,36 @@ describe('text that is none', () => {
   });
 });
 
+/** Answers when the gateway has read whatever follows the request. */
+function slowly(_request: unknown, socket: Socket): undefined {
+  setTimeout(() => socket.write(jsonReply('{"slow":true}')), 300);
+}
+
 describe('many requests on one connection', () => {
+  test('followed by bytes that are none get their reply first, and the refusal after it', async (t) => {
+    for (const unreadable of ['no request at all\r\n\r\n', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', `${'x'.repeat(300_000)}`]) {
+      far.answer(slowly);
+      const connection = await open(t);
+      connection.write(`${start}${host}${admin}${json}${length}\r\n${text}${unreadable}`);
+      const first = await connection.reply();
+      assert.ok(first !== undefined && first.status === 200, 'the reply that was due did not come first');
+      assert.match(first.text, /slow/u);
+      const second = await connection.reply();
+      assert.equal(second?.status, 400, `${second?.head}`);
+      await connection.closed();
+    }
+  });
+
+  test('before a body that cannot be read get their replies first, and the refusal comes once', async (t) => {
+    far.answer(slowly);
+    const connection = await open(t);
+    const whole = `${start}${host}${admin}${json}${length}\r\n${text}`;
+    connection.write(`${whole}${whole}${start}${host}${admin}${json}Transfer-Encoding: chunked\r\n\r\nno size\r\n`);
+    assert.deepEqual([(await connection.reply())?.status, (await connection.reply())?.status], [200, 200]);
+    assert.equal((await connection.reply())?.status, 400);
+    await connection.closed();
+  });
+
   test('are answered in their order where they are pipelined', async (t) => {
     far.answer((request) => jsonReply(`"${request.target}"`));
     const connection = await open(t);

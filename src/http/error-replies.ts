@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
+import type { OpenConnections } from './open-connections.ts';
 import { problemReply, unexpected } from './problem.ts';
 import { bodyTooLarge } from './request-checks.ts';
 import type { ErrorShape } from './route.ts';
@@ -66,8 +67,8 @@ function frameworkError(error: unknown, bodyLimit: number): GatewayError | undef
   return undefined;
 }
 
-/** Bytes that are no HTTP request: answered on the bare socket, then closed. */
-export function answerUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
+/** Bytes that are no HTTP request: answered on the bare socket behind the replies that are due, then closed. */
+export function answerUnreadable(error: Error & { readonly code?: string }, socket: Socket, connections: OpenConnections): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -78,7 +79,7 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
     return;
   }
   const { known, reason } = unreadable(error.code);
-  answerBare(socket, known, reason);
+  connections.endWith(socket, () => answerBare(socket, known, reason));
 }
 
 /** The gateway is no proxy: CONNECT is a method that none of its routes knows. */

@@ -63,7 +63,10 @@ declare module 'fastify' {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const app: FastifyInstance = createApp(options, (request, reply) => openRequest(request, reply, connections, options));
+  const app: FastifyInstance = createApp(options, {
+    onRequest: (request, reply) => openRequest(request, reply, connections, options),
+    onUnreadable: (error, socket) => answerUnreadable(error, socket, connections),
+  });
   const runner = createRouteRunner(options);
   const connections = trackConnections(app.server, { secure: options.server.tls !== undefined });
   app.decorateRequest('scope', null as unknown as RequestScope);
@@ -97,7 +100,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function createApp(options: HttpServerOptions, open: (request: FastifyRequest, reply: FastifyReply) => void): FastifyInstance {
+function createApp(
+  options: HttpServerOptions,
+  on: {
+    readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => void;
+    readonly onUnreadable: (error: Error, socket: Socket) => void;
+  },
+): FastifyInstance {
   const { tls, requestBodyLimit, trustedProxies } = options.server;
   const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: false };
   const app = fastify({
@@ -111,10 +120,10 @@ function createApp(options: HttpServerOptions, open: (request: FastifyRequest, r
     forceCloseConnections: 'idle',
     // Paths that cannot be decoded never reach the hooks.
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      open(request, reply);
+      on.onRequest(request, reply);
       answerError(error, request, reply, options.log);
     },
-    clientErrorHandler: answerUnreadable,
+    clientErrorHandler: on.onUnreadable,
   } as object) as unknown as FastifyInstance;
   // Node answers "Expect: 100-continue" before anybody asked who the caller is; the body's reader does it instead.
   for (const event of ['checkContinue', 'checkExpectation']) {
@@ -143,7 +152,7 @@ function openRequest(
     clock: options.clock,
   });
   request.scope = scope;
-  const end = connections.begin(request.raw.socket);
+  const end = connections.begin(request.raw);
   options.metrics.requestStarted();
   const { raw } = request;
   request.endBodyTime = watchBodyTime(raw, () => request.server.server.emit('clientError', bodyTooLate, raw.socket));
