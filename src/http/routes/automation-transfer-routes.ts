@@ -33,7 +33,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
         'All or nothing. Every field is kept as given; a document takes the place of the one with its `_id`, and gets an `_id` where it has none. The body may be of any length, and is judged to its end before anything is changed: each bad line is named as `/LINE/field` (the first hundred places).',
       success: {
         status: 200,
-        description: 'How many documents are in the catalogue now, and how many of them took the place of another.',
+        description: 'How many documents were imported, and how many of them took the place of another.',
         schema: closedObject({ imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
       },
       errors: ['automation-exists', 'store-unavailable'],
