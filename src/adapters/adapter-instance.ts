@@ -1,50 +1,52 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
-import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
-import { neverLeft, type Sender } from '#outbound/sender.ts';
+import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import { neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import { type AdapterAuthentication, credentialHeaders } from './authentication.ts';
+import type { AdapterNode, NodeCall, NodeError } from './adapter-node.ts';
+import { startHealthChecks } from './health-checks.ts';
+import { speaksOfTheNode } from './node-failure.ts';
+import { createRoute, createSlotHolder } from './node-route.ts';
 import type { PathRights } from './path-rights.ts';
-import { readRestconfError } from './restconf-errors.ts';
-import { createSlots, type Slots } from './slots.ts';
 
-/** What an operator configures of one orchestrator; durations in milliseconds, sizes in bytes. */
+/** What an operator configures of one orchestrator as a whole; durations in milliseconds. */
 export interface AdapterInstanceOptions extends PathRights {
   readonly name: string;
-  readonly urls: readonly string[];
-  readonly auth: AdapterAuthentication;
-  readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
-  readonly responseLimit: number;
-  readonly concurrency: number;
-  readonly queue: number;
+  readonly timeouts: { readonly total: number };
+  readonly health: { readonly interval: number } | 'off';
 }
 
-/** A call to an orchestrator, relative to its base address. */
-export interface AdapterCall {
-  readonly method: OutboundCall['method'];
-  /** `params.path` as the caller wrote it, with or without its leading slash. */
-  readonly path: string;
-  /** Names and values in turn, without credentials. */
-  readonly headers: readonly string[];
-  readonly body?: Buffer;
+export interface AdapterCall extends NodeCall {
   /** `query`: up to two retries. `action`: one, and only where no byte of the first attempt left. */
   readonly retry: 'query' | 'action';
 }
 
-/** What is known of an orchestrator from the calls that went to it: `offline` once it could not be connected to, until it answers again. */
+/** `degraded`: some of its addresses are offline; `offline`: all of them. */
 export type AdapterState = 'online' | 'degraded' | 'offline';
 
-/** One named orchestrator: its address, credentials, limits and slots. */
+export interface AdapterStanding {
+  readonly state: AdapterState;
+  /** Milliseconds since the epoch: when it came into this state. */
+  readonly since: number;
+  /** The latest of its nodes. */
+  readonly lastError: NodeError | undefined;
+}
+
+/** One named orchestrator: its nodes, and the choice between them. */
 export interface AdapterInstance {
   readonly name: string;
   readonly kind: AdapterKind;
   readonly rights: PathRights;
   /** Milliseconds; a caller may ask for less, never for more. */
   readonly totalLimit: number;
-  readonly slots: Slots;
-  state(): AdapterState;
-  /** Sends the call, and again where its retry rule allows it. Rejects as Sender.send does. */
+  /** In the order of the configuration, at least one. */
+  readonly nodes: readonly AdapterNode[];
+  standing(): AdapterStanding;
+  /**
+   * Takes a slot, which is held until the scope is finished, sends the call, and again where its retry rule allows it. Rejects as
+   * Sender.send does, with `adapter-busy` or `adapter-unavailable`.
+   */
   perform(call: AdapterCall, scope: CallScope): Promise<FarSideReply>;
   close(): Promise<void>;
 }
@@ -56,57 +58,47 @@ const backoffBase = 100;
 export function createAdapterInstance(options: {
   readonly kind: AdapterKind;
   readonly instance: AdapterInstanceOptions;
-  readonly sender: Sender;
+  readonly nodes: readonly AdapterNode[];
   readonly clock: Clock;
 }): AdapterInstance {
-  const { kind, instance, sender, clock } = options;
-  const base = new URL(instance.urls[0] ?? '');
-  const basePath = base.pathname.replace(/\/+$/u, '');
-  const credentials = credentialHeaders(instance.auth);
-  const slots = createSlots(instance);
-  let state: AdapterState = 'online';
-
-  const outboundCall = (call: AdapterCall): OutboundCall => ({
-    origin: base.origin,
-    path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
-    method: call.method,
-    headers: [...call.headers, ...credentials],
-    ...(call.body === undefined ? {} : { body: call.body }),
-    stateChanging: call.method !== 'GET',
-    timeouts: instance.timeouts,
-    responseLimit: instance.responseLimit,
-  });
+  const { kind, instance, nodes, clock } = options;
+  const health = startHealthChecks({ nodes, health: instance.health });
 
   return {
     name: instance.name,
     kind,
     rights: instance,
     totalLimit: instance.timeouts.total,
-    slots,
-    state: () => state,
+    nodes,
+    standing: () => standingOf(nodes),
     async perform(call, scope) {
-      const outbound = outboundCall(call);
+      const route = createRoute({ name: instance.name, nodes, health, scope });
+      const takeSlot = createSlotHolder(scope);
+      let node = await route.begin(call.retry);
       for (let attempt = 0; ; attempt += 1) {
         const mayRetry = attempt < retryLimit[call.retry];
         try {
-          const reply = await sender.send(outbound, scope);
-          state = 'online';
+          await takeSlot(node);
+          const reply = await node.send(call, scope);
+          if (nodes.length > 1 && node.standing().role === 'read-only') void health.checkNow();
           const delay = mayRetry && call.retry === 'query' ? retryDelay(reply, attempt, clock) : undefined;
           if (delay === undefined || delay >= scope.remaining()) return reply;
           reply.discard();
-          await pause(delay, scope);
+          node = await route.goOn(delay);
         } catch (failure) {
-          if (neverLeft(failure)) state = 'offline';
           if (!mayRetry || !mayBeSentAgain(failure, call.retry)) throw failure;
-          await pause(backoff(attempt), scope);
+          node = await (call.retry === 'query' ? route.goOn(backoff(attempt)) : route.retryAction(backoff(attempt), failure));
         }
       }
     },
-    close: () => sender.close(),
+    async close() {
+      health.stop();
+      await Promise.all(nodes.map((node) => node.close()));
+    },
   };
 }
 
-/** A query may also be repeated where its connection broke; an action only where no byte of it left. */
+/** A query may also be repeated where its connection broke, or elsewhere; an action only where no byte of it left. */
 function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean {
   return neverLeft(failure) || (retry === 'query' && failure instanceof GatewayError && failure.code === 'upstream-closed');
 }
@@ -117,7 +109,7 @@ function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean 
  */
 function retryDelay(reply: FarSideReply, attempt: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
-  if (readRestconfError(reply) !== undefined) return undefined;
+  if (!speaksOfTheNode(reply)) return undefined;
   return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(attempt));
 }
 
@@ -132,15 +124,13 @@ function backoff(attempt: number): number {
   return 10 + Math.random() * backoffBase * 2 ** attempt;
 }
 
-function pause(milliseconds: number, scope: CallScope): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      scope.whenEnded(undefined);
-      resolve();
-    }, milliseconds);
-    scope.whenEnded((reason) => {
-      clearTimeout(timer);
-      reject(reason);
-    });
-  });
+function standingOf(nodes: readonly AdapterNode[]): AdapterStanding {
+  const standings = nodes.map((node) => node.standing());
+  const offline = standings.filter(({ state }) => state === 'offline').length;
+  const errors = standings.flatMap(({ lastError }) => lastError ?? []);
+  return {
+    state: offline === 0 ? 'online' : offline === nodes.length ? 'offline' : 'degraded',
+    since: Math.max(...standings.map(({ since }) => since)),
+    lastError: errors.toSorted((one, other) => other.at - one.at)[0],
+  };
 }

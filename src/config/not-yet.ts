@@ -14,11 +14,6 @@ const rows: readonly NotYet[] = [
     isUsed: (place) => ['token', 'oauth2'].includes(String(scalarOf(place))),
     what: 'this type of authentication is not supported yet; use none, basic, bearer or header',
   },
-  {
-    at: ['adapters', '*', 'urls'],
-    isUsed: (place) => itemsOf(place).length > 1,
-    what: 'more than one address is not supported yet; write one',
-  },
   { at: ['audit', 'checkpointFile'], isUsed: () => true, what: 'is not supported yet; remove it' },
 ];
 

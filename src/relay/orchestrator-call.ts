@@ -62,7 +62,7 @@ interface OrchestratorCall {
 }
 
 /**
- * One call to an orchestrator: path rights, a slot, the call, and its reply rendered by `render`. The slot is held until the
+ * One call to an orchestrator: path rights, the call, and its reply rendered by `render`. Its slot is held until the
  * scope is finished, which is when the last byte of the reply was handed on. Rejects with a GatewayError or CallerLeft.
  */
 export async function orchestratorCall(call: OrchestratorCall, render: (reply: FarSideReply) => RelayReply): Promise<RelayReply> {
@@ -78,8 +78,6 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
   context.note({ adapter: adapter.name });
   const scope = openScope(context, adapter.totalLimit);
   try {
-    const slot = adapter.slots.take(scope);
-    scope.whenFinished(slot instanceof Promise ? await slot : slot);
     const reply = await adapter.perform(
       { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, ...body },
       scope,

@@ -1,4 +1,5 @@
 import type { AdapterKind } from '#adapters/adapter-kind.ts';
+import { readRole } from './high-availability.ts';
 
 /**
  * Cisco NSO: RESTCONF, and below `/api` the legacy REST API of releases up to 5.3, whose media types differ for the
@@ -13,4 +14,8 @@ export const nsoAdapter: AdapterKind = {
     return segments.includes('_operations') ? 'application/vnd.yang.operation+json' : 'application/vnd.yang.data+json';
   },
   sendsEmptyObject: false,
+  async probe(ask) {
+    const reply = await ask('restconf/data/tailf-ncs:high-availability/status', 'application/yang-data+json');
+    return { reply, role: readRole(reply) };
+  },
 };

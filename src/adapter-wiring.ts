@@ -1,0 +1,38 @@
+import { createAdapterInstance } from '#adapters/adapter-instance.ts';
+import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
+import { adapterKinds } from '#adapters/adapter-kinds.ts';
+import { createAdapterNode } from '#adapters/adapter-node.ts';
+import { type AdapterAuthentication, credentialHeaders } from '#adapters/authentication.ts';
+import type { Clock } from '#base/clock.ts';
+import type { AdapterConfig } from '#config/config.ts';
+import { createConnector } from '#outbound/connector.ts';
+import type { Resolve } from '#outbound/resolver.ts';
+import { createSender } from '#outbound/sender.ts';
+
+interface Shared {
+  readonly resolve: Resolve;
+  readonly clock: Clock;
+  readonly userAgent: string;
+}
+
+/** The adapter instances of a configuration, each node with connections of its own. */
+export function createAdapters(configured: readonly AdapterConfig[], shared: Shared): AdapterInstances {
+  return createAdapterInstances(configured.map((adapter) => createAdapter(adapter, shared)));
+}
+
+function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent }: Shared) {
+  const kind = adapterKinds[adapter.kind];
+  const credentials = credentialHeaders(authentication(adapter.auth));
+  const nodes = adapter.urls.map((url) => {
+    const sender = createSender({ connect: createConnector({ ...adapter, resolve }) });
+    return createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, sender, clock });
+  });
+  return createAdapterInstance({ kind, instance: adapter, nodes, clock });
+}
+
+/** The configuration's loader has refused the types that are not built yet. */
+function authentication(auth: AdapterConfig['auth']): AdapterAuthentication {
+  if (auth.type === 'token' || auth.type === 'oauth2')
+    throw new Error(`authentication of type ${auth.type} is not supported yet`);
+  return auth;
+}
