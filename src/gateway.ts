@@ -1,12 +1,9 @@
 import { createAccess } from '#access/access.ts';
-import { createAdapterInstance } from '#adapters/adapter-instance.ts';
-import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
-import { adapterKinds } from '#adapters/adapter-kinds.ts';
-import type { AdapterAuthentication } from '#adapters/authentication.ts';
+import { createAdapterInstances } from '#adapters/adapter-instances.ts';
 import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import type { AdapterConfig, Config } from '#config/config.ts';
+import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
@@ -22,8 +19,9 @@ import { createConnector, refuseBeforeLookup } from '#outbound/connector.ts';
 import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import { fetchDocument } from '#outbound/document.ts';
 import { createResolver } from '#outbound/resolver.ts';
-import { createSender, type Sender } from '#outbound/sender.ts';
+import { createSender } from '#outbound/sender.ts';
 import { restCall } from '#relay/rest-call.ts';
+import { createAdapter } from './adapter-wiring.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -50,7 +48,8 @@ export async function startGateway(options: {
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
-  const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock }), (created) => created.close());
+  const instances = config.adapters.map((adapter) => createAdapter(adapter, { resolve, clock }));
+  const adapters = started.adopt(createAdapterInstances(instances), (created) => created.close());
   const connectToIssuers = createConnector({ resolve, timeouts: documentTimeouts });
   const documents = started.adopt(createSender({ connect: connectToIssuers }), (sender) => sender.close());
   const access = await createAccess({
@@ -100,30 +99,3 @@ export async function startGateway(options: {
 
 /** For what an OIDC issuer publishes; milliseconds. */
 const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
-
-function createAdapters(
-  configured: readonly AdapterConfig[],
-  shared: { readonly resolve: ReturnType<typeof createResolver>; readonly clock: Clock },
-): AdapterInstances {
-  return createAdapterInstances(
-    configured.map((adapter) =>
-      createAdapterInstance({
-        kind: adapterKinds[adapter.kind],
-        instance: { ...adapter, auth: authentication(adapter.auth) },
-        sender: adapterSender(adapter, shared.resolve),
-        clock: shared.clock,
-      }),
-    ),
-  );
-}
-
-function adapterSender(adapter: AdapterConfig, resolve: ReturnType<typeof createResolver>): Sender {
-  return createSender({ connect: createConnector({ ...adapter, resolve }) });
-}
-
-/** The configuration's loader has refused the types that are not built yet. */
-function authentication(auth: AdapterConfig['auth']): AdapterAuthentication {
-  if (auth.type === 'token' || auth.type === 'oauth2')
-    throw new Error(`authentication of type ${auth.type} is not supported yet`);
-  return auth;
-}
