@@ -1,5 +1,4 @@
-import { createAdapterInstance } from '#adapters/adapter-instance.ts';
-import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
+import { type AdapterInstance, createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import { createAdapterNode } from '#adapters/adapter-node.ts';
 import { type AdapterAuthentication, credentialHeaders } from '#adapters/authentication.ts';
@@ -9,18 +8,16 @@ import { createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
 
-interface Shared {
+/** What all adapter instances of a gateway share. */
+export interface AdapterNeeds {
   readonly resolve: Resolve;
   readonly clock: Clock;
+  /** Of probes. */
   readonly userAgent: string;
 }
 
-/** The adapter instances of a configuration, each node with connections of its own. */
-export function createAdapters(configured: readonly AdapterConfig[], shared: Shared): AdapterInstances {
-  return createAdapterInstances(configured.map((adapter) => createAdapter(adapter, shared)));
-}
-
-function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent }: Shared) {
+/** One adapter instance, each node with connections of its own. Throws where a PEM text or the proxy's URL cannot be used. */
+export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent }: AdapterNeeds): AdapterInstance {
   const kind = adapterKinds[adapter.kind];
   const credentials = credentialHeaders(authentication(adapter.auth));
   const nodes = adapter.urls.map((url) => {

@@ -1,4 +1,5 @@
 import { createAccess } from '#access/access.ts';
+import { createAdapterInstances } from '#adapters/adapter-instances.ts';
 import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
@@ -20,7 +21,7 @@ import { fetchDocument } from '#outbound/document.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
 import { restCall } from '#relay/rest-call.ts';
-import { createAdapters } from './adapter-wiring.ts';
+import { createAdapter } from './adapter-wiring.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -47,7 +48,8 @@ export async function startGateway(options: {
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
-  const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock, userAgent }), (created) => created.close());
+  const instances = config.adapters.map((adapter) => createAdapter(adapter, { resolve, clock, userAgent }));
+  const adapters = started.adopt(createAdapterInstances(instances), (created) => created.close());
   const connectToIssuers = createConnector({ resolve, timeouts: documentTimeouts });
   const documents = started.adopt(createSender({ connect: connectToIssuers }), (sender) => sender.close());
   const access = await createAccess({
