@@ -41,6 +41,7 @@ export async function startGateway(options: {
   readonly memory: ProcessMemory;
 }): Promise<Gateway> {
   const { config, log, clock, version } = options;
+  const { outbound } = config;
   const userAgent = `orchestration-gateway/${version}`;
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
@@ -50,8 +51,8 @@ export async function startGateway(options: {
   const resolveForCallers = createResolver({ concurrency: 6 });
   const instances = config.adapters.map((adapter) => createAdapter(adapter, { resolve, clock, userAgent }));
   const adapters = started.adopt(createAdapterInstances(instances), (created) => created.close());
-  const connectToIssuers = createConnector({ resolve, timeouts: documentTimeouts });
-  const documents = started.adopt(createSender({ connect: connectToIssuers }), (sender) => sender.close());
+  const connect = createConnector({ resolve, timeouts: documentTimeouts });
+  const documents = started.adopt(createSender({ connect }), (sender) => sender.close());
   const access = await createAccess({
     config: config.access,
     database,
@@ -61,14 +62,13 @@ export async function startGateway(options: {
     secureCookies: config.server.tls !== undefined,
   });
   started.defer(() => access.close());
-  const { outbound } = config;
   const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
   const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
   const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
   const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
   const metrics = createMetrics();
-  const gauge = createPressureGauge(options.memory);
-  const pressure = started.adopt(createPressure({ gauge, log }), (measured) => measured.close());
+  const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
+  const pressure = started.adopt(measuring, (measured) => measured.close());
   const catalogue = createAutomationCatalogue({ database, clock });
   const served = [
     ...relayRoutes({
@@ -88,8 +88,7 @@ export async function startGateway(options: {
     }),
   ];
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const { rateLimit: rate } = config.server;
-  const rateLimit = rate === undefined ? undefined : createRateLimit({ ...rate, clock });
+  const rateLimit = config.server.rateLimit && createRateLimit({ ...config.server.rateLimit, clock });
   const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, pressure, rateLimit });
   started.defer(() => server.close());
   const url = await server.listen();

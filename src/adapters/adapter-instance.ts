@@ -4,14 +4,15 @@ import type { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import type { AdapterNode, NodeCall, NodeError } from './adapter-node.ts';
+import type { AdapterNode, NodeCall } from './adapter-node.ts';
 import { startHealthChecks } from './health-checks.ts';
 import { speaksOfTheNode } from './node-failure.ts';
-import { createRoute, createSlotHolder } from './node-route.ts';
+import { type Attempt, createRoute } from './node-route.ts';
+import type { NodeError } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
 
 /** What an operator configures of one orchestrator as a whole; durations in milliseconds. */
-export interface AdapterInstanceOptions extends PathRights {
+interface AdapterInstanceOptions extends PathRights {
   readonly name: string;
   readonly timeouts: { readonly total: number };
   readonly health: { readonly interval: number } | 'off';
@@ -73,22 +74,14 @@ export function createAdapterInstance(options: {
     standing: () => standingOf(nodes),
     async perform(call, scope) {
       const route = createRoute({ name: instance.name, nodes, health, scope });
-      const takeSlot = createSlotHolder(scope);
       let node = await route.begin(call.retry);
-      for (let attempt = 0; ; attempt += 1) {
-        const mayRetry = attempt < retryLimit[call.retry];
-        try {
-          await takeSlot(node);
-          const reply = await node.send(call, scope);
-          if (nodes.length > 1 && node.standing().role === 'read-only') void health.checkNow();
-          const delay = mayRetry && call.retry === 'query' ? retryDelay(reply, attempt, clock) : undefined;
-          if (delay === undefined || delay >= scope.remaining()) return reply;
-          reply.discard();
-          node = await route.goOn(delay);
-        } catch (failure) {
-          if (!mayRetry || !mayBeSentAgain(failure, call.retry)) throw failure;
-          node = await (call.retry === 'query' ? route.goOn(backoff(attempt)) : route.retryAction(backoff(attempt), failure));
-        }
+      for (let count = 0; ; count += 1) {
+        const attempt = await route.attempt(node, call);
+        if ('reply' in attempt && node.standing().role === 'read-only' && nodes.length > 1) void health.checkNow();
+        const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
+        if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
+        if ('reply' in attempt) attempt.reply.discard();
+        node = await route.next(call.retry, delay, attempt);
       }
     },
     async close() {
@@ -98,7 +91,22 @@ export function createAdapterInstance(options: {
   };
 }
 
-/** A query may also be repeated where its connection broke, or elsewhere; an action only where no byte of it left. */
+function resultOf(attempt: Attempt): FarSideReply {
+  if ('failure' in attempt) throw attempt.failure;
+  return attempt.reply;
+}
+
+/** Milliseconds before the call may be sent once more, or undefined where the attempt is its result. */
+function delayBeforeNext(
+  attempt: Attempt,
+  { retry, count, clock }: { readonly retry: AdapterCall['retry']; readonly count: number; readonly clock: Clock },
+): number | undefined {
+  if (count >= retryLimit[retry]) return undefined;
+  if ('failure' in attempt) return mayBeSentAgain(attempt.failure, retry) ? backoff(count) : undefined;
+  return retry === 'query' ? retryDelay(attempt.reply, count, clock) : undefined;
+}
+
+/** A query may also be repeated where its connection broke; an action only where no byte of it left. */
 function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean {
   return neverLeft(failure) || (retry === 'query' && failure instanceof GatewayError && failure.code === 'upstream-closed');
 }
@@ -107,10 +115,10 @@ function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean 
  * How long to wait before a query is repeated, or undefined where its reply is the answer. A 5xx with a RESTCONF error body
  * speaks of a device, not of the orchestrator, and stays so.
  */
-function retryDelay(reply: FarSideReply, attempt: number, clock: Clock): number | undefined {
+function retryDelay(reply: FarSideReply, count: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
   if (!speaksOfTheNode(reply)) return undefined;
-  return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(attempt));
+  return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(count));
 }
 
 /** Milliseconds of a Retry-After, in seconds or as an IMF-fixdate (RFC 9110 10.2.3); anything else is passed over. */

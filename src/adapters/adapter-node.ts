@@ -1,15 +1,14 @@
 import type { Clock } from '#base/clock.ts';
-import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
-import { neverLeft, type Sender } from '#outbound/sender.ts';
-import type { AdapterKind, NodeRole } from './adapter-kind.ts';
+import type { Sender } from '#outbound/sender.ts';
+import type { AdapterKind, Ask } from './adapter-kind.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
-import { causeOf, isNodeFailure, refusesChanges, speaksOfTheNode } from './node-failure.ts';
+import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { createSlots, type Slots } from './slots.ts';
 
 /** What the nodes of an adapter instance have in common; durations in milliseconds, sizes in bytes. */
-export interface NodeOptions {
+interface NodeOptions {
   readonly name: string;
   readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
   readonly responseLimit: number;
@@ -26,23 +25,6 @@ export interface NodeCall {
   /** Names and values in turn, without credentials. */
   readonly headers: readonly string[];
   readonly body?: Buffer;
-}
-
-/** What is known of a node from the calls that went to it and from probes. */
-export interface NodeStanding {
-  readonly state: 'online' | 'offline';
-  /** Milliseconds since the epoch: when it came into this state. */
-  readonly since: number;
-  readonly lastError: NodeError | undefined;
-  /** Undefined until a probe has told. */
-  readonly role: NodeRole | undefined;
-}
-
-export interface NodeError {
-  readonly code: string;
-  readonly detail: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
 }
 
 /** One of an orchestrator's addresses (in NSO's words a node of a high-availability group), with connections and a breaker of its own. */
@@ -77,7 +59,7 @@ export function createAdapterNode(options: {
   const base = new URL(url);
   const basePath = base.pathname.replace(/\/+$/u, '');
   const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
-  let standing: NodeStanding = { state: 'online', since: clock.now(), lastError: undefined, role: undefined };
+  const standing = keepStanding({ breaker, total: timeouts.total, clock });
 
   const outbound = (call: NodeCall): OutboundCall => ({
     origin: base.origin,
@@ -89,66 +71,38 @@ export function createAdapterNode(options: {
     timeouts,
     responseLimit: instance.responseLimit,
   });
-  const enter = (state: NodeStanding['state'], more: Partial<Pick<NodeStanding, 'lastError' | 'role'>> = {}): void => {
-    const since = state === standing.state ? standing.since : clock.now();
-    if (state !== standing.state || Object.keys(more).length > 0) standing = { ...standing, ...more, state, since };
-  };
-  const errorNow = (code: string, detail: string): NodeError => ({ code, detail, at: clock.now() });
-  const failed = (failure: unknown, isGone: boolean): void => {
-    const cause = causeOf(failure);
-    if (!(cause instanceof GatewayError) || !isNodeFailure(failure, timeouts.total)) return;
-    const gone = isGone || neverLeft(cause) || breaker.state === 'open';
-    enter(gone ? 'offline' : standing.state, { lastError: errorNow(cause.code, cause.message) });
-  };
-  const answered = (reply: FarSideReply): void => {
-    if (speaksOfTheNode(reply)) {
-      enter(breaker.state === 'open' ? 'offline' : standing.state, { lastError: statusError(reply, errorNow) });
-    } else {
-      enter('online', refusesChanges(reply) ? { role: 'read-only' } : {});
-    }
-  };
 
   return {
     url,
     breaker,
     slots: createSlots(instance),
-    standing: () => standing,
+    standing: () => standing.current(),
     async send(call, scope) {
       try {
         const reply = await breaker.run(() => sender.send(outbound(call), scope));
-        answered(reply);
+        standing.answered(reply);
         return reply;
       } catch (failure) {
-        failed(failure, false);
+        standing.failed(failure);
         throw failure;
       }
     },
     async probe() {
       const scope = new CallScope({ total: Math.min(probeLimit, timeouts.total), clock });
+      const ask: Ask = async (path, accept) => {
+        const headers = ['Accept', accept, 'User-Agent', userAgent];
+        const reply = await sender.send(outbound({ method: 'GET', path, headers }), scope);
+        reply.discard();
+        return reply;
+      };
       try {
-        const { reply, role } = await kind.probe(async (path, accept) => {
-          const headers = ['Accept', accept, 'User-Agent', userAgent];
-          const asked = await sender.send(outbound({ method: 'GET', path, headers }), scope);
-          asked.discard();
-          return asked;
-        });
-        const isWell = !speaksOfTheNode(reply);
-        enter(isWell ? 'online' : 'offline', {
-          ...(isWell ? { role } : {}),
-          ...(isWell && reply.status !== 401 ? {} : { lastError: statusError(reply, errorNow) }),
-        });
+        standing.probed(await kind.probe(ask));
       } catch (failure) {
-        failed(failure, true);
+        standing.probeFailed(failure);
       } finally {
         scope.finish();
       }
     },
     close: () => sender.close(),
   };
-}
-
-function statusError({ status }: FarSideReply, errorNow: (code: string, detail: string) => NodeError): NodeError {
-  const why =
-    status === 401 ? 'it does not take the credentials of this adapter (auth)' : 'it is ill itself, or what stands before it';
-  return errorNow('upstream-error', `It answered ${status}: ${why}.`);
 }

@@ -26,10 +26,12 @@ export function startHealthChecks(options: {
     return round;
   };
   const plan = (interval: number, delay: number): void => {
-    timer = setTimeout(async () => {
-      await checkNow();
+    timer = setTimeout(() => {
       // Gateways that started together are not to ask together for ever.
-      if (!stopped) plan(interval, interval * (0.9 + Math.random() * 0.2));
+      const again = (): void => {
+        if (!stopped) plan(interval, interval * (0.9 + Math.random() * 0.2));
+      };
+      void checkNow().then(again);
     }, delay);
     timer.unref();
   };

@@ -2,7 +2,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { AdapterNode } from './adapter-node.ts';
 
 /** The part of a node that choosing looks at. */
-export type NodeView = Pick<AdapterNode, 'breaker' | 'standing' | 'url'>;
+type NodeView = Pick<AdapterNode, 'breaker' | 'standing' | 'url'>;
 
 /**
  * The node that a query goes to: one that takes calls before one that does not, one that answers before one that does not, the primary
