@@ -7,9 +7,6 @@ export interface HealthChecks {
   stop(): void;
 }
 
-/** Milliseconds at most before the first round: a start asks soon, though not all orchestrators in the same moment. */
-const firstDelay = 1_000;
-
 /** `off`: only where `checkNow` asks for it. */
 export function startHealthChecks(options: {
   readonly nodes: readonly Pick<AdapterNode, 'probe'>[];
@@ -25,17 +22,20 @@ export function startHealthChecks(options: {
     });
     return round;
   };
-  const plan = (interval: number, delay: number): void => {
-    timer = setTimeout(() => {
-      // Gateways that started together are not to ask together for ever.
-      const again = (): void => {
-        if (!stopped) plan(interval, interval * (0.9 + Math.random() * 0.2));
-      };
-      void checkNow().then(again);
-    }, delay);
+  // Never later than asked for, and not always the same: gateways that started together are not to ask together for ever.
+  const plan = (interval: number): void => {
+    timer = setTimeout(
+      () => {
+        const again = (): void => {
+          if (!stopped) plan(interval);
+        };
+        void checkNow().then(again);
+      },
+      interval * (0.8 + Math.random() * 0.2),
+    );
     timer.unref();
   };
-  if (health !== 'off') plan(health.interval, Math.random() * Math.min(firstDelay, health.interval));
+  if (health !== 'off') plan(health.interval);
   return {
     checkNow,
     stop() {
