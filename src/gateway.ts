@@ -9,6 +9,7 @@ import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import { createRateLimit } from '#http/rate-limit.ts';
+import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
@@ -77,6 +78,7 @@ export async function startGateway(options: {
         restCall({ request, context, limits: outbound, refuseDenied, sender: outboundSender, userAgent }),
       userAgent,
     }),
+    ...adapterRoutes({ adapters: () => adapters }),
     ...automationRoutes(catalogue),
     ...sessionRoutes(access),
     ...operationsRoutes({
