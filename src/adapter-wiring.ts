@@ -9,7 +9,7 @@ import type { Resolve } from '#outbound/resolver.ts';
 import { createSender, type Sender } from '#outbound/sender.ts';
 
 /** What all adapter instances of a gateway share. */
-interface AdapterNeeds {
+export interface AdapterNeeds {
   readonly resolve: Resolve;
   readonly clock: Clock;
   /** Of probes. */

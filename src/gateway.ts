@@ -1,33 +1,34 @@
-import { createAccess } from '#access/access.ts';
-import { createAdapterInstances } from '#adapters/adapter-instances.ts';
-import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { Access } from '#access/access.ts';
+import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
-import type { Log } from '#base/log.ts';
+import type { ProcessLog } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
+import type { LoadedConfig } from '#config/load-config.ts';
+import { sameConfig } from '#config/same-config.ts';
 import { openDatabase } from '#database/database.ts';
 import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
-import { createRateLimit } from '#http/rate-limit.ts';
+import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
+import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
-import { createHttpServer } from '#http/server.ts';
-import { createConnector, refuseBeforeLookup } from '#outbound/connector.ts';
-import { createDestinationPolicy } from '#outbound/destination-policy.ts';
-import { fetchDocument } from '#outbound/document.ts';
+import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
-import { restCall } from '#relay/rest-call.ts';
-import { createAdapter } from './adapter-wiring.ts';
+import { openAccess } from './access-wiring.ts';
+import { createLiveParts, type LiveParts } from './live-parts.ts';
+import { createReloading, type ReloadResult } from './reload.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
   /** Where it listens, such as `http://127.0.0.1:3000`. */
   readonly url: string;
+  /** Takes the configuration in again (see Reloading). */
+  reload(): Promise<ReloadResult>;
   /** Accepts no more, lets calls in flight finish, closes everything. */
   stop(): Promise<void>;
 }
@@ -35,14 +36,15 @@ export interface Gateway {
 /** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
 export async function startGateway(options: {
   readonly config: Config;
-  readonly log: Log;
+  /** Reads the configuration once more; absent where there is nothing to read. Rejects with a ConfigError. */
+  readonly loadAgain?: (() => Promise<LoadedConfig>) | undefined;
+  readonly log: ProcessLog;
   readonly clock: Clock;
   readonly version: string;
   /** Of this process. */
   readonly memory: ProcessMemory;
 }): Promise<Gateway> {
   const { config, log, clock, version } = options;
-  const { outbound } = config;
   const userAgent = `orchestration-gateway/${version}`;
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
@@ -50,53 +52,91 @@ export async function startGateway(options: {
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
-  const instances = config.adapters.map((adapter) => createAdapter(adapter, { resolve, clock, userAgent }));
-  const adapters = started.adopt(createAdapterInstances(instances), (created) => created.close());
-  const connect = createConnector({ resolve, timeouts: documentTimeouts });
-  const documents = started.adopt(createSender({ connect }), (sender) => sender.close());
-  const access = await createAccess({
-    config: config.access,
-    database,
-    clock,
+  const parts = createLiveParts({
+    config,
+    adapterNeeds: { resolve, clock, userAgent },
+    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), userAgent },
     log,
-    fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
-    secureCookies: config.server.tls !== undefined,
   });
-  started.defer(() => access.close());
-  const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
-  const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
-  const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
-  const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
+  const live = started.adopt(parts, (made) => made.close());
+  const access = await openAccess(started, { config, database, clock, log, resolve, userAgent });
   const metrics = createMetrics();
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
   const catalogue = createAutomationCatalogue({ database, clock });
-  const served = [
-    ...relayRoutes({
-      adapters: () => adapters,
-      restCall: (request, context) =>
-        restCall({ request, context, limits: outbound, refuseDenied, sender: outboundSender, userAgent }),
-      userAgent,
-    }),
-    ...adapterRoutes({ adapters: () => adapters }),
-    ...automationRoutes(catalogue),
-    ...sessionRoutes(access),
-    ...operationsRoutes({
-      openMetrics: config.server.openMetrics,
-      metrics,
-      pingStore: () => database.ping(),
-      isOverloaded: () => pressure.overloaded,
-      adapterStates: () => adapters.states(),
-    }),
-  ];
+  const { openMetrics } = config.server;
+  const served = servedRoutes({
+    access,
+    catalogue,
+    live,
+    userAgent,
+    operations: { openMetrics, metrics, pingStore: () => database.ping(), isOverloaded: () => pressure.overloaded },
+    reload: () => reloading.reload(),
+  });
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const rateLimit = config.server.rateLimit && createRateLimit({ ...config.server.rateLimit, clock });
-  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, pressure, rateLimit });
+  const server = createHttpServer({
+    server: config.server,
+    routes,
+    access,
+    clock,
+    log,
+    metrics,
+    pressure,
+    rateLimit: () => live.rateLimit(),
+  });
+  const reloading = createReloading({ config, load: options.loadAgain, live, follow: followers({ server, access, log }), log });
+  started.defer(() => reloading.stop());
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, stop: () => running.disposeAsync() };
+  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync() };
 }
 
-/** For what an OIDC issuer publishes; milliseconds. */
-const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
+/** Every route but the documentation's. */
+function servedRoutes({
+  access,
+  catalogue,
+  live,
+  userAgent,
+  operations,
+  reload,
+}: {
+  readonly access: Access;
+  readonly catalogue: AutomationCatalogue;
+  readonly live: LiveParts;
+  readonly userAgent: string;
+  readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
+  readonly reload: () => Promise<ReloadResult>;
+}): readonly Route[] {
+  return [
+    ...relayRoutes({
+      adapters: () => live.adapters(),
+      restCall: (request, context) => live.outbound().restCall(request, context),
+      userAgent,
+    }),
+    ...adapterRoutes({ adapters: () => live.adapters() }),
+    ...automationRoutes(catalogue),
+    ...sessionRoutes(access),
+    ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
+    ...reloadRoutes(reload),
+  ];
+}
+
+/** What follows a new configuration as it is, without being replaced. Its loader has judged certificates and hashes already. */
+function followers({
+  server,
+  access,
+  log,
+}: {
+  readonly server: HttpServer;
+  readonly access: Access;
+  readonly log: ProcessLog;
+}): (next: Config, current: Config) => void {
+  return (next, current) => {
+    const { tls, logLevel } = next.server;
+    if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
+    // Else every verdict stays as it was, and is not to be reached anew for all callers at once.
+    if (!sameConfig(next.access, current.access)) access.reload(next.access);
+    log.setLevel(logLevel);
+  };
+}

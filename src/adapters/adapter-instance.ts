@@ -1,5 +1,6 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { createUsage } from '#base/usage.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { neverLeft } from '#outbound/sender.ts';
@@ -53,6 +54,7 @@ export interface AdapterInstance {
    * Sender.send does, with `adapter-busy` or `adapter-unavailable`.
    */
   perform(call: AdapterCall, scope: CallScope): Promise<FarSideReply>;
+  /** Resolves once every call that was begun is done, replies that stream included, and its connections are closed. */
   close(): Promise<void>;
 }
 
@@ -68,6 +70,20 @@ export function createAdapterInstance(options: {
 }): AdapterInstance {
   const { kind, instance, nodes, clock } = options;
   const health = startHealthChecks({ nodes, health: instance.health });
+  const usage = createUsage();
+
+  const perform: AdapterInstance['perform'] = async (call, scope) => {
+    const route = createRoute({ name: instance.name, nodes, health, scope });
+    let node = await route.begin(call.retry);
+    for (let count = 0; ; count += 1) {
+      const attempt = await route.attempt(node, call);
+      if ('reply' in attempt && node.standing().role === 'read-only' && nodes.length > 1) void health.checkNow();
+      const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
+      if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
+      if ('reply' in attempt) attempt.reply.discard();
+      node = await route.next(call.retry, delay, attempt);
+    }
+  };
 
   return {
     name: instance.name,
@@ -76,20 +92,11 @@ export function createAdapterInstance(options: {
     totalLimit: instance.timeouts.total,
     nodes,
     standing: () => standingOf(nodes),
-    async perform(call, scope) {
-      const route = createRoute({ name: instance.name, nodes, health, scope });
-      let node = await route.begin(call.retry);
-      for (let count = 0; ; count += 1) {
-        const attempt = await route.attempt(node, call);
-        if ('reply' in attempt && node.standing().role === 'read-only' && nodes.length > 1) void health.checkNow();
-        const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
-        if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
-        if ('reply' in attempt) attempt.reply.discard();
-        node = await route.next(call.retry, delay, attempt);
-      }
-    },
+    perform: (call, scope) => usage.during(() => perform(call, scope)),
     async close() {
       health.stop();
+      // A call that waits for its slot or between two attempts has nothing at a node yet, and will.
+      await usage.over();
       await Promise.all(nodes.map((node) => node.close()));
     },
   };

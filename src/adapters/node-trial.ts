@@ -23,7 +23,7 @@ export interface NodeTrial {
 }
 
 /** Collects the steps of a trial as they are done. */
-export interface TrialRecord {
+interface TrialRecord {
   done(step: ConnectStep): void;
   answered(reply: FarSideReply): NodeTrial;
   failed(failure: unknown): NodeTrial;

@@ -31,8 +31,14 @@ export interface Log {
   debug(message: string, fields?: LogFields): void;
 }
 
+/** The log that the process writes, whose level may change while it runs. */
+export interface ProcessLog extends Log {
+  /** One of pino's: `fatal` to `trace`. */
+  setLevel(level: string): void;
+}
+
 /** JSON lines to `destination` (default: standard error). */
-export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): Log {
+export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): ProcessLog {
   const logger = pino(
     {
       level: options.level,
@@ -47,7 +53,15 @@ export function createLog(options: { readonly level: string; readonly destinatio
     (level: 'error' | 'warn' | 'info' | 'debug') =>
     (message: string, fields: LogFields = {}): void =>
       logger[level](fields, message);
-  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
+  return {
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    setLevel(level) {
+      logger.level = level;
+    },
+  };
 }
 
 /** Of a line with its newline. */
