@@ -3,7 +3,7 @@ import { CallScope } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import type { Sender } from '#outbound/sender.ts';
-import type { AdapterKind, Ask, Probed } from './adapter-kind.ts';
+import type { AdapterKind, Probed } from './adapter-kind.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { type NodeTrial, recordTrial } from './node-trial.ts';
@@ -68,7 +68,17 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const standing = keepStanding({ breaker, total: timeouts.total, clock });
   const sender = options.open();
   const outbound = callsTo(options);
-  const probed = (by: Sender): Promise<Probed> => probe({ ...options, outbound, sender: by });
+  const probing = new Set<CallScope>();
+  const probed = async (by: Sender): Promise<Probed> => {
+    const scope = new CallScope({ total: Math.min(probeLimit, timeouts.total), clock });
+    probing.add(scope);
+    try {
+      return await probe({ ...options, outbound, sender: by }, scope);
+    } finally {
+      probing.delete(scope);
+      scope.finish();
+    }
+  };
 
   return {
     url,
@@ -106,7 +116,10 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
         await once.close();
       }
     },
-    close: () => sender.close(),
+    async close() {
+      for (const scope of probing) scope.end(new Error('the adapter is closed'));
+      await sender.close();
+    },
   };
 }
 
@@ -128,18 +141,15 @@ function callsTo({ url, instance, credentials }: NodeNeeds): ToOutbound {
   });
 }
 
-async function probe(options: NodeNeeds & { readonly outbound: ToOutbound; readonly sender: Sender }): Promise<Probed> {
-  const { kind, instance, userAgent, clock, outbound, sender } = options;
-  const scope = new CallScope({ total: Math.min(probeLimit, instance.timeouts.total), clock });
-  const ask: Ask = async (path, accept) => {
+function probe(
+  options: NodeNeeds & { readonly outbound: ToOutbound; readonly sender: Sender },
+  scope: CallScope,
+): Promise<Probed> {
+  const { kind, userAgent, outbound, sender } = options;
+  return kind.probe(async (path, accept) => {
     const headers = ['Accept', accept, 'User-Agent', userAgent];
     const reply = await sender.send(outbound({ method: 'GET', path, headers }), scope);
     reply.discard();
     return reply;
-  };
-  try {
-    return await kind.probe(ask);
-  } finally {
-    scope.finish();
-  }
+  });
 }
