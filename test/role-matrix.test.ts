@@ -86,6 +86,7 @@ const rows: readonly Row[] = [
   },
   { method: 'GET', path: '/automation_catalog/export', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
+  { method: 'POST', path: '/adapters/reload', may: ['admin'] },
   { method: 'GET', path: '/whoami', may: 'all' },
   { method: 'POST', path: '/logout', may: 'all' },
   { method: 'GET', path: '/healthz', may: 'open' },
