@@ -141,10 +141,10 @@ test('twenty reloads under load lose no call', { timeout: 120_000 }, async (t) =
   two.answer(slowly);
   const gateway = await startGateway(t, { adapters: [{ ...adapters[0], url: one.url, concurrency: 8 }] });
   const headers = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
-  let over = false;
+  const over = new AbortController();
   const replies: Reply[] = [];
   const caller = async (): Promise<void> => {
-    while (!over) replies.push(await query(gateway, headers));
+    while (!over.signal.aborted) replies.push(await query(gateway, headers));
   };
   const callers = Array.from({ length: 24 }, caller);
   for (let count = 1; count <= 20; count += 1) {
@@ -152,7 +152,7 @@ test('twenty reloads under load lose no call', { timeout: 120_000 }, async (t) =
     const so = replies.length;
     await until('calls go on', () => replies.length > so + 10);
   }
-  over = true;
+  over.abort();
   await Promise.all(callers);
   const lost = replies.filter(({ status, complete }) => status !== 200 || !complete);
   assert.deepEqual(
