@@ -4,9 +4,9 @@ import { createAdapterNode } from '#adapters/adapter-node.ts';
 import { type AdapterAuthentication, credentialHeaders } from '#adapters/authentication.ts';
 import type { Clock } from '#base/clock.ts';
 import type { AdapterConfig } from '#config/config.ts';
-import { createConnector } from '#outbound/connector.ts';
+import { type ConnectStep, createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
+import { createSender, type Sender } from '#outbound/sender.ts';
 
 /** What all adapter instances of a gateway share. */
 export interface AdapterNeeds {
@@ -20,10 +20,11 @@ export interface AdapterNeeds {
 export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent }: AdapterNeeds): AdapterInstance {
   const kind = adapterKinds[adapter.kind];
   const credentials = credentialHeaders(authentication(adapter.auth));
-  const nodes = adapter.urls.map((url) => {
-    const sender = createSender({ connect: createConnector({ ...adapter, resolve }) });
-    return createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, sender, clock });
-  });
+  const open = (onStep: (step: ConnectStep) => void = () => {}): Sender =>
+    createSender({ connect: createConnector({ ...adapter, resolve, onStep }) });
+  const nodes = adapter.urls.map((url) =>
+    createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }),
+  );
   return createAdapterInstance({ kind, instance: adapter, nodes, clock });
 }
 

@@ -10,6 +10,7 @@ import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import type { Route } from '#http/route.ts';
+import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
@@ -113,6 +114,7 @@ function servedRoutes({
       restCall: (request, context) => live.outbound().restCall(request, context),
       userAgent,
     }),
+    ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(catalogue),
     ...sessionRoutes(access),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),

@@ -13,10 +13,14 @@ import type { NodeError } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
 
 /** What an operator configures of one orchestrator as a whole; durations in milliseconds. */
-interface AdapterInstanceOptions extends PathRights {
+export interface AdapterInstanceOptions extends PathRights {
   readonly name: string;
   readonly timeouts: { readonly total: number };
   readonly health: { readonly interval: number } | 'off';
+  readonly concurrency: number;
+  readonly queue: number;
+  readonly tls?: { readonly verify: boolean };
+  readonly proxy?: object;
 }
 
 export interface AdapterCall extends NodeCall {
@@ -39,7 +43,7 @@ export interface AdapterStanding {
 export interface AdapterInstance {
   readonly name: string;
   readonly kind: AdapterKind;
-  readonly rights: PathRights;
+  readonly settings: AdapterInstanceOptions;
   /** Milliseconds; a caller may ask for less, never for more. */
   readonly totalLimit: number;
   /** In the order of the configuration, at least one. */
@@ -84,7 +88,7 @@ export function createAdapterInstance(options: {
   return {
     name: instance.name,
     kind,
-    rights: instance,
+    settings: instance,
     totalLimit: instance.timeouts.total,
     nodes,
     standing: () => standingOf(nodes),

@@ -1,10 +1,12 @@
 import type { Clock } from '#base/clock.ts';
 import { CallScope } from '#outbound/call-scope.ts';
+import type { ConnectStep } from '#outbound/connector.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import type { Sender } from '#outbound/sender.ts';
-import type { AdapterKind, Ask } from './adapter-kind.ts';
+import type { AdapterKind, Probed } from './adapter-kind.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
+import { type NodeTrial, recordTrial } from './node-trial.ts';
 import { createSlots, type Slots } from './slots.ts';
 
 /** What the nodes of an adapter instance have in common; durations in milliseconds, sizes in bytes. */
@@ -38,39 +40,45 @@ export interface AdapterNode {
   send(call: NodeCall, scope: CallScope): Promise<FarSideReply>;
   /** Asks how it is. Never rejects: what went wrong is in the standing. */
   probe(): Promise<void>;
+  /** A probe over a new connection, each step told with its time. Never rejects. */
+  tryNow(): Promise<NodeTrial>;
   close(): Promise<void>;
 }
 
 /** A probe that takes longer than this many milliseconds has failed. */
 const probeLimit = 10_000;
 
-export function createAdapterNode(options: {
+interface NodeNeeds {
   readonly url: string;
   readonly kind: AdapterKind;
   readonly instance: NodeOptions;
   /** Name and value, or nothing. */
   readonly credentials: readonly string[];
+  /** Of probes. */
   readonly userAgent: string;
-  readonly sender: Sender;
+  /** Makes a sender with connections of its own. */
+  readonly open: (onStep?: (step: ConnectStep) => void) => Sender;
   readonly clock: Clock;
-}): AdapterNode {
-  const { url, kind, instance, credentials, userAgent, sender, clock } = options;
+}
+
+export function createAdapterNode(options: NodeNeeds): AdapterNode {
+  const { url, instance, clock } = options;
   const { name, timeouts } = instance;
-  const base = new URL(url);
-  const basePath = base.pathname.replace(/\/+$/u, '');
   const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
   const standing = keepStanding({ breaker, total: timeouts.total, clock });
-
-  const outbound = (call: NodeCall): OutboundCall => ({
-    origin: base.origin,
-    path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
-    method: call.method,
-    headers: [...call.headers, ...credentials],
-    ...(call.body === undefined ? {} : { body: call.body }),
-    stateChanging: call.method !== 'GET',
-    timeouts,
-    responseLimit: instance.responseLimit,
-  });
+  const sender = options.open();
+  const outbound = callsTo(options);
+  const probing = new Set<CallScope>();
+  const probed = async (by: Sender): Promise<Probed> => {
+    const scope = new CallScope({ total: Math.min(probeLimit, timeouts.total), clock });
+    probing.add(scope);
+    try {
+      return await probe({ ...options, outbound, sender: by }, scope);
+    } finally {
+      probing.delete(scope);
+      scope.finish();
+    }
+  };
 
   return {
     url,
@@ -88,21 +96,60 @@ export function createAdapterNode(options: {
       }
     },
     async probe() {
-      const scope = new CallScope({ total: Math.min(probeLimit, timeouts.total), clock });
-      const ask: Ask = async (path, accept) => {
-        const headers = ['Accept', accept, 'User-Agent', userAgent];
-        const reply = await sender.send(outbound({ method: 'GET', path, headers }), scope);
-        reply.discard();
-        return reply;
-      };
       try {
-        standing.probed(await kind.probe(ask));
+        standing.probed(await probed(sender));
       } catch (failure) {
         standing.probeFailed(failure);
-      } finally {
-        scope.finish();
       }
     },
-    close: () => sender.close(),
+    async tryNow() {
+      const record = recordTrial({ url, clock });
+      const once = options.open((step) => record.done(step));
+      try {
+        const found = await probed(once);
+        standing.probed(found);
+        return record.answered(found.reply);
+      } catch (failure) {
+        standing.probeFailed(failure);
+        return record.failed(failure);
+      } finally {
+        await once.close();
+      }
+    },
+    async close() {
+      for (const scope of probing) scope.end(new Error('the adapter is closed'));
+      await sender.close();
+    },
   };
+}
+
+type ToOutbound = (call: NodeCall) => OutboundCall;
+
+/** Joins paths to the base address, and adds the credentials. */
+function callsTo({ url, instance, credentials }: NodeNeeds): ToOutbound {
+  const base = new URL(url);
+  const basePath = base.pathname.replace(/\/+$/u, '');
+  return (call) => ({
+    origin: base.origin,
+    path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
+    method: call.method,
+    headers: [...call.headers, ...credentials],
+    ...(call.body === undefined ? {} : { body: call.body }),
+    stateChanging: call.method !== 'GET',
+    timeouts: instance.timeouts,
+    responseLimit: instance.responseLimit,
+  });
+}
+
+function probe(
+  options: NodeNeeds & { readonly outbound: ToOutbound; readonly sender: Sender },
+  scope: CallScope,
+): Promise<Probed> {
+  const { kind, userAgent, outbound, sender } = options;
+  return kind.probe(async (path, accept) => {
+    const headers = ['Accept', accept, 'User-Agent', userAgent];
+    const reply = await sender.send(outbound({ method: 'GET', path, headers }), scope);
+    reply.discard();
+    return reply;
+  });
 }

@@ -56,7 +56,7 @@ for (const kind of Object.values(adapterKinds)) {
       instance: options,
       credentials: credentialHeaders(auth),
       userAgent: 'test',
-      sender: createSender({ connect }),
+      open: () => createSender({ connect }),
       clock: systemClock,
     });
     const instance = createAdapterInstance({ kind, instance: options, nodes: [node], clock: systemClock });

@@ -68,7 +68,7 @@ interface OrchestratorCall {
 export async function orchestratorCall(call: OrchestratorCall, render: (reply: FarSideReply) => RelayReply): Promise<RelayReply> {
   const { adapter, context } = call;
   const body = messageBody(call);
-  const decision = decidePath(adapter.rights, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
+  const decision = decidePath(adapter.settings, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
   if (!decision.allowed) {
     throw new GatewayError(
       'path-denied',
