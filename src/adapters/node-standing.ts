@@ -67,7 +67,12 @@ export function keepStanding(options: {
       if (speaksOfTheNode(reply)) enter('offline', errorNow('upstream-error', ill(reply.status)));
       else enter('online', { role, ...(reply.status === 401 ? errorNow('upstream-error', refusedCredentials) : {}) });
     },
-    probeFailed: (failure) => failedAs(failure, true),
+    probeFailed(failure) {
+      // A probe passes by the breaker: there are no credentials to be had, which says nothing of the node.
+      if (failure instanceof GatewayError && failure.code === 'adapter-unavailable')
+        enter(current.state, errorNow(failure.code, failure.message));
+      else failedAs(failure, true);
+    },
   };
 }
 

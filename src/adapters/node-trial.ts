@@ -67,6 +67,8 @@ function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): 
   const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
   if (phase === 'upstream-dns-failed' || phase === 'dns') return 'dns';
   if (phase === 'upstream-tls-failed') return 'tls';
+  // A trial passes by the breaker: what is unavailable are the credentials.
+  if (phase === 'adapter-unavailable') return 'authentication';
   if (phase !== 'upstream-connect-failed' && phase !== 'connect') return 'answer';
   const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
   return isConnected && url.startsWith('https:') ? 'tls' : 'connect';
