@@ -60,12 +60,18 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
   };
 }
 
+const stepsByPhase: ReadonlyMap<string, TrialStep['step']> = new Map([
+  ['dns', 'dns'],
+  ['upstream-dns-failed', 'dns'],
+  ['upstream-tls-failed', 'tls'],
+  // A trial passes by the breaker: what is unavailable are the credentials.
+  ['adapter-unavailable', 'authentication'],
+]);
+
 function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): TrialStep['step'] {
   const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
-  if (phase === 'upstream-dns-failed' || phase === 'dns') return 'dns';
-  if (phase === 'upstream-tls-failed') return 'tls';
-  // A trial passes by the breaker: what is unavailable are the credentials.
-  if (phase === 'adapter-unavailable') return 'authentication';
+  const step = stepsByPhase.get(phase);
+  if (step !== undefined) return step;
   if (phase !== 'upstream-connect-failed' && phase !== 'connect') return 'answer';
   const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
   return isConnected && url.startsWith('https:') ? 'tls' : 'connect';
