@@ -1,12 +1,13 @@
 import { type AdapterInstance, createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import { createAdapterNode } from '#adapters/adapter-node.ts';
-import { type AdapterAuthentication, credentialHeaders } from '#adapters/authentication.ts';
+import { createCredentials } from '#adapters/credentials.ts';
 import type { Clock } from '#base/clock.ts';
 import type { AdapterConfig } from '#config/config.ts';
 import { type ConnectStep, createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
 import { createSender, type Sender } from '#outbound/sender.ts';
+import { tlsBesideOwn } from '#outbound/tls-handshake.ts';
 
 /** What all adapter instances of a gateway share. */
 export interface AdapterNeeds {
@@ -19,18 +20,28 @@ export interface AdapterNeeds {
 /** One adapter instance, each node with connections of its own. Throws where a PEM text or the proxy's URL cannot be used. */
 export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent }: AdapterNeeds): AdapterInstance {
   const kind = adapterKinds[adapter.kind];
-  const credentials = credentialHeaders(authentication(adapter.auth));
+  const credentials = createCredentials({
+    name: adapter.name,
+    authentication: adapter.auth,
+    openTokenSender: () => openTokenSender(adapter, resolve),
+    clock,
+    userAgent,
+  });
   const open = (onStep: (step: ConnectStep) => void = () => {}): Sender =>
     createSender({ connect: createConnector({ ...adapter, resolve, onStep }) });
   const nodes = adapter.urls.map((url) =>
     createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }),
   );
-  return createAdapterInstance({ kind, instance: adapter, nodes, clock });
+  const instance = createAdapterInstance({ kind, instance: adapter, nodes, clock });
+  // Calls that were begun may still need a token.
+  return { ...instance, close: () => instance.close().finally(() => credentials.close()) };
 }
 
-/** The configuration's loader has refused the types that are not built yet. */
-function authentication(auth: AdapterConfig['auth']): AdapterAuthentication {
-  if (auth.type === 'token' || auth.type === 'oauth2')
-    throw new Error(`authentication of type ${auth.type} is not supported yet`);
-  return auth;
+/** To the token endpoint of an OAuth client: what `tls` says of the orchestrator's name and of the gateway's certificate is not for it. */
+function openTokenSender({ tls, proxy }: AdapterConfig, resolve: Resolve): Sender {
+  const through = proxy === undefined ? {} : { proxy };
+  return createSender({ connect: createConnector({ resolve, timeouts: tokenTimeouts, tls: tlsBesideOwn(tls?.ca), ...through }) });
 }
+
+/** Milliseconds; a request for a token has 10 s altogether. */
+const tokenTimeouts = { dns: 3_000, connect: 5_000 };

@@ -14,6 +14,8 @@ class Node {
   readonly far: FarSide;
   mode: string;
   readOnly = false;
+  /** The role in a Raft group, where there is one. */
+  raft: string | undefined;
   applied = 0;
   asked = 0;
   probes = 0;
@@ -33,6 +35,10 @@ class Node {
     if (target.endsWith('/status')) {
       this.probes += 1;
       return jsonReply(`{"tailf-ncs:status":{"mode":"${this.mode}","read-only-mode":${this.readOnly}}}`, { type: accept });
+    }
+    if (target.endsWith(':ha-raft/status/role')) {
+      if (this.raft === undefined) return httpReply({ status: 404 });
+      return jsonReply(`{"tailf-ncs:role":"${this.raft}"}`, { type: accept });
     }
     if (method === 'GET') {
       this.asked += 1;
@@ -89,6 +95,15 @@ describe('with several urls', () => {
       assert.equal((await query(gateway)).status, 200);
       assert.equal(nodes[1]?.asked, 1);
     }
+  });
+
+  test('the leader of a Raft group is the primary', async (t) => {
+    const { nodes, gateway } = await group(t, ['none', 'none']);
+    const [follower, leader] = nodes;
+    assert.ok(follower !== undefined && leader !== undefined);
+    [follower.raft, leader.raft] = ['follower', 'leader'];
+    assert.equal((await action(gateway)).status, 200);
+    assert.deepEqual([follower.applied, leader.applied], [0, 1]);
   });
 
   test('where nodes know no high availability, the first that answers is the primary', async (t) => {

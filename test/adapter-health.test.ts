@@ -220,8 +220,9 @@ describe('trying an adapter', () => {
       ['authentication', true],
     ]);
     for (const { milliseconds } of trial.urls[0]?.steps ?? []) assert.ok(milliseconds >= 0);
+    const { connections } = far;
     assert.equal((await tried(gateway, 'Local NSO')).ok, true);
-    assert.equal(far.connections, 2);
+    assert.ok(far.connections > connections, 'a connection that stood was tried');
   });
 
   test('names the step that fails, and what to do', async (t: TestContext) => {

@@ -4,6 +4,8 @@ import type { ConnectStep } from '#outbound/connector.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import type { Sender } from '#outbound/sender.ts';
 import type { AdapterKind, Probed } from './adapter-kind.ts';
+import { sendAuthenticated } from './authenticated-send.ts';
+import type { Credentials } from './credentials.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { type NodeTrial, recordTrial } from './node-trial.ts';
@@ -36,7 +38,10 @@ export interface AdapterNode {
   readonly breaker: NodeBreaker;
   readonly slots: Slots;
   standing(): NodeStanding;
-  /** Sends the call once. Rejects as Sender.send does, or with `adapter-unavailable` while the breaker is open. */
+  /**
+   * Sends the call once, a query that is answered 401 once more where that can help. Rejects as Sender.send does, or with
+   * `adapter-unavailable` while the breaker is open or there are no credentials to be had.
+   */
   send(call: NodeCall, scope: CallScope): Promise<FarSideReply>;
   /** Asks how it is. Never rejects: what went wrong is in the standing. */
   probe(): Promise<void>;
@@ -52,8 +57,8 @@ interface NodeNeeds {
   readonly url: string;
   readonly kind: AdapterKind;
   readonly instance: NodeOptions;
-  /** Name and value, or nothing. */
-  readonly credentials: readonly string[];
+  /** Shared with the other nodes; it is not closed here. */
+  readonly credentials: Credentials;
   /** Of probes. */
   readonly userAgent: string;
   /** Makes a sender with connections of its own. */
@@ -62,7 +67,7 @@ interface NodeNeeds {
 }
 
 export function createAdapterNode(options: NodeNeeds): AdapterNode {
-  const { url, instance, clock } = options;
+  const { url, instance, credentials, clock } = options;
   const { name, timeouts } = instance;
   const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
   const standing = keepStanding({ breaker, total: timeouts.total, clock });
@@ -87,7 +92,9 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
     standing: () => standing.current(),
     async send(call, scope) {
       try {
-        const reply = await breaker.run(() => sender.send(outbound(call), scope));
+        const send = (held: readonly string[]): Promise<FarSideReply> =>
+          breaker.run(() => sender.send(outbound(call, held), scope));
+        const reply = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
         standing.answered(reply);
         return reply;
       } catch (failure) {
@@ -123,13 +130,13 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   };
 }
 
-type ToOutbound = (call: NodeCall) => OutboundCall;
+type ToOutbound = (call: NodeCall, credentials: readonly string[]) => OutboundCall;
 
 /** Joins paths to the base address, and adds the credentials. */
-function callsTo({ url, instance, credentials }: NodeNeeds): ToOutbound {
+function callsTo({ url, instance }: NodeNeeds): ToOutbound {
   const base = new URL(url);
   const basePath = base.pathname.replace(/\/+$/u, '');
-  return (call) => ({
+  return (call, credentials) => ({
     origin: base.origin,
     path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
     method: call.method,
@@ -145,10 +152,12 @@ function probe(
   options: NodeNeeds & { readonly outbound: ToOutbound; readonly sender: Sender },
   scope: CallScope,
 ): Promise<Probed> {
-  const { kind, userAgent, outbound, sender } = options;
+  const { kind, credentials, userAgent, outbound, sender } = options;
   return kind.probe(async (path, accept) => {
     const headers = ['Accept', accept, 'User-Agent', userAgent];
-    const reply = await sender.send(outbound({ method: 'GET', path, headers }), scope);
+    const send = (held: readonly string[]): Promise<FarSideReply> =>
+      sender.send(outbound({ method: 'GET', path, headers }, held), scope);
+    const reply = await sendAuthenticated({ credentials, isQuery: true, scope, send });
     reply.discard();
     return reply;
   });

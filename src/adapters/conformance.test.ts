@@ -12,7 +12,8 @@ import { closedPort, type FarSide, farSide, httpReply, jsonReply } from '../../t
 import { type AdapterCall, type AdapterInstance, createAdapterInstance } from './adapter-instance.ts';
 import { adapterKinds } from './adapter-kinds.ts';
 import { createAdapterNode } from './adapter-node.ts';
-import { type AdapterAuthentication, credentialHeaders } from './authentication.ts';
+import type { AdapterAuthentication } from './authentication.ts';
+import { createCredentials } from './credentials.ts';
 
 const everything = { actions: ['**'], queries: ['**'] };
 const nothing = { actions: [], queries: [] };
@@ -54,7 +55,13 @@ for (const kind of Object.values(adapterKinds)) {
       url,
       kind,
       instance: options,
-      credentials: credentialHeaders(auth),
+      credentials: createCredentials({
+        name: 'x',
+        authentication: auth,
+        openTokenSender: () => createSender({ connect }),
+        clock: systemClock,
+        userAgent: 'test',
+      }),
       userAgent: 'test',
       open: () => createSender({ connect }),
       clock: systemClock,
@@ -107,6 +114,7 @@ for (const kind of Object.values(adapterKinds)) {
       ],
       [{ type: 'bearer', token: new Secret('t0k3n') }, 'authorization', 'Bearer t0k3n'],
       [{ type: 'header', name: 'X-API-Key', value: new Secret('k3y') }, 'x-api-key', 'k3y'],
+      [{ type: 'token', token: new Secret('t0k3n') }, 'x-auth-token', 't0k3n'],
     ] as const) {
       far.answer(() => jsonReply('{}'));
       assert.equal((await called(t, instanceOf(t, far.url, auth), far)).header(header), value);

@@ -1,5 +1,6 @@
 import type { CallScope } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
+import { within } from '#outbound/within.ts';
 import type { AdapterNode, NodeCall } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
 import { nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
@@ -80,15 +81,4 @@ function pause(milliseconds: number, scope: CallScope): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   return within(scope, promise).finally(() => clearTimeout(timer));
-}
-
-/** Rejects with the scope's reason where it ends first. */
-async function within<T>(scope: CallScope, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  scope.whenEnded(reject);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    scope.whenEnded(undefined);
-  }
 }

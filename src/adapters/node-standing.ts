@@ -70,8 +70,13 @@ export function keepStanding(options: {
       if (speaksOfTheNode(reply)) enter('offline', errorNow('upstream-error', ill(reply.status)));
       else enter('online', { role, ...(reply.status === 401 ? errorNow('upstream-error', refusedCredentials) : {}) });
     },
-    // A probe has less time than a call, by the gateway's own choice: that it ran out speaks of the node.
-    probeFailed: (failure) => failedAs(failure, { limit: 0, offline: true }),
+    probeFailed(failure) {
+      // A probe passes by the breaker: there are no credentials to be had, which says nothing of the node.
+      if (failure instanceof GatewayError && failure.code === 'adapter-unavailable')
+        enter(current.state, errorNow(failure.code, failure.message));
+      // A probe has less time than a call, by the gateway's own choice: that it ran out speaks of the node.
+      else failedAs(failure, { limit: 0, offline: true });
+    },
   };
 }
 

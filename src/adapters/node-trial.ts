@@ -39,7 +39,10 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
   };
   const trial = (): NodeTrial => ({ url, ok: steps.every(({ ok }) => ok), steps });
   return {
-    done: (step) => add({ step, ok: true }),
+    done(step) {
+      // A second connection, for a second question, is part of the answer.
+      if (!steps.some((known) => known.step === step)) add({ step, ok: true });
+    },
     answered(reply) {
       const { status } = reply;
       add({ step: 'answer', ok: !speaksOfTheNode(reply), detail: `It answered ${status}.` });
@@ -64,6 +67,8 @@ function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): 
   const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
   if (phase === 'upstream-dns-failed' || phase === 'dns') return 'dns';
   if (phase === 'upstream-tls-failed') return 'tls';
+  // A trial passes by the breaker: what is unavailable are the credentials.
+  if (phase === 'adapter-unavailable') return 'authentication';
   if (phase !== 'upstream-connect-failed' && phase !== 'connect') return 'answer';
   const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
   return isConnected && url.startsWith('https:') ? 'tls' : 'connect';

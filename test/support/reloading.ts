@@ -50,9 +50,9 @@ export function logLines(gateway: Gateway): readonly LogLine[] {
 }
 
 /** Waits for something that is bound to happen. */
-export async function until(what: string, happened: () => boolean): Promise<void> {
+export async function until(what: string, happened: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 30_000;
-  while (!happened()) {
+  while (!(await happened())) {
     if (performance.now() > deadline) throw new Error(`in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
