@@ -6,6 +6,7 @@ import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import { openDatabase } from '#database/database.ts';
+import { measureAdapters } from '#http/adapter-metrics.ts';
 import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
@@ -61,6 +62,7 @@ export async function startGateway(options: {
   const live = started.adopt(parts, (made) => made.close());
   const access = await openAccess(started, { config, database, clock, log, resolve, userAgent });
   const metrics = createMetrics();
+  measureAdapters(metrics.registry, () => live.adapters().all());
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
   const catalogue = createAutomationCatalogue({ database, clock });

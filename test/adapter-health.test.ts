@@ -99,6 +99,42 @@ describe('the state of an adapter', () => {
     assert.deepEqual(await readiness(gateway), { online: 0, degraded: 0, offline: 1 });
   });
 
+  test('is in the metrics, with breakers and slots, by names and places alone', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(({ target }) => (target.includes('tailf-ncs:') ? httpReply({ status: 404 }) : undefined));
+    const urls = [far.url, `http://127.0.0.1:${await closedPort()}`];
+    const gateway = await startGateway(t, {
+      adapters: [
+        adapter('group', urls, { concurrency: 1, health: { interval: '100ms' }, timeouts: { firstByte: '20s' } }),
+        adapter('shut', [urls[1] ?? ''], { breaker: { failures: 1, openFor: '1h' } }),
+      ],
+    });
+    const metrics = async (): Promise<string> => (await gateway.send({ target: '/metrics', role: 'readonly' })).text;
+    await reported(gateway, ({ state }) => state === 'degraded');
+    assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 503, 'adapter-unavailable');
+    const stuck = [1, 2].map(() => relay(gateway, 'restQuery', 'group', ask));
+    await reported(gateway, ({ urls: [first] }) => first?.waiting === 1);
+    const text = await metrics();
+    for (const line of [
+      'gateway_adapter_state{adapter="group",state="degraded"} 1',
+      'gateway_adapter_state{adapter="group",state="online"} 0',
+      'gateway_adapter_state{adapter="shut",state="offline"} 1',
+      'gateway_adapter_node_online{adapter="group",node="1"} 1',
+      'gateway_adapter_node_online{adapter="group",node="2"} 0',
+      'gateway_adapter_breaker{adapter="shut",node="1",state="open"} 1',
+      'gateway_adapter_breaker{adapter="group",node="1",state="closed"} 1',
+      'gateway_adapter_in_flight{adapter="group",node="1"} 1',
+      'gateway_adapter_waiting{adapter="group",node="1"} 1',
+    ])
+      assert.ok(text.split('\n').includes(line), `${line}\n${text.match(/^gateway_adapter.*$/gmu)?.join('\n')}`);
+    assert.ok(!text.includes(String(far.port)));
+    far.answer((_request, socket) => void socket.destroy());
+    await far.close();
+    await Promise.all(stuck);
+    const after = await metrics();
+    assert.match(after, /^gateway_adapter_in_flight\{adapter="group",node="1"\} 0$/mu);
+  });
+
   test('follows its probes: online, degraded, offline, and online again', async (t: TestContext) => {
     const [one, other] = [await farSide(t), await farSide(t)];
     const gateway = await startGateway(t, {

@@ -3,6 +3,8 @@ import type { RequestScope } from './request-scope.ts';
 
 /** The gateway's own metrics. Labels come from closed sets alone (routes, methods, statuses, configured adapters), so their number is bounded. */
 export interface Metrics {
+  /** For those that measure something of their own. */
+  readonly registry: Registry;
   readonly mediaType: string;
   text(): Promise<string>;
   requestStarted(): void;
@@ -34,6 +36,7 @@ export function createMetrics(): Metrics {
   });
   const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
   return {
+    registry,
     mediaType: registry.contentType,
     text: () => registry.metrics(),
     requestStarted: () => inFlight.inc(),
