@@ -8,7 +8,6 @@ import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { AdapterConfig, Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
-import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import { createRateLimit } from '#http/rate-limit.ts';
@@ -21,9 +20,11 @@ import { createHttpServer } from '#http/server.ts';
 import { createConnector, refuseBeforeLookup } from '#outbound/connector.ts';
 import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import { fetchDocument } from '#outbound/document.ts';
-import { createResolver } from '#outbound/resolver.ts';
+import { createResolver, type Resolve } from '#outbound/resolver.ts';
 import { createSender, type Sender } from '#outbound/sender.ts';
 import { restCall } from '#relay/rest-call.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
+import { createTelemetry } from './telemetry-wiring.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -33,26 +34,32 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
-export async function startGateway(options: {
+interface GatewayOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
   /** Of this process. */
   readonly memory: ProcessMemory;
-}): Promise<Gateway> {
+  /** OpenTelemetry's standard variables are read from it, nothing else. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log, clock, version } = options;
   const userAgent = `orchestration-gateway/${version}`;
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const database = started.adopt(await openDatabase({ store: config.store, log }), (opened) => opened.close());
+  const { metrics, pooled, ...telemetry } = createTelemetry(options);
+  const watcher = telemetry.storeWatcher;
+  const database = started.adopt(await openDatabase({ store: config.store, log, watcher }), (opened) => opened.close());
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
-  const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock }), (created) => created.close());
-  const connectToIssuers = createConnector({ resolve, timeouts: documentTimeouts });
-  const documents = started.adopt(createSender({ connect: connectToIssuers }), (sender) => sender.close());
+  const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
+  const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock, pooled }), (created) => created.close());
+  const documents = started.adopt(issuerSender(resolve, pooled), (sender) => sender.close());
   const access = await createAccess({
     config: config.access,
     database,
@@ -60,16 +67,17 @@ export async function startGateway(options: {
     log,
     fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
     secureCookies: config.server.tls !== undefined,
+    watcher: telemetry.accessWatcher,
   });
   started.defer(() => access.close());
   const { outbound } = config;
   const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
   const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
-  const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
-  const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
-  const metrics = createMetrics();
+  const restCalls = createSender({ connect: createConnector({ ...outbound, resolve: resolveForCallers, policy }) });
+  const outboundSender = started.adopt(pooled({ pool: 'restCall' }, restCalls), (sender) => sender.close());
   const gauge = createPressureGauge(options.memory);
   const pressure = started.adopt(createPressure({ gauge, log }), (measured) => measured.close());
+  telemetry.measure({ store: () => database.figures(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const served = [
     ...relayRoutes({
@@ -91,7 +99,7 @@ export async function startGateway(options: {
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
   const { rateLimit: rate } = config.server;
   const rateLimit = rate === undefined ? undefined : createRateLimit({ ...rate, clock });
-  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, pressure, rateLimit });
+  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, tracing, pressure, rateLimit });
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
@@ -103,22 +111,29 @@ const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5
 
 function createAdapters(
   configured: readonly AdapterConfig[],
-  shared: { readonly resolve: ReturnType<typeof createResolver>; readonly clock: Clock },
+  shared: { readonly resolve: Resolve; readonly clock: Clock; readonly pooled: WatchPool },
 ): AdapterInstances {
   return createAdapterInstances(
     configured.map((adapter) =>
       createAdapterInstance({
         kind: adapterKinds[adapter.kind],
         instance: { ...adapter, auth: authentication(adapter.auth) },
-        sender: adapterSender(adapter, shared.resolve),
+        sender: adapterSender(adapter, shared),
         clock: shared.clock,
       }),
     ),
   );
 }
 
-function adapterSender(adapter: AdapterConfig, resolve: ReturnType<typeof createResolver>): Sender {
-  return createSender({ connect: createConnector({ ...adapter, resolve }) });
+function issuerSender(resolve: Resolve, pooled: WatchPool): Sender {
+  return pooled({ pool: 'issuers' }, createSender({ connect: createConnector({ resolve, timeouts: documentTimeouts }) }));
+}
+
+function adapterSender(
+  adapter: AdapterConfig,
+  { resolve, pooled }: { readonly resolve: Resolve; readonly pooled: WatchPool },
+): Sender {
+  return pooled({ pool: 'adapter', adapter: adapter.name }, createSender({ connect: createConnector({ ...adapter, resolve }) }));
 }
 
 /** The configuration's loader has refused the types that are not built yet. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { createLog, type Log, readableLines } from '#base/log.ts';
+import { type AdjustableLog, createLog, type Log, readableLines } from '#base/log.ts';
 import type { ServeOptions } from '#cli/command.ts';
 import type { ProcessMemory } from '#http/pressure-gauge.ts';
 import { type Gateway, startGateway } from './gateway.ts';
@@ -18,7 +18,7 @@ export interface ServingProcess extends ProcessMemory {
   exit(code: number): never;
 }
 
-type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
+type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
 
 /** Milliseconds that calls in flight have to finish after SIGTERM or SIGINT. */
 const drainLimit = 30_000;
@@ -45,7 +45,20 @@ export async function serve(
   if (gateway === undefined) return 1;
   process.stdout.write(`listening on ${gateway.url}\n`);
   ready(gateway.url);
-  return drainOnSignal(gateway, log, process);
+  const toggleLevel = (): void => toggleDebug(log, config.server.logLevel);
+  process.on('SIGUSR2', toggleLevel);
+  return drainOnSignal(gateway, log, process).finally(() => process.off('SIGUSR2', toggleLevel));
+}
+
+/** From whatever level there is to debug and back to the configured one; said at a level that is written before or after. */
+function toggleDebug(log: AdjustableLog, configured: string): void {
+  const usual = configured === 'debug' || configured === 'trace' ? 'info' : configured;
+  const level = log.level === 'debug' ? usual : 'debug';
+  const say = (): void => log.info('SIGUSR2: the log level is changed', { reason: `from ${before} to ${level}` });
+  const before = log.level;
+  if (level !== 'debug') say();
+  log.setLevel(level);
+  if (level === 'debug') say();
 }
 
 /** Variables that would switch certificate checks off, or send calls through a proxy that no configuration names. */
@@ -75,7 +88,14 @@ const unsafeWhy = 'weakens TLS or the HTTP parser, or sends calls through a prox
 
 async function start({ config }: ServeOptions, log: Log, process: ServingProcess): Promise<Gateway | undefined> {
   try {
-    return await startGateway({ config, log, clock: systemClock, version: await packageVersion(), memory: process });
+    return await startGateway({
+      config,
+      log,
+      clock: systemClock,
+      version: await packageVersion(),
+      memory: process,
+      environment: process.env,
+    });
   } catch (error) {
     process.stderr.write(`orchestration-gateway: it did not start: ${reason(error, config.server)}\n`);
     return undefined;

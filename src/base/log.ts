@@ -31,8 +31,16 @@ export interface Log {
   debug(message: string, fields?: LogFields): void;
 }
 
+/** A log whose level can be changed while it is written. */
+export interface AdjustableLog extends Log {
+  /** Least severe lines that are written. */
+  readonly level: string;
+  /** `fatal`, `error`, `warn`, `info`, `debug` or `trace`; throws for any other. */
+  setLevel(level: string): void;
+}
+
 /** JSON lines to `destination` (default: standard error). */
-export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): Log {
+export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): AdjustableLog {
   const logger = pino(
     {
       level: options.level,
@@ -47,7 +55,18 @@ export function createLog(options: { readonly level: string; readonly destinatio
     (level: 'error' | 'warn' | 'info' | 'debug') =>
     (message: string, fields: LogFields = {}): void =>
       logger[level](fields, message);
-  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') };
+  return {
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    get level() {
+      return logger.level;
+    },
+    setLevel(level) {
+      logger.level = level;
+    },
+  };
 }
 
 /** Of a line with its newline. */
