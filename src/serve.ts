@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { type AdjustableLog, createLog, type Log, readableLines } from '#base/log.ts';
+import { createLog, type Log, type ProcessLog, readableLines } from '#base/log.ts';
 import type { ServeOptions } from '#cli/command.ts';
 import type { ProcessMemory } from '#http/pressure-gauge.ts';
 import { type Gateway, startGateway } from './gateway.ts';
@@ -41,24 +41,27 @@ export async function serve(
   }
   for (const { file, line, path, message } of warnings)
     log.warn('configuration', { file: `${file}:${line}`, reason: path === '' ? message : `${path}: ${message}` });
+  // From the start on: unheard, the signal would end the process.
+  process.on('SIGUSR2', debugToggle(log));
   const gateway = await start(options, log, process);
   if (gateway === undefined) return 1;
   process.stdout.write(`listening on ${gateway.url}\n`);
   ready(gateway.url);
-  const toggleLevel = (): void => toggleDebug(log, config.server.logLevel);
-  process.on('SIGUSR2', toggleLevel);
-  return drainOnSignal(gateway, log, process).finally(() => process.off('SIGUSR2', toggleLevel));
+  return drainOnSignal(gateway, log, process);
 }
 
-/** From whatever level there is to debug and back to the configured one; said at a level that is written before or after. */
-function toggleDebug(log: AdjustableLog, configured: string): void {
-  const usual = configured === 'debug' || configured === 'trace' ? 'info' : configured;
-  const level = log.level === 'debug' ? usual : 'debug';
-  const say = (): void => log.info('SIGUSR2: the log level is changed', { reason: `from ${before} to ${level}` });
-  const before = log.level;
-  if (level !== 'debug') say();
-  log.setLevel(level);
-  if (level === 'debug') say();
+/** To debug, and back to the level before; where that was debug or trace already, to info. Said at a level that shows it. */
+function debugToggle(log: ProcessLog): () => void {
+  let usual = log.level === 'debug' || log.level === 'trace' ? 'info' : log.level;
+  return () => {
+    const before = log.level;
+    const level = before === 'debug' || before === 'trace' ? usual : 'debug';
+    if (level === 'debug') usual = before;
+    // Between two changes: at whatever level is left or entered the line is seen.
+    log.setLevel('info');
+    log.info('SIGUSR2: the log level is changed', { reason: `from ${before} to ${level}` });
+    log.setLevel(level);
+  };
 }
 
 /** Variables that would switch certificate checks off, or send calls through a proxy that no configuration names. */

@@ -12,6 +12,8 @@ export interface Credentials {
   readonly name: string;
   readonly password: string;
   readonly sourceAddress: string;
+  /** Of the request that brings them, for the log. */
+  readonly requestId?: string | undefined;
 }
 
 /**
@@ -42,7 +44,7 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
     account: Account | undefined,
     accounts: Accounts,
   ): Promise<Account | undefined> => {
-    const { kind, name, password, sourceAddress } = credentials;
+    const { kind, name, password, sourceAddress, requestId } = credentials;
     const place = verifier.enter(password);
     try {
       const attempt = await throttle.admit(credentials);
@@ -55,7 +57,8 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
       place.leave();
     }
     // Only configured names are logged: the others may be anything, a password too.
-    log.warn('login failed', account === undefined ? { sourceAddress } : { sourceAddress, principal: name });
+    const origin = { sourceAddress, ...(requestId === undefined ? {} : { requestId }) };
+    log.warn('login failed', account === undefined ? origin : { ...origin, principal: name });
     return undefined;
   };
 

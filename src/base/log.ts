@@ -31,16 +31,16 @@ export interface Log {
   debug(message: string, fields?: LogFields): void;
 }
 
-/** A log whose level can be changed while it is written. */
-export interface AdjustableLog extends Log {
-  /** Least severe lines that are written. */
+/** The log that the process writes, whose level may change while it runs. */
+export interface ProcessLog extends Log {
+  /** Least severe lines that are written: one of pino's, `fatal` to `trace`. */
   readonly level: string;
-  /** `fatal`, `error`, `warn`, `info`, `debug` or `trace`; throws for any other. */
+  /** Throws for any other level than pino's. */
   setLevel(level: string): void;
 }
 
 /** JSON lines to `destination` (default: standard error). */
-export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): AdjustableLog {
+export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): ProcessLog {
   const logger = pino(
     {
       level: options.level,

@@ -97,6 +97,7 @@ async function admit(route: Route, request: FastifyRequest, options: RouteRunner
       ...(authorization === undefined ? {} : { authorization }),
       ...(cookie === undefined ? {} : { cookie }),
       sourceAddress: request.ip,
+      requestId: request.scope.requestId,
     });
     request.caller = authentication instanceof Promise ? await authentication : authentication;
     request.scope.principal = request.caller.principal;
