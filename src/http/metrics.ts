@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { errorCodes } from '#base/error-codes.ts';
 import { type CallMetrics, createCallMetrics, durationBuckets } from './call-metrics.ts';
 import type { RequestScope } from './request-scope.ts';
 
@@ -22,6 +23,14 @@ export function createMetrics(): Metrics {
     labelNames: ['route', 'method', 'status', 'code'],
     registers,
   });
+  const errors = new Counter({
+    name: 'gateway_errors_total',
+    help: 'Requests answered with an error, or broken off by one, by its code.',
+    labelNames: ['code'],
+    registers,
+  });
+  // A counter that is not there yet has no increase when it comes.
+  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
   const calls = createCallMetrics(registry);
   const durations = new Histogram({
     name: 'gateway_request_duration_seconds',
@@ -48,6 +57,7 @@ export function createMetrics(): Metrics {
         code: scope.failure?.code ?? '',
       });
       durations.observe({ route }, scope.duration / 1000);
+      if (scope.failure !== undefined) errors.inc({ code: scope.failure.code });
       if (scope.relays) calls.callDone(scope);
     },
   };
