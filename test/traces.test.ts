@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/calls.ts';
+import { createAuthority } from './support/certificate.ts';
 import { type Collector, collector, type ReceivedSpan } from './support/collector.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Owner } from './support/owner.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { temporaryFile } from './support/temporary-file.ts';
+import { tlsFarSide } from './support/tls-far-side.ts';
 
 const owner = { after };
 const query = { params: { path: 'data/x?secret=hunter2&plain', accept: 'application/json' } };
@@ -239,6 +242,27 @@ test('the sampler, the encoding and the compression of the environment are used'
   const bytes = Buffer.concat(protobuf.requests.map((request) => request.bytes)).toString('hex');
   // Each span has the trace's id once; the one that nobody asked to record is not there.
   assert.equal(bytes.split(traceId).length - 1, 3);
+});
+
+test('a collector behind TLS is trusted by the authority that the environment names, and by no other', {
+  timeout: 60_000,
+}, async (t) => {
+  const authority = createAuthority();
+  const collectorOverTls = await tlsFarSide(t, authority.issue({ names: ['127.0.0.1'] }));
+  const start = (ca: string): Promise<Gateway> =>
+    startGateway(t, {
+      environment: environment(
+        { url: `https://127.0.0.1:${collectorOverTls.port}` },
+        { OTEL_EXPORTER_OTLP_CERTIFICATE: temporaryFile(t, 'ca.pem', ca) },
+      ),
+    });
+  const trusting = await start(authority.cert);
+  await trusting.send({ target: '/healthz' });
+  while (collectorOverTls.requests.length === 0) await delay(20);
+  assert.equal(collectorOverTls.requests[0]?.target, '/v1/traces');
+  const other = await start(createAuthority('another').cert);
+  await other.send({ target: '/healthz' });
+  while (!other.stderr.some((line) => line.includes('upstream-tls-failed'))) await delay(20);
 });
 
 test('a gateway that stops sends its last spans before it ends', { timeout: 60_000 }, async (t) => {
