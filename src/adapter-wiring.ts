@@ -1,7 +1,7 @@
 import { type AdapterInstance, createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import { createAdapterNode } from '#adapters/adapter-node.ts';
-import { createCredentials } from '#adapters/credentials.ts';
+import { createCredentials } from '#adapters/create-credentials.ts';
 import type { Clock } from '#base/clock.ts';
 import type { AdapterConfig } from '#config/config.ts';
 import { type ConnectStep, createConnector } from '#outbound/connector.ts';
@@ -33,8 +33,14 @@ export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgen
     createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }),
   );
   const instance = createAdapterInstance({ kind, instance: adapter, nodes, clock });
-  // Calls that were begun may still need a token.
-  return { ...instance, close: () => instance.close().finally(() => credentials.close()) };
+  return {
+    ...instance,
+    async close() {
+      // Calls that were begun may still need a token.
+      await instance.close();
+      await credentials.close();
+    },
+  };
 }
 
 /** To the token endpoint of an OAuth client: what `tls` says of the orchestrator's name and of the gateway's certificate is not for it. */

@@ -106,7 +106,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-test('a call that comes on an open connection while the gateway drains is answered, or its connection closed without a byte', {
+test('calls that are on their way over idle connections when the signal comes are answered, and their connections closed', {
   timeout: 60_000,
 }, async (t) => {
   const gateway = await started(t);
@@ -135,13 +135,10 @@ test('a call that comes on an open connection while the gateway drains is answer
       return connection.reply();
     }),
   );
-  let answered = 0;
   for (const reply of replies) {
-    if (reply === undefined) continue;
-    answered += 1;
-    assert.ok(reply.complete);
+    assert.ok(reply?.complete);
     assert.deepEqual(instancesOf(reply), [{ text: 'small' }]);
   }
   assert.equal(await stopped, 0);
-  t.diagnostic(`${answered} of 50 were answered, the rest closed unanswered`);
+  await Promise.all(connections.map((connection) => connection.closed()));
 });

@@ -73,17 +73,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const standing = keepStanding({ breaker, total: timeouts.total, clock });
   const sender = options.open();
   const outbound = callsTo(options);
-  const probing = new Set<CallScope>();
-  const probed = async (by: Sender): Promise<Probed> => {
-    const scope = new CallScope({ total: Math.min(probeLimit, timeouts.total), clock });
-    probing.add(scope);
-    try {
-      return await probe({ ...options, outbound, sender: by }, scope);
-    } finally {
-      probing.delete(scope);
-      scope.finish();
-    }
-  };
+  const prober = createProber(options, outbound);
 
   return {
     url,
@@ -104,7 +94,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
     },
     async probe() {
       try {
-        standing.probed(await probed(sender));
+        standing.probed(await prober.ask(sender));
       } catch (failure) {
         standing.probeFailed(failure);
       }
@@ -113,7 +103,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       const record = recordTrial({ url, clock });
       const once = options.open((step) => record.done(step));
       try {
-        const found = await probed(once);
+        const found = await prober.ask(once);
         standing.probed(found);
         return record.answered(found.reply);
       } catch (failure) {
@@ -124,7 +114,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       }
     },
     async close() {
-      for (const scope of probing) scope.end(new Error('the adapter is closed'));
+      prober.stop();
       await sender.close();
     },
   };
@@ -148,17 +138,36 @@ function callsTo({ url, instance }: NodeNeeds): ToOutbound {
   });
 }
 
-function probe(
-  options: NodeNeeds & { readonly outbound: ToOutbound; readonly sender: Sender },
-  scope: CallScope,
-): Promise<Probed> {
-  const { kind, credentials, userAgent, outbound, sender } = options;
-  return kind.probe(async (path, accept) => {
+/** Asks by way of a sender, which is a way of its own past the breaker. */
+interface Prober {
+  ask(sender: Sender): Promise<Probed>;
+  /** What is being asked ends at once. */
+  stop(): void;
+}
+
+function createProber({ kind, instance, credentials, userAgent, clock }: NodeNeeds, outbound: ToOutbound): Prober {
+  const scopes = new Set<CallScope>();
+  const askOne = async (sender: Sender, scope: CallScope, path: string, accept: string): Promise<FarSideReply> => {
     const headers = ['Accept', accept, 'User-Agent', userAgent];
     const send = (held: readonly string[]): Promise<FarSideReply> =>
       sender.send(outbound({ method: 'GET', path, headers }, held), scope);
     const reply = await sendAuthenticated({ credentials, isQuery: true, scope, send });
     reply.discard();
     return reply;
-  });
+  };
+  return {
+    async ask(sender) {
+      const scope = new CallScope({ total: Math.min(probeLimit, instance.timeouts.total), clock });
+      scopes.add(scope);
+      try {
+        return await kind.probe((path, accept) => askOne(sender, scope, path, accept));
+      } finally {
+        scopes.delete(scope);
+        scope.finish();
+      }
+    },
+    stop() {
+      for (const scope of scopes) scope.end(new Error('the adapter is closed'));
+    },
+  };
 }

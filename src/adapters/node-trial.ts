@@ -65,11 +65,17 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
 
 function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): TrialStep['step'] {
   const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
-  if (phase === 'upstream-dns-failed' || phase === 'dns') return 'dns';
-  if (phase === 'upstream-tls-failed') return 'tls';
-  // A trial passes by the breaker: what is unavailable are the credentials.
-  if (phase === 'adapter-unavailable') return 'authentication';
-  if (phase !== 'upstream-connect-failed' && phase !== 'connect') return 'answer';
   const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
-  return isConnected && url.startsWith('https:') ? 'tls' : 'connect';
+  if (phase === 'connect' && isConnected && url.startsWith('https:')) return 'tls';
+  return failedSteps.get(phase) ?? 'answer';
 }
+
+const failedSteps: ReadonlyMap<string, TrialStep['step']> = new Map([
+  ['dns', 'dns'],
+  ['upstream-dns-failed', 'dns'],
+  ['connect', 'connect'],
+  ['upstream-connect-failed', 'connect'],
+  ['upstream-tls-failed', 'tls'],
+  // A trial passes by the breaker: what is unavailable are the credentials.
+  ['adapter-unavailable', 'authentication'],
+]);

@@ -50,10 +50,12 @@ function tokenCall(client: OauthClient, userAgent: string): OutboundCall {
     origin: url.origin,
     path: url.pathname + url.search,
     method: 'POST',
-    headers: [
-      ...['Accept', 'application/json', 'User-Agent', userAgent, 'Content-Type', 'application/x-www-form-urlencoded'],
-      ...['Authorization', clientCredentials(client)],
-    ],
+    headers: Object.entries({
+      Accept: 'application/json',
+      'User-Agent': userAgent,
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Authorization: clientCredentials(client),
+    }).flat(),
     body: Buffer.from(form.toString()),
     // A second token beside the first changes nothing.
     stateChanging: false,
@@ -114,24 +116,27 @@ function saidOf(body: Readonly<Record<string, unknown>> | undefined, client: Oau
   return `${error === undefined ? '' : ` ${error}`}${description === undefined ? '' : ` ("${description}")`}${meaning}`;
 }
 
-/** Words of the endpoint, in the characters that RFC 6749 5.2 allows. It may repeat what it was sent: the secret is taken out. */
+/** Words of the endpoint, in the characters that RFC 6749 5.2 allows. It may repeat what it was sent: secrets are taken out. */
 function textOf(value: unknown, client: OauthClient): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   const said = spellingsOf(client).reduce((text, spelling) => text.replaceAll(spelling, '[secret]'), value);
   return said.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, '?').slice(0, saidLimit);
 }
 
-/** The longest first: some are part of others. */
+/** Of the secret, and of the query of the token endpoint, in which a key may stand. The longest first: some are part of others. */
 function spellingsOf(client: OauthClient): readonly string[] {
   const secret = client.clientSecret.reveal();
+  const { search, searchParams } = new URL(client.tokenUrl);
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  const inBasic = clientCredentials(client).slice('Basic '.length);
-  return [
-    inBasic,
+  const spellings = [
+    clientCredentials(client).slice('Basic '.length),
     base64(`${client.clientId}:${secret}`),
     base64(secret),
     formEncoded(secret),
     encodeURIComponent(secret),
     secret,
-  ].toSorted((one, other) => other.length - one.length);
+    search,
+    ...searchParams.values(),
+  ];
+  return spellings.filter((spelling) => spelling !== '').toSorted((one, other) => other.length - one.length);
 }

@@ -23,61 +23,40 @@ const failureMemory = 1_000;
 /** Milliseconds between two tokens given up because of a 401: a far side that takes none would use up one after the other. */
 const refusalPause = 5_000;
 
-/**
- * Access tokens of the client credentials grant (RFC 6749 4.4), fetched by the first call, renewed ahead of their expiry and after a 401.
- * One request at a time for all calls; a caller who leaves does not end it for the others. A lifetime that is not told lasts to a 401.
- */
-export function createOauthTokens(options: {
+interface TokenNeeds {
+  /** The adapter instance's, for errors. */
   readonly name: string;
   readonly client: OauthClient;
   readonly sender: Sender;
   readonly clock: Clock;
   readonly userAgent: string;
-}): Credentials {
-  const { name, client, sender, clock, userAgent } = options;
-  let held: HeldToken | undefined;
-  let request: { readonly token: Promise<HeldToken>; readonly scope: CallScope } | undefined;
-  let failure: { readonly error: GatewayError; readonly until: number } | undefined;
-  let refusedAt = Number.NEGATIVE_INFINITY;
+}
 
-  const fetchToken = async (scope: CallScope): Promise<HeldToken> => {
-    // Its life is counted from before it was asked for, to be on the safe side.
-    const askedAt = clock.monotonic();
-    const issued = await requestToken({ client, sender, scope, userAgent });
-    scope.finish();
-    request = undefined;
-    if ('fault' in issued) {
-      const error = unavailable(name, client, issued.fault);
-      failure = { error, until: clock.monotonic() + failureMemory };
-      throw error;
-    }
-    failure = undefined;
-    held = heldToken(issued, askedAt);
-    return held;
-  };
-  const fetchOnce = async (): Promise<HeldToken> => {
-    if (request === undefined) {
-      if (failure !== undefined && clock.monotonic() < failure.until) throw failure.error;
-      const scope = new CallScope({ total: requestLimit, clock });
-      request = { token: fetchToken(scope), scope };
-    }
-    return await request.token;
-  };
+/**
+ * Access tokens of the client credentials grant (RFC 6749 4.4), fetched by the first call, renewed ahead of their expiry and after a 401.
+ * One request at a time for all calls; a caller who leaves does not end it for the others. A lifetime that is not told lasts to a 401.
+ */
+export function createOauthTokens(options: TokenNeeds): Credentials {
+  const { name, client, sender, clock } = options;
+  let held: HeldToken | undefined;
+  let refusedAt = Number.NEGATIVE_INFINITY;
+  const requests = createTokenRequests(options, (token) => {
+    held = token;
+  });
   const waitForToken = async (scope: CallScope): Promise<readonly string[]> => {
     try {
-      return (await within(scope, fetchOnce())).headers;
+      return (await within(scope, requests.once())).headers;
     } catch (reason) {
       if (reason instanceof TimeLimitPassed) throw unavailable(name, client, 'did not answer in the time that the call has');
       throw reason;
     }
   };
-
   return {
     headers(scope) {
       const now = clock.monotonic();
       if (held === undefined || now >= held.uselessAt) return waitForToken(scope);
       // Where it fails, the failure is told to the calls that have to wait.
-      if (now >= held.renewAt) fetchOnce().catch(() => {});
+      if (now >= held.renewAt) requests.once().catch(() => {});
       return held.headers;
     },
     saw(reply, used) {
@@ -91,9 +70,52 @@ export function createOauthTokens(options: {
     },
     withheld: [],
     async close() {
-      request?.scope.end(new Error('the adapter instance is closed'));
-      await request?.token.catch(() => {});
+      await requests.close();
       await sender.close();
+    },
+  };
+}
+
+interface TokenRequests {
+  /** The token of the request that is under way, or of another one. Rejects with `adapter-unavailable`. */
+  once(): Promise<HeldToken>;
+  /** Breaks off what is under way. */
+  close(): Promise<void>;
+}
+
+function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void): TokenRequests {
+  const { name, client, sender, clock, userAgent } = needs;
+  let current: { readonly token: Promise<HeldToken>; readonly scope: CallScope } | undefined;
+  let failure: { readonly error: GatewayError; readonly until: number } | undefined;
+
+  const ask = async (scope: CallScope): Promise<HeldToken> => {
+    // Its life is counted from before it was asked for, to be on the safe side.
+    const askedAt = clock.monotonic();
+    const issued = await requestToken({ client, sender, scope, userAgent });
+    scope.finish();
+    current = undefined;
+    if ('fault' in issued) {
+      const error = unavailable(name, client, issued.fault);
+      failure = { error, until: clock.monotonic() + failureMemory };
+      throw error;
+    }
+    failure = undefined;
+    const token = heldToken(issued, askedAt);
+    keep(token);
+    return token;
+  };
+  return {
+    async once() {
+      if (current === undefined) {
+        if (failure !== undefined && clock.monotonic() < failure.until) throw failure.error;
+        const scope = new CallScope({ total: requestLimit, clock });
+        current = { token: ask(scope), scope };
+      }
+      return await current.token;
+    },
+    async close() {
+      current?.scope.end(new Error('the adapter instance is closed'));
+      await current?.token.catch(() => {});
     },
   };
 }

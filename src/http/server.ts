@@ -107,6 +107,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     async close() {
       await acceptWaiting(app.server);
+      // Node closes idle connections at once, also those on which a call is on its way; drain() gives them a moment.
+      app.server.closeIdleConnections = () => {};
       connections.drain();
       await app.close();
     },
