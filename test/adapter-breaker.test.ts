@@ -41,7 +41,7 @@ async function whenLetThrough(): Promise<Reply> {
 }
 
 describe('a breaker', () => {
-  test('opens after so many 5xx in a row, refuses with Retry-After, lets one call through, and closes again', async () => {
+  test('R67: opens after so many 5xx in a row, refuses with Retry-After, lets one call through, and closes again', async () => {
     far.answer(() => httpReply({ status: 503, body: 'out of service' }));
     for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 502, 'upstream-error');
     const seen = far.requests.length;

@@ -1,0 +1,138 @@
+/**
+ * What the callers of a healthy orchestrator notice of its neighbours: the latency of its calls alone, beside two orchestrators that
+ * are well, and beside one that is dead and one that is frozen, under the same load.
+ *
+ *   node bench/isolation.ts [SECONDS] [ROUNDS]        default 4 seconds for each of 5 rounds of the three
+ *
+ * Exit code 1 where the 99th percentile beside ill neighbours is over three times that alone (medians of the rounds). Callers and far
+ * sides share a process, and with the gateway the machine; everything runs on loopback and stops by itself.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { closedPort, farSide, jsonReply } from '../test/support/far-side.ts';
+import { startGateway } from '../test/support/start-gateway.ts';
+
+const seconds = Number(process.argv[2] ?? 4);
+const rounds = Number(process.argv[3] ?? 5);
+const mark = 3;
+/** Calls a second: they come when they are due, whatever became of those before. */
+const rate = { measured: 150, neighbour: 60 };
+
+const closers: (() => void | Promise<void>)[] = [];
+const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
+
+interface Figures {
+  /** Milliseconds from the time that a call was due, in ascending order. */
+  readonly latencies: readonly number[];
+  /** How many replies had which status. */
+  readonly statuses: ReadonlyMap<number, number>;
+}
+
+type Call = (adapter: string) => Promise<number>;
+
+/** Calls at a rate for a while, and waits for what they came to. */
+async function load(call: Call, adapter: string, perSecond: number): Promise<Figures> {
+  const started = performance.now();
+  const latencies: number[] = [];
+  const statuses = new Map<number, number>();
+  const underway: Promise<void>[] = [];
+  for (let count = 0; count < seconds * perSecond; count += 1) {
+    const due = started + (count * 1000) / perSecond;
+    const early = due - performance.now();
+    if (early > 0) await delay(early);
+    underway.push(
+      call(adapter).then((status) => {
+        latencies.push(performance.now() - due);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }),
+    );
+  }
+  await Promise.all(underway);
+  return { latencies: latencies.sort((one, other) => one - other), statuses };
+}
+
+function percentile({ latencies }: Figures, share: number): number {
+  return latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function told({ statuses }: Figures): string {
+  return [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+}
+
+async function openCall(): Promise<Call> {
+  const well = await farSide(owner, () => jsonReply('{"x:list":[{"name":"one"}]}'));
+  const frozen = await farSide(owner, () => undefined);
+  const dead = `http://127.0.0.1:${await closedPort()}`;
+  const settings = { kind: 'nso', health: { interval: '1s' }, breaker: { failures: 5, openFor: '1s' } };
+  const gateway = await startGateway(owner, {
+    adapters: [
+      { ...settings, name: 'measured', url: well.url },
+      { ...settings, name: 'well', url: well.url },
+      { ...settings, name: 'well, too', url: well.url },
+      { ...settings, name: 'dead', url: dead },
+      // Its breaker never opens: all its slots hang, and its queue is full.
+      {
+        ...settings,
+        name: 'frozen',
+        url: frozen.url,
+        breaker: { failures: 1_000_000, openFor: '1s' },
+        timeouts: { firstByte: '2s', total: '2s' },
+        queue: 50,
+      },
+    ],
+  });
+  const headers = { authorization: `Bearer ${await gateway.tokenFor('admin')}`, 'content-type': 'application/json' };
+  const pool = new Pool(gateway.url, { connections: 512 });
+  owner.after(() => pool.close());
+  const body = JSON.stringify({ params: { path: 'restconf/data/x:list', accept: 'application/yang-data+json' } });
+  return async (adapter) => {
+    const path = `/orchestrator_manager/restQuery/${encodeURIComponent(adapter)}`;
+    const reply = await pool.request({ method: 'POST', path, headers, body });
+    await reply.body.dump();
+    return reply.statusCode;
+  };
+}
+
+const cases = [
+  { name: 'alone', neighbours: [] },
+  { name: 'two that are well', neighbours: ['well', 'well, too'] },
+  { name: 'a dead and a frozen one', neighbours: ['dead', 'frozen'] },
+] as const;
+
+try {
+  const call = await openCall();
+  for (let count = 0; count < 500; count += 1) await call('measured');
+  const seen = cases.map((): Figures[] => []);
+  const beside = cases.map((): string[] => []);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [place, { neighbours }] of cases.entries()) {
+      const others = neighbours.map((name) => load(call, name, rate.neighbour));
+      seen[place]?.push(await load(call, 'measured', rate.measured));
+      beside[place] = (await Promise.all(others)).map((figures, which) => `${neighbours[which]}: ${told(figures)}`);
+    }
+  }
+  console.log(
+    '| neighbours | calls | failed | p50 ms | p99 ms | p99 to that alone | answers of the neighbours in the last round |',
+  );
+  console.log('|---|---|---|---|---|---|---|');
+  const p99 = seen.map((figures) => median(figures.map((one) => percentile(one, 0.99))));
+  const [alone = Number.NaN] = p99;
+  for (const [place, { name }] of cases.entries()) {
+    const figures = seen[place] ?? [];
+    const calls = figures.reduce((sum, { latencies }) => sum + latencies.length, 0);
+    const failed = calls - figures.reduce((sum, { statuses }) => sum + (statuses.get(200) ?? 0), 0);
+    const p50 = median(figures.map((one) => percentile(one, 0.5)));
+    const worst = p99[place] ?? Number.NaN;
+    const cells = [name, calls, failed, p50.toFixed(1), worst.toFixed(1), (worst / alone).toFixed(2), beside[place]?.join('; ')];
+    console.log(`| ${cells.join(' | ')} |`);
+    if (failed > 0) process.exitCode = 1;
+  }
+  const ratio = (p99[2] ?? Number.NaN) / alone;
+  if (!(ratio <= mark)) process.exitCode = 1;
+} finally {
+  for (const close of closers) await close();
+}
