@@ -16,6 +16,7 @@ const gateway = await startGateway(
   {
     adapters: [
       { name: 'ill', kind: 'nso', url: far.url, timeouts, breaker: { failures: 3, openFor: `${openFor}ms` } },
+      { name: 'hasty', kind: 'nso', url: far.url, timeouts: { total: '2s' }, breaker: { failures: 3, openFor: `${openFor}ms` } },
       { name: 'gone', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, breaker: { failures: 3, openFor: '1h' } },
       { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '1s' } },
       { name: 'patient', kind: 'nso', url: far.url, breaker: { failures: 3, openFor: '1h' } },
@@ -75,6 +76,15 @@ describe('a breaker', () => {
     assertProblem(await action('ill'), 503, 'adapter-unavailable');
     far.answer(() => httpReply({ status: 204 }));
     assert.equal((await whenLetThrough()).status, 200);
+  });
+
+  test('stays open where the one call is let down by its caller’s own limit: nothing was shown by it', async () => {
+    far.answer(() => undefined);
+    for (let count = 0; count < 3; count += 1) assertProblem(await query('hasty'), 504, 'upstream-timeout');
+    assertProblem(await query('hasty'), 503, 'adapter-unavailable');
+    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    assertProblem(await query('hasty', { Prefer: 'wait=1' }), 504, 'upstream-timeout');
+    assertProblem(await query('hasty'), 503, 'adapter-unavailable');
   });
 
   test('is not opened by an error that speaks of a device or of the caller’s request', async () => {

@@ -14,6 +14,8 @@ class Node {
   readonly far: FarSide;
   mode: string;
   readOnly = false;
+  /** The role in a Raft group, where there is one. */
+  raft: string | undefined;
   applied = 0;
   asked = 0;
   probes = 0;
@@ -33,6 +35,10 @@ class Node {
     if (target.endsWith('/status')) {
       this.probes += 1;
       return jsonReply(`{"tailf-ncs:status":{"mode":"${this.mode}","read-only-mode":${this.readOnly}}}`, { type: accept });
+    }
+    if (target.endsWith(':ha-raft/status/role')) {
+      if (this.raft === undefined) return httpReply({ status: 404 });
+      return jsonReply(`{"tailf-ncs:role":"${this.raft}"}`, { type: accept });
     }
     if (method === 'GET') {
       this.asked += 1;
@@ -89,6 +95,15 @@ describe('with several urls', () => {
       assert.equal((await query(gateway)).status, 200);
       assert.equal(nodes[1]?.asked, 1);
     }
+  });
+
+  test('the leader of a Raft group is the primary', async (t) => {
+    const { nodes, gateway } = await group(t, ['none', 'none']);
+    const [follower, leader] = nodes;
+    assert.ok(follower !== undefined && leader !== undefined);
+    [follower.raft, leader.raft] = ['follower', 'leader'];
+    assert.equal((await action(gateway)).status, 200);
+    assert.deepEqual([follower.applied, leader.applied], [0, 1]);
   });
 
   test('where nodes know no high availability, the first that answers is the primary', async (t) => {
@@ -174,6 +189,9 @@ describe('a primary', () => {
     primary.readOnly = true;
     assert.match(assertProblem(await action(gateway), 503, 'adapter-unavailable').detail, /is read-only/u);
     assert.equal((await query(gateway)).status, 200);
+    const { probes } = primary;
+    for (let count = 0; count < 3; count += 1) assert.equal((await query(gateway)).status, 200);
+    assert.equal(primary.probes, probes, 'queries ask nobody for roles');
     primary.readOnly = false;
     assert.equal((await action(gateway)).status, 200);
   });
@@ -192,6 +210,21 @@ describe('a primary', () => {
     assert.equal(seen, 1);
     assert.equal(other.applied, 0);
   });
+});
+
+test('of nodes that are all primary an action goes to one whose breaker is closed', async (t) => {
+  const [ill, well] = [await farSide(t), await farSide(t)];
+  ill.answer(({ method }) => httpReply({ status: method === 'GET' ? 204 : 500 }));
+  well.answer(() => httpReply({ status: 204 }));
+  const breaker = { failures: 2, openFor: '1h' };
+  const adapter = { name: 'group', kind: 'rest', urls: [ill.url, well.url], breaker, health: { interval: '50ms' } };
+  const gateway = await startGateway(t, { adapters: [adapter] });
+  for (let count = 0; count < 2; count += 1) assertProblem(await action(gateway), 502, 'upstream-error');
+  assert.equal((await action(gateway)).status, 200);
+  // Its probes succeed all the while: they do not bring actions back to it.
+  const seen = ill.requests.length;
+  await until(() => ill.requests.length > seen + 2);
+  assert.equal((await action(gateway)).status, 200);
 });
 
 test('an adapter with one url sends actions there, whatever the node says of itself', async (t) => {

@@ -7,7 +7,7 @@ import { neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
 import type { AdapterNode, NodeCall } from './adapter-node.ts';
 import { startHealthChecks } from './health-checks.ts';
-import { speaksOfTheNode } from './node-failure.ts';
+import { refusesChanges, speaksOfTheNode } from './node-failure.ts';
 import { type Attempt, createRoute } from './node-route.ts';
 import type { NodeError } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
@@ -77,7 +77,7 @@ export function createAdapterInstance(options: {
     let node = await route.begin(call.retry);
     for (let count = 0; ; count += 1) {
       const attempt = await route.attempt(node, call);
-      if ('reply' in attempt && node.standing().role === 'read-only' && nodes.length > 1) void health.checkNow();
+      if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
       const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
       if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
       if ('reply' in attempt) attempt.reply.discard();

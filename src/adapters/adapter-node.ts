@@ -3,7 +3,7 @@ import { CallScope } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import type { Sender } from '#outbound/sender.ts';
-import type { AdapterKind, Ask, Probed } from './adapter-kind.ts';
+import type { AdapterKind, Probed } from './adapter-kind.ts';
 import { sendAuthenticated } from './authenticated-send.ts';
 import type { Credentials } from './credentials.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
@@ -73,7 +73,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const standing = keepStanding({ breaker, total: timeouts.total, clock });
   const sender = options.open();
   const outbound = callsTo(options);
-  const probed = (by: Sender): Promise<Probed> => probe({ ...options, outbound, sender: by });
+  const prober = createProber(options, outbound);
 
   return {
     url,
@@ -94,7 +94,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
     },
     async probe() {
       try {
-        standing.probed(await probed(sender));
+        standing.probed(await prober.ask(sender));
       } catch (failure) {
         standing.probeFailed(failure);
       }
@@ -103,7 +103,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       const record = recordTrial({ url, clock });
       const once = options.open((step) => record.done(step));
       try {
-        const found = await probed(once);
+        const found = await prober.ask(once);
         standing.probed(found);
         return record.answered(found.reply);
       } catch (failure) {
@@ -113,7 +113,10 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
         await once.close();
       }
     },
-    close: () => sender.close(),
+    async close() {
+      prober.stop();
+      await sender.close();
+    },
   };
 }
 
@@ -135,10 +138,16 @@ function callsTo({ url, instance }: NodeNeeds): ToOutbound {
   });
 }
 
-async function probe(options: NodeNeeds & { readonly outbound: ToOutbound; readonly sender: Sender }): Promise<Probed> {
-  const { kind, instance, credentials, userAgent, clock, outbound, sender } = options;
-  const scope = new CallScope({ total: Math.min(probeLimit, instance.timeouts.total), clock });
-  const ask: Ask = async (path, accept) => {
+/** Asks by way of a sender, which is a way of its own past the breaker. */
+interface Prober {
+  ask(sender: Sender): Promise<Probed>;
+  /** What is being asked ends at once. */
+  stop(): void;
+}
+
+function createProber({ kind, instance, credentials, userAgent, clock }: NodeNeeds, outbound: ToOutbound): Prober {
+  const scopes = new Set<CallScope>();
+  const askOne = async (sender: Sender, scope: CallScope, path: string, accept: string): Promise<FarSideReply> => {
     const headers = ['Accept', accept, 'User-Agent', userAgent];
     const send = (held: readonly string[]): Promise<FarSideReply> =>
       sender.send(outbound({ method: 'GET', path, headers }, held), scope);
@@ -146,9 +155,19 @@ async function probe(options: NodeNeeds & { readonly outbound: ToOutbound; reado
     reply.discard();
     return reply;
   };
-  try {
-    return await kind.probe(ask);
-  } finally {
-    scope.finish();
-  }
+  return {
+    async ask(sender) {
+      const scope = new CallScope({ total: Math.min(probeLimit, instance.timeouts.total), clock });
+      scopes.add(scope);
+      try {
+        return await kind.probe((path, accept) => askOne(sender, scope, path, accept));
+      } finally {
+        scopes.delete(scope);
+        scope.finish();
+      }
+    },
+    stop() {
+      for (const scope of scopes) scope.end(new Error('the adapter is closed'));
+    },
+  };
 }

@@ -1,9 +1,9 @@
 import { type CircuitBreakerPolicy, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { CallerLeft } from '#outbound/call-scope.ts';
+import { CallerLeft, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { isNodeFailure, speaksOfTheNode } from './node-failure.ts';
+import { causeOf, isNodeFailure, speaksOfTheNode } from './node-failure.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -39,9 +39,9 @@ export function createNodeBreaker(options: {
 }): NodeBreaker {
   const { name, url, failures, openFor, total, clock } = options;
   let openedAt = 0;
-  // Of a call that was to show whether the node is back, only an answer shows it.
+  // Of a call that was to show whether the node is back, only an answer shows it: its caller's leaving or impatience does not.
   const counts = (error: unknown): boolean =>
-    isNodeFailure(error, total) || (policy.state === CircuitState.HalfOpen && error instanceof CallerLeft);
+    isNodeFailure(error, total) || (policy.state === CircuitState.HalfOpen && endedUnanswered(error));
   const policy: CircuitBreakerPolicy = circuitBreaker(
     handleWhen(counts).orWhenResult((reply) => speaksOfTheNode(reply as FarSideReply)),
     { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: openFor },
@@ -70,6 +70,10 @@ export function createNodeBreaker(options: {
       return await policy.execute(work);
     },
   };
+}
+
+function endedUnanswered(error: unknown): boolean {
+  return error instanceof CallerLeft || causeOf(error) instanceof TimeLimitPassed;
 }
 
 function unavailable({ name, url, left }: { readonly name: string; readonly url: string; readonly left: number }): GatewayError {

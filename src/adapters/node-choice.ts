@@ -20,12 +20,16 @@ export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], trie
   return best;
 }
 
-/** The first node that is the primary and answers, as far as is known. */
+/**
+ * The first node that is the primary and answers, as far as is known. Where several are, as with kinds that know no primary, one whose
+ * breaker lets calls through comes first.
+ */
 export function primaryOf<Node extends NodeView>(nodes: readonly Node[]): Node | undefined {
-  return nodes.find((node) => {
+  const primaries = nodes.filter((node) => {
     const { state, role } = node.standing();
     return state === 'online' && role === 'primary';
   });
+  return primaries.find((node) => node.breaker.wait() === 0) ?? primaries[0];
 }
 
 export function noPrimary(name: string, nodes: readonly NodeView[]): GatewayError {

@@ -47,9 +47,9 @@ export function keepStanding(options: {
   const errorNow = (code: string, detail: string): Pick<NodeStanding, 'lastError'> => ({
     lastError: { code, detail, at: clock.now() },
   });
-  const failedAs = (failure: unknown, offline: boolean): void => {
+  const failedAs = (failure: unknown, { limit, offline }: { readonly limit: number; readonly offline: boolean }): void => {
     const cause = causeOf(failure);
-    if (!(cause instanceof GatewayError) || !isNodeFailure(cause, total)) return;
+    if (!(cause instanceof GatewayError) || !isNodeFailure(cause, limit)) return;
     enter(offline || neverLeft(cause) ? 'offline' : current.state, errorNow(cause.code, cause.message));
   };
 
@@ -58,11 +58,14 @@ export function keepStanding(options: {
     answered(reply) {
       if (speaksOfTheNode(reply)) {
         enter(breaker.state === 'open' ? 'offline' : current.state, errorNow('upstream-error', ill(reply.status)));
-      } else if (current.state === 'offline' || refusesChanges(reply)) {
-        enter('online', refusesChanges(reply) ? { role: 'read-only' } : {});
+      } else if (refusesChanges(reply)) {
+        enter('online', { role: 'read-only' });
+      } else if (current.state === 'offline') {
+        // What was the primary may be back as something else.
+        enter('online', { role: undefined });
       }
     },
-    failed: (failure) => failedAs(failure, breaker.state === 'open'),
+    failed: (failure) => failedAs(failure, { limit: total, offline: breaker.state === 'open' }),
     probed({ reply, role }) {
       if (speaksOfTheNode(reply)) enter('offline', errorNow('upstream-error', ill(reply.status)));
       else enter('online', { role, ...(reply.status === 401 ? errorNow('upstream-error', refusedCredentials) : {}) });
@@ -71,7 +74,8 @@ export function keepStanding(options: {
       // A probe passes by the breaker: there are no credentials to be had, which says nothing of the node.
       if (failure instanceof GatewayError && failure.code === 'adapter-unavailable')
         enter(current.state, errorNow(failure.code, failure.message));
-      else failedAs(failure, true);
+      // A probe has less time than a call, by the gateway's own choice: that it ran out speaks of the node.
+      else failedAs(failure, { limit: 0, offline: true });
     },
   };
 }

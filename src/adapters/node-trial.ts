@@ -39,7 +39,10 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
   };
   const trial = (): NodeTrial => ({ url, ok: steps.every(({ ok }) => ok), steps });
   return {
-    done: (step) => add({ step, ok: true }),
+    done(step) {
+      // A second connection, for a second question, is part of the answer.
+      if (!steps.some((known) => known.step === step)) add({ step, ok: true });
+    },
     answered(reply) {
       const { status } = reply;
       add({ step: 'answer', ok: !speaksOfTheNode(reply), detail: `It answered ${status}.` });
@@ -60,19 +63,19 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
   };
 }
 
-const stepsByPhase: ReadonlyMap<string, TrialStep['step']> = new Map([
+function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): TrialStep['step'] {
+  const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
+  const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
+  if (phase === 'connect' && isConnected && url.startsWith('https:')) return 'tls';
+  return failedSteps.get(phase) ?? 'answer';
+}
+
+const failedSteps: ReadonlyMap<string, TrialStep['step']> = new Map([
   ['dns', 'dns'],
   ['upstream-dns-failed', 'dns'],
+  ['connect', 'connect'],
+  ['upstream-connect-failed', 'connect'],
   ['upstream-tls-failed', 'tls'],
   // A trial passes by the breaker: what is unavailable are the credentials.
   ['adapter-unavailable', 'authentication'],
 ]);
-
-function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): TrialStep['step'] {
-  const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
-  const step = stepsByPhase.get(phase);
-  if (step !== undefined) return step;
-  if (phase !== 'upstream-connect-failed' && phase !== 'connect') return 'answer';
-  const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
-  return isConnected && url.startsWith('https:') ? 'tls' : 'connect';
-}

@@ -188,6 +188,7 @@ function trialRoute({ adapters }: AdapterRoutesOptions): Route {
       },
       errors: ['adapter-not-found'],
       example: {
+        path: { adapterId: 'Local NSO' },
         reply: {
           name: 'Local NSO',
           ok: false,
