@@ -1,7 +1,7 @@
 import { type AdapterInstance, createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import { createAdapterNode } from '#adapters/adapter-node.ts';
-import { createCredentials } from '#adapters/create-credentials.ts';
+import { createCredentials } from '#adapters/credential-kinds.ts';
 import type { Clock } from '#base/clock.ts';
 import type { AdapterConfig } from '#config/config.ts';
 import { type ConnectStep, createConnector } from '#outbound/connector.ts';

@@ -13,7 +13,7 @@ import { type AdapterCall, type AdapterInstance, createAdapterInstance } from '.
 import { adapterKinds } from './adapter-kinds.ts';
 import { createAdapterNode } from './adapter-node.ts';
 import type { AdapterAuthentication } from './authentication.ts';
-import { createCredentials } from './create-credentials.ts';
+import { createCredentials } from './credential-kinds.ts';
 
 const everything = { actions: ['**'], queries: ['**'] };
 const nothing = { actions: [], queries: [] };
