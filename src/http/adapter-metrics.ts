@@ -8,13 +8,13 @@ import type { BreakerState } from '#adapters/node-breaker.ts';
  */
 export function measureAdapters(registry: Registry, adapters: () => readonly AdapterInstance[]): void {
   gauge(registry, 'gateway_adapter_state', 'The state of an adapter instance: 1 for the one it is in.', function* () {
-    for (const { name, standing } of adapters()) {
-      const { state } = standing();
-      for (const possible of adapterStates) yield [{ adapter: name, state: possible }, Number(possible === state)];
+    for (const adapter of adapters()) {
+      const { state } = adapter.standing();
+      for (const possible of adapterStates) yield [{ adapter: adapter.name, state: possible }, Number(possible === state)];
     }
   });
-  ofNodes({ registry, adapters }, 'gateway_adapter_node_online', '1 for a node that is online.', ({ standing }) => [
-    [{}, Number(standing().state === 'online')],
+  ofNodes({ registry, adapters }, 'gateway_adapter_node_online', '1 for a node that is online.', (node) => [
+    [{}, Number(node.standing().state === 'online')],
   ]);
   const breakerHelp = 'The state of the circuit breaker of a node: 1 for the one it is in.';
   ofNodes({ registry, adapters }, 'gateway_adapter_breaker', breakerHelp, ({ breaker }) =>
