@@ -12,6 +12,7 @@ export const mayImport = {
   access: ['base', 'database'],
   outbound: ['base', 'json'],
   adapters: ['base', 'json', 'xml', 'outbound'],
+  telemetry: ['base', 'access', 'database', 'outbound'],
   relay: ['base', 'json', 'xml', 'access', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
   http: ['base', 'json', 'config', 'access', 'adapters', 'relay', 'automations'],
@@ -27,5 +28,6 @@ export const belongsTo = [
     folders: ['outbound', 'http'],
   },
   { name: 'only-database-opens-databases', packages: '^(pg|sqlite|node:sqlite)$', folders: ['database'] },
+  { name: 'only-telemetry-knows-opentelemetry', packages: '^(@opentelemetry)$', folders: ['telemetry'] },
   { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
 ];

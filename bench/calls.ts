@@ -6,29 +6,18 @@
  * Linux only: processor time is read from /proc. The gateway is a process of its own on a PostgreSQL of its own; callers and the
  * far side share another process, and the machine. Everything runs on loopback and stops by itself.
  */
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { Pool } from 'undici';
 import { ownPostgres } from '../test/support/own-postgres.ts';
 import { startGateway } from '../test/support/start-gateway.ts';
+import { processorSeconds } from './processor-seconds.ts';
 
 const seconds = Number(process.argv[2] ?? 5);
 const callers = 32;
-/** Ticks of a processor's time in /proc; Linux has had 100 a second on every platform of Node's for long. */
-const ticksPerSecond = 100;
-
 const closers: (() => void | Promise<void>)[] = [];
 const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
-
-/** Seconds of user and system time that a process has used. */
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    .replace(/^.*\) /u, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}
 
 async function committed(client: Client): Promise<number> {
   // Statistics of a connection that just worked may be a second late.

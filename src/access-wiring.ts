@@ -1,4 +1,5 @@
 import { type Access, createAccess } from '#access/access.ts';
+import type { AccessWatcher } from '#access/access-watcher.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
@@ -7,6 +8,7 @@ import { createConnector } from '#outbound/connector.ts';
 import { fetchDocument } from '#outbound/document.ts';
 import type { Resolve } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
 
 /** For what an OIDC issuer publishes; milliseconds. */
 const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
@@ -21,11 +23,14 @@ export async function openAccess(
     readonly log: Log;
     readonly resolve: Resolve;
     readonly userAgent: string;
+    readonly watcher: AccessWatcher;
+    /** Counts connections. */
+    readonly pooled: WatchPool;
   },
 ): Promise<Access> {
-  const { config, database, clock, log, resolve, userAgent } = options;
+  const { config, database, clock, log, resolve, userAgent, watcher, pooled } = options;
   const connect = createConnector({ resolve, timeouts: documentTimeouts });
-  const documents = started.adopt(createSender({ connect }), (sender) => sender.close());
+  const documents = started.adopt(pooled({ pool: 'issuers' }, createSender({ connect })), (sender) => sender.close());
   const access = await createAccess({
     config: config.access,
     database,
@@ -33,6 +38,7 @@ export async function openAccess(
     log,
     fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
     secureCookies: config.server.tls !== undefined,
+    watcher,
   });
   return started.adopt(access, (opened) => opened.close());
 }

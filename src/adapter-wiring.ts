@@ -8,6 +8,7 @@ import { type ConnectStep, createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
 import { createSender, type Sender } from '#outbound/sender.ts';
 import { tlsBesideOwn } from '#outbound/tls-handshake.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
 
 /** What all adapter instances of a gateway share. */
 export interface AdapterNeeds {
@@ -15,10 +16,13 @@ export interface AdapterNeeds {
   readonly clock: Clock;
   /** Of probes. */
   readonly userAgent: string;
+  /** Counts connections. */
+  readonly pooled: WatchPool;
 }
 
 /** One adapter instance, each node with connections of its own. Throws where a PEM text or the proxy's URL cannot be used. */
-export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent }: AdapterNeeds): AdapterInstance {
+export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): AdapterInstance {
+  const { resolve, clock, userAgent, pooled } = needs;
   const kind = adapterKinds[adapter.kind];
   const credentials = createCredentials({
     name: adapter.name,
@@ -28,7 +32,10 @@ export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgen
     userAgent,
   });
   const open = (onStep: (step: ConnectStep) => void = () => {}): Sender =>
-    createSender({ connect: createConnector({ ...adapter, resolve, onStep }) });
+    pooled(
+      { pool: 'adapter', adapter: adapter.name },
+      createSender({ connect: createConnector({ ...adapter, resolve, onStep }) }),
+    );
   const nodes = adapter.urls.map((url) =>
     createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }),
   );

@@ -7,7 +7,6 @@ import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import { openDatabase } from '#database/database.ts';
 import { measureAdapters } from '#http/adapter-metrics.ts';
-import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import type { Route } from '#http/route.ts';
@@ -23,6 +22,7 @@ import { createResolver } from '#outbound/resolver.ts';
 import { openAccess } from './access-wiring.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import { createReloading, type ReloadResult } from './reload.ts';
+import { createTelemetry } from './telemetry-wiring.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -34,8 +34,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
-export async function startGateway(options: {
+interface GatewayOptions {
   readonly config: Config;
   /** Reads the configuration once more; absent where there is nothing to read. Rejects with a ConfigError. */
   readonly loadAgain?: (() => Promise<LoadedConfig>) | undefined;
@@ -44,27 +43,44 @@ export async function startGateway(options: {
   readonly version: string;
   /** Of this process. */
   readonly memory: ProcessMemory;
-}): Promise<Gateway> {
+  /** OpenTelemetry's standard variables are read from it, nothing else. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log, clock, version } = options;
   const userAgent = `orchestration-gateway/${version}`;
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const database = started.adopt(await openDatabase({ store: config.store, log }), (opened) => opened.close());
+  const { metrics, pooled, ...telemetry } = createTelemetry(options);
+  const watcher = telemetry.storeWatcher;
+  const database = started.adopt(await openDatabase({ store: config.store, log, watcher }), (opened) => opened.close());
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
+  const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
   const parts = createLiveParts({
     config,
-    adapterNeeds: { resolve, clock, userAgent },
-    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), userAgent },
+    adapterNeeds: { resolve, clock, userAgent, pooled },
+    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), userAgent, pooled },
     log,
   });
   const live = started.adopt(parts, (made) => made.close());
-  const access = await openAccess(started, { config, database, clock, log, resolve, userAgent });
-  const metrics = createMetrics();
+  const access = await openAccess(started, {
+    config,
+    database,
+    clock,
+    log,
+    resolve,
+    userAgent,
+    pooled,
+    watcher: telemetry.accessWatcher,
+  });
   measureAdapters(metrics.registry, () => live.adapters().all());
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
+  telemetry.measure({ store: () => database.figures(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const { openMetrics } = config.server;
   const served = servedRoutes({
@@ -83,6 +99,7 @@ export async function startGateway(options: {
     clock,
     log,
     metrics,
+    tracing,
     pressure,
     rateLimit: () => live.rateLimit(),
   });

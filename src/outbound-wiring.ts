@@ -8,6 +8,7 @@ import { createSender } from '#outbound/sender.ts';
 import type { CallContext } from '#relay/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { type RestCallRequest, restCall } from '#relay/rest-call.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
 
 /** What restCall does under one `outbound` section: policy, limits, and connections that no other section's calls use. */
 export interface OutboundCalls {
@@ -21,13 +22,16 @@ export interface OutboundNeeds {
   readonly resolve: Resolve;
   readonly ownListeners: () => readonly Listener[];
   readonly userAgent: string;
+  /** Counts connections. */
+  readonly pooled: WatchPool;
 }
 
 /** Throws where a PEM text or the proxy's URL cannot be used. */
-export function createOutboundCalls(limits: OutboundConfig, { resolve, ownListeners, userAgent }: OutboundNeeds): OutboundCalls {
+export function createOutboundCalls(limits: OutboundConfig, needs: OutboundNeeds): OutboundCalls {
+  const { resolve, ownListeners, userAgent, pooled } = needs;
   const policy = createDestinationPolicy({ ...limits, ownListeners });
   const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
-  const sender = createSender({ connect: createConnector({ ...limits, resolve, policy }) });
+  const sender = pooled({ pool: 'restCall' }, createSender({ connect: createConnector({ ...limits, resolve, policy }) }));
   const usage = createUsage();
   return {
     restCall: (request, context) => usage.during(() => restCall({ request, context, limits, refuseDenied, sender, userAgent })),

@@ -19,7 +19,7 @@ export interface ServingProcess extends ProcessMemory {
   exit(code: number): never;
 }
 
-type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
+type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
 
 /** Milliseconds that calls in flight have to finish after SIGTERM or SIGINT. */
 const drainLimit = 30_000;
@@ -41,11 +41,27 @@ export async function serve(
     return 1;
   }
   logConfigWarnings(log, warnings);
+  // From the start on: unheard, the signal would end the process.
+  process.on('SIGUSR2', debugToggle(log));
   const gateway = await start(options, log, process);
   if (gateway === undefined) return 1;
   process.stdout.write(`listening on ${gateway.url}\n`);
   ready(gateway.url);
   return drainOnSignal(gateway, log, process);
+}
+
+/** To debug, and back to the level before; where that was debug or trace already, to info. Said at a level that shows it. */
+function debugToggle(log: ProcessLog): () => void {
+  let usual = log.level === 'debug' || log.level === 'trace' ? 'info' : log.level;
+  return () => {
+    const before = log.level;
+    const level = before === 'debug' || before === 'trace' ? usual : 'debug';
+    if (level === 'debug') usual = before;
+    // Between two changes: at whatever level is left or entered the line is seen.
+    log.setLevel('info');
+    log.info('SIGUSR2: the log level is changed', { reason: `from ${before} to ${level}` });
+    log.setLevel(level);
+  };
 }
 
 /** Variables that would switch certificate checks off, or send calls through a proxy that no configuration names. */
@@ -80,7 +96,15 @@ async function start(
 ): Promise<Gateway | undefined> {
   try {
     const version = await packageVersion();
-    return await startGateway({ config, loadAgain, log, clock: systemClock, version, memory: process });
+    return await startGateway({
+      config,
+      loadAgain,
+      log,
+      clock: systemClock,
+      version,
+      memory: process,
+      environment: process.env,
+    });
   } catch (error) {
     process.stderr.write(`orchestration-gateway: it did not start: ${reason(error, config.server)}\n`);
     return undefined;

@@ -47,6 +47,11 @@ const breaches = [
   { file: 'src/relay/breach.ts', text: "export { connect } from 'node:net';\n", rule: 'only-outbound-dials-out' },
   { file: 'src/access/breach.ts', text: "export { Agent } from 'undici';\n", rule: 'only-outbound-dials-out' },
   { file: 'src/relay/breach.ts', text: "export { fastify } from 'fastify';\n", rule: 'only-http-knows-fastify' },
+  {
+    file: 'src/http/breach.ts',
+    text: "export { trace } from '@opentelemetry/api';\n",
+    rule: 'only-telemetry-knows-opentelemetry',
+  },
   { file: 'src/access/breach.ts', text: "export { DatabaseSync } from 'node:sqlite';\n", rule: 'only-database-opens-databases' },
   {
     file: 'src/adapters/kinds/nso/breach.ts',

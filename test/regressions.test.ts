@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
+import { systemClock } from '../src/base/clock.ts';
+import { GatewayError } from '../src/base/gateway-error.ts';
+import { CallScope } from '../src/outbound/call-scope.ts';
+import { createSender, neverLeft } from '../src/outbound/sender.ts';
 import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/calls.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { openConnection, requestBytes, send, sendBytes } from './support/http-client.ts';
@@ -254,4 +259,37 @@ describe('a drain waited for connections that had nothing in flight', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     await drained(gateway);
   });
+});
+
+test('an action that waited for a connection while it was reset was told of as if it might have left, and not tried again', async (t) => {
+  const far = await farSide(t);
+  const sockets: Socket[] = [];
+  const sender = createSender({
+    connect: (_target, callback) => {
+      const socket = connect(far.port, '127.0.0.1', () => callback(null, socket));
+      sockets.push(socket);
+    },
+  });
+  t.after(() => sender.close());
+  const act = async (): Promise<number> => {
+    const scope = new CallScope({ total: 10_000, clock: systemClock });
+    const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 1_000 };
+    try {
+      const call = { origin: far.url, path: '/', method: 'POST', headers: [], stateChanging: true, ...limits } as const;
+      return (await sender.send(call, scope)).status;
+    } finally {
+      scope.finish();
+    }
+  };
+  assert.equal(await act(), 200);
+  // undici has its connection back a little later; the next call is to find it dying.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  sockets[0]?.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+  await assert.rejects(act(), (failure) => {
+    assert.ok(failure instanceof GatewayError);
+    assert.equal(failure.code, 'upstream-connect-failed');
+    assert.ok(neverLeft(failure));
+    return true;
+  });
+  assert.equal(far.requests.length, 1);
 });

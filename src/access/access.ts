@@ -3,6 +3,7 @@ import type { Log } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
 import type { AccessOptions } from './access-options.ts';
 import { createAccessRules } from './access-rules.ts';
+import { type AccessWatcher, noAccessWatcher } from './access-watcher.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
@@ -43,6 +44,7 @@ interface AccessNeeds {
   readonly fetchDocument: FetchDocument;
   /** True where the gateway is reached over TLS. */
   readonly secureCookies: boolean;
+  readonly watcher?: AccessWatcher;
   /** Tests count hashes with this. */
   readonly matches?: typeof matchesPassword;
 }
@@ -55,6 +57,7 @@ export async function createAccess({
   log,
   fetchDocument,
   secureCookies,
+  watcher = noAccessWatcher,
   matches,
 }: AccessNeeds): Promise<Access> {
   let current = createAccessRules({ config, fetchDocument, clock, log });
@@ -66,7 +69,7 @@ export async function createAccess({
   const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
   // Two hashes at once: libuv has four threads, and look-ups of names and files wait for them too.
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
-  const check = createCredentialCheck({ throttle, verifier, log });
+  const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
   const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock });
   const basic = createBasicAuthenticator({ rules, check, clock });
@@ -79,7 +82,7 @@ export async function createAccess({
 
   return {
     ...createSessions({ rules, check, tokens, revocations, ended: (jti) => bearer.end(jti), secureCookies }),
-    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey() }),
+    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher }),
     rotateSigningKey: () => keys.rotate(),
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });

@@ -1,3 +1,4 @@
+import type { AccessWatcher } from './access-watcher.ts';
 import type { Authentication, PresentedCredentials } from './authentication.ts';
 import type { BasicAuthenticator } from './basic-authenticator.ts';
 import { readAuthorization } from './credentials-header.ts';
@@ -15,15 +16,19 @@ interface AuthenticateOptions {
   readonly basic: BasicAuthenticator;
   readonly tokens: TokenAuthenticator;
   readonly cacheKey: (text: string) => string;
+  readonly watcher: AccessWatcher;
 }
 
-export function createAuthenticate({ basic, tokens, cacheKey }: AuthenticateOptions): Authenticate {
-  const byHeader = (authorization: string, sourceAddress: string): Authentication | Promise<Authentication> => {
+type Origin = Pick<PresentedCredentials, 'sourceAddress' | 'requestId'>;
+
+export function createAuthenticate({ basic, tokens, cacheKey, watcher }: AuthenticateOptions): Authenticate {
+  const byHeader = (authorization: string, origin: Origin): Authentication | Promise<Authentication> => {
     const key = cacheKey(authorization);
     const known = tokens.cached(key) ?? basic.cached(key);
+    watcher.cacheAsked(known !== undefined);
     if (known !== undefined) return known;
     const header = readAuthorization(authorization);
-    if (header.scheme === 'basic') return basic.verify({ name: header.name, password: header.password, sourceAddress }, key);
+    if (header.scheme === 'basic') return basic.verify({ name: header.name, password: header.password, ...origin }, key);
     if (header.scheme === 'bearer') return tokens.verify(header.token, key, 'bearer');
     throw credentialsMalformed();
   };
@@ -33,11 +38,13 @@ export function createAuthenticate({ basic, tokens, cacheKey }: AuthenticateOpti
     if (session === undefined) throw credentialsMissing();
     if (session === 'ambiguous') throw tokenInvalid();
     const key = cacheKey(`cookie ${session.token}`);
-    return tokens.cached(key) ?? tokens.verify(session.token, key, 'session');
+    const known = tokens.cached(key);
+    watcher.cacheAsked(known !== undefined);
+    return known ?? tokens.verify(session.token, key, 'session');
   };
 
-  return ({ authorization, cookie, sourceAddress }) => {
-    if (authorization !== undefined) return byHeader(authorization, sourceAddress);
+  return ({ authorization, cookie, ...origin }) => {
+    if (authorization !== undefined) return byHeader(authorization, origin);
     if (cookie !== undefined) return byCookie(cookie);
     throw credentialsMissing();
   };

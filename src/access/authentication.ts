@@ -14,4 +14,6 @@ export interface PresentedCredentials {
   readonly cookie?: string | undefined;
   /** The caller's address, behind trusted proxies the one they name. */
   readonly sourceAddress: string;
+  /** Of the request that brings them, for the log. */
+  readonly requestId?: string | undefined;
 }

@@ -30,6 +30,8 @@ interface BasicCredentials {
   readonly name: string;
   readonly password: string;
   readonly sourceAddress: string;
+  /** Of the request that brings them, for the log. */
+  readonly requestId?: string | undefined;
 }
 
 interface BasicAuthenticatorOptions {

@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
+import type { AccessWatcher, CredentialCheckOutcome } from './access-watcher.ts';
 import type { Account, AccountKind, Accounts } from './accounts.ts';
 import type { AdmittedAttempt, LoginThrottle } from './login-throttle.ts';
 import type { PasswordVerifier } from './password-verifier.ts';
@@ -10,6 +12,8 @@ export interface Credentials {
   readonly name: string;
   readonly password: string;
   readonly sourceAddress: string;
+  /** Of the request that brings them, for the log. */
+  readonly requestId?: string | undefined;
 }
 
 /**
@@ -22,9 +26,10 @@ interface CredentialCheckOptions {
   readonly throttle: LoginThrottle;
   readonly verifier: PasswordVerifier;
   readonly log: Log;
+  readonly watcher: AccessWatcher;
 }
 
-export function createCredentialCheck({ throttle, verifier, log }: CredentialCheckOptions): CredentialCheck {
+export function createCredentialCheck({ throttle, verifier, log, watcher }: CredentialCheckOptions): CredentialCheck {
   const underWay = new Map<string, Promise<Account | undefined>>();
   const secret = randomBytes(32);
 
@@ -39,7 +44,7 @@ export function createCredentialCheck({ throttle, verifier, log }: CredentialChe
     account: Account | undefined,
     accounts: Accounts,
   ): Promise<Account | undefined> => {
-    const { kind, name, password, sourceAddress } = credentials;
+    const { kind, name, password, sourceAddress, requestId } = credentials;
     const place = verifier.enter(password);
     try {
       const attempt = await throttle.admit(credentials);
@@ -52,7 +57,8 @@ export function createCredentialCheck({ throttle, verifier, log }: CredentialChe
       place.leave();
     }
     // Only configured names are logged: the others may be anything, a password too.
-    log.info('login failed', account === undefined ? { sourceAddress } : { sourceAddress, principal: name });
+    const origin = { sourceAddress, ...(requestId === undefined ? {} : { requestId }) };
+    log.warn('login failed', account === undefined ? origin : { ...origin, principal: name });
     return undefined;
   };
 
@@ -80,8 +86,21 @@ export function createCredentialCheck({ throttle, verifier, log }: CredentialChe
     const key = `${keyOf(credentials)} ${account?.fingerprint ?? ''}`;
     const running = underWay.get(key);
     if (running !== undefined) return await running;
-    const verdict = judge(credentials, account, accounts).finally(() => underWay.delete(key));
+    const verdict = told(judge(credentials, account, accounts), (outcome) =>
+      watcher.credentialsChecked(credentials.kind, outcome),
+    ).finally(() => underWay.delete(key));
     underWay.set(key, verdict);
     return await verdict;
   };
+}
+
+async function told<T>(verdict: Promise<T | undefined>, tell: (outcome: CredentialCheckOutcome) => void): Promise<T | undefined> {
+  try {
+    const account = await verdict;
+    tell(account === undefined ? 'wrong' : 'ok');
+    return account;
+  } catch (error) {
+    tell(error instanceof GatewayError && error.code === 'login-throttled' ? 'throttled' : 'error');
+    throw error;
+  }
 }

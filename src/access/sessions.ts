@@ -12,6 +12,8 @@ export interface LoginRequest {
   readonly username: string;
   readonly password: string;
   readonly sourceAddress: string;
+  /** Of the request that brings them, for the log. */
+  readonly requestId?: string | undefined;
 }
 
 /** A session that has begun. */
@@ -28,6 +30,8 @@ export interface ClientTokenRequest {
   readonly form: URLSearchParams;
   readonly authorization?: string | undefined;
   readonly sourceAddress: string;
+  /** Of the request that brings them, for the log. */
+  readonly requestId?: string | undefined;
 }
 
 /** The two members of RFC 6749 section 5.1 (`expiresIn` in seconds), or its section 5.2. */
@@ -66,9 +70,9 @@ export function createSessions({ rules, check, tokens, revocations, ended, secur
   };
 
   return {
-    async login({ username, password, sourceAddress }) {
+    async login({ username, password, ...origin }) {
       const { accounts, tokenLifetime } = rules();
-      const account = await check({ kind: 'user', name: username, password, sourceAddress }, accounts);
+      const account = await check({ kind: 'user', name: username, password, ...origin }, accounts);
       if (account === undefined) throw credentialsWrong();
       const { token, expiresAt, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
       const cookie = writeSessionCookie({ token, lifetimeSeconds, secure: secureCookies });
@@ -83,15 +87,12 @@ export function createSessions({ rules, check, tokens, revocations, ended, secur
       return { cookie: clearSessionCookie({ secure: secureCookies }) };
     },
 
-    async issueClientToken({ form, authorization, sourceAddress }) {
+    async issueClientToken({ form, authorization, ...origin }) {
       const request = readTokenRequest(form, authorization);
       if (!request.ok) return request;
       const { accounts, tokenLifetime } = rules();
       try {
-        const account = await check(
-          { kind: 'client', name: request.clientId, password: request.secret, sourceAddress },
-          accounts,
-        );
+        const account = await check({ kind: 'client', name: request.clientId, password: request.secret, ...origin }, accounts);
         if (account === undefined) return refuseClient('The client or its secret is wrong.');
         const { token, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
         return { ok: true, accessToken: token, expiresIn: lifetimeSeconds };

@@ -33,7 +33,9 @@ export interface Log {
 
 /** The log that the process writes, whose level may change while it runs. */
 export interface ProcessLog extends Log {
-  /** One of pino's: `fatal` to `trace`. */
+  /** Least severe lines that are written: one of pino's, `fatal` to `trace`. */
+  readonly level: string;
+  /** Throws for any other level than pino's. */
   setLevel(level: string): void;
 }
 
@@ -58,6 +60,9 @@ export function createLog(options: { readonly level: string; readonly destinatio
     warn: at('warn'),
     info: at('info'),
     debug: at('debug'),
+    get level() {
+      return logger.level;
+    },
     setLevel(level) {
       logger.level = level;
     },

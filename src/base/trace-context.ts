@@ -6,14 +6,42 @@ export interface TraceContext {
   readonly traceId: string;
   /** The `traceparent` that goes to the far side: the same trace, the gateway's own span. */
   readonly traceparent: string;
+  /** The caller's `tracestate`, where it came with a sound `traceparent` and is sound itself. */
+  readonly tracestate?: string;
 }
 
-const traceparentPattern = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(?:$|-)/u;
+/** What a caller sent, as far as it is to be believed. */
+export interface ReceivedTrace {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Two hexadecimal digits; the lowest bit says that the caller records this trace. */
+  readonly flags: string;
+  readonly tracestate?: string;
+}
 
-/** Continues the caller's trace; starts a new one where the caller sent none or a malformed one. */
-export function continueTrace(received: string | undefined): TraceContext {
-  const match = received === undefined ? null : traceparentPattern.exec(received);
-  const traceId = match?.[1] ?? randomUUID().replaceAll('-', '');
+const traceparentPattern = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/u;
+/** One member of a tracestate, by section 3.3.1. */
+const memberPattern = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/u;
+
+/** Reads `traceparent` and `tracestate`; undefined where the first is absent or malformed, for then the second means nothing. */
+export function readTrace(traceparent: unknown, tracestate: unknown): ReceivedTrace | undefined {
+  const match = typeof traceparent === 'string' ? traceparentPattern.exec(traceparent) : null;
+  if (match === null) return undefined;
+  const [, traceId = '', spanId = '', flags = ''] = match;
+  const state = typeof tracestate === 'string' && isSound(tracestate) ? { tracestate } : {};
+  return { traceId, spanId, flags, ...state };
+}
+
+/** 512 characters and 32 members at most: what everybody has to pass on. */
+function isSound(tracestate: string): boolean {
+  const members = tracestate.split(',').map((member) => member.trim());
+  return tracestate.length <= 512 && members.length <= 32 && members.every((member) => memberPattern.test(member));
+}
+
+/** Continues the caller's trace; starts a new one where there is none. */
+export function continueTrace(received: ReceivedTrace | undefined): TraceContext {
+  const traceId = received?.traceId ?? randomUUID().replaceAll('-', '');
   const spanId = randomUUID().replaceAll('-', '').slice(16);
-  return { traceId, traceparent: `00-${traceId}-${spanId}-${match?.[2] ?? '00'}` };
+  const state = received?.tracestate === undefined ? {} : { tracestate: received.tracestate };
+  return { traceId, traceparent: `00-${traceId}-${spanId}-${received?.flags ?? '00'}`, ...state };
 }

@@ -9,9 +9,10 @@ import { createSessionDialect } from './session-dialect.ts';
 import { cannotOpen } from './sqlite-connection.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import { isWriteRefusal, storeUnavailable } from './store-failure.ts';
-import type { SessionSource } from './store-session.ts';
+import type { SessionSource, StoreFigures } from './store-session.ts';
 import type { Tables } from './tables.ts';
 import { watchAvailability } from './watch-availability.ts';
+import { type StoreWatcher, watchTime } from './watch-time.ts';
 
 /** Where the gateway keeps what must outlive it. `file` is an absolute path. */
 export type StoreOptions =
@@ -35,6 +36,8 @@ export interface Database {
   exclusively<T>(table: keyof Tables, work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
   /** Resolves where the store answers within a second; `store-unavailable` where not. */
   ping(): Promise<void>;
+  /** Its connections now. */
+  figures(): StoreFigures;
   /** Waits for statements that are running; every later one is `store-unavailable`. */
   close(): Promise<void>;
 }
@@ -42,16 +45,19 @@ export interface Database {
 interface OpenOptions {
   readonly store: StoreOptions;
   readonly log: Log;
+  readonly watcher?: StoreWatcher;
 }
 
 /** Opens the store and brings its schema up to date. Rejects with `store-unavailable` and what to do about it. */
-export async function openDatabase({ store, log }: OpenOptions): Promise<Database> {
+export async function openDatabase({ store, log, watcher }: OpenOptions): Promise<Database> {
   const dialect = store.kind;
   if (store.kind === 'postgres') await migratePostgres(store.url);
   const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
   const close = async (): Promise<void> => void (await Promise.all([readers.close(), writers.close()]));
-  const query = kyselyOver(dialect, watchAvailability(writers, log));
-  const read = kyselyOver(dialect, watchAvailability(readers, log));
+  const watched = (source: SessionSource, access: 'read' | 'write'): SessionSource =>
+    watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), log);
+  const query = kyselyOver(dialect, watched(writers, 'write'));
+  const read = kyselyOver(dialect, watched(readers, 'read'));
   try {
     if (dialect === 'sqlite') await migrate({ query, dialect, migrations });
   } catch (error) {
@@ -72,8 +78,15 @@ export async function openDatabase({ store, log }: OpenOptions): Promise<Databas
         return await work(transaction);
       }),
     ping: () => answered(read.selectFrom('schema_migration').select('number').limit(1).execute()),
+    figures: () => sumOf(dialect === 'postgres' ? [writers] : [writers, readers]),
     close,
   };
+}
+
+function sumOf(sources: readonly SessionSource[]): StoreFigures {
+  const figures = sources.map((source) => source.figures());
+  const sum = (name: keyof StoreFigures): number => figures.reduce((total, one) => total + one[name], 0);
+  return { busy: sum('busy'), idle: sum('idle'), waiting: sum('waiting') };
 }
 
 function sqliteSources(file: string): readonly [SessionSource, SessionSource] {

@@ -46,6 +46,7 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
         throw storeUnavailable(codeOf(error));
       }
     },
+    figures: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: async () => {
       if (!pool.ending) await pool.end();
     },

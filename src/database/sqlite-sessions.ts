@@ -2,7 +2,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { storeUnavailable } from './store-failure.ts';
-import type { SessionSource, StoreSession } from './store-session.ts';
+import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
 
 /** How long a call waits for its turn before it is told that the store is unavailable. */
 const turnLimit = 10_000;
@@ -44,6 +44,11 @@ export class SqliteSessions implements SessionSource {
       this.#next();
       throw error;
     }
+  }
+
+  figures(): StoreFigures {
+    const idle = this.#idle.filter((connection) => !connection.gone).length;
+    return { busy: this.#closed ? 0 : this.#connections - this.#free, idle, waiting: this.#queue.length };
   }
 
   async close(): Promise<void> {

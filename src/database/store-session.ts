@@ -13,11 +13,20 @@ export interface StoreSession {
   release(): void;
 }
 
+/** What there is of connections now. */
+export interface StoreFigures {
+  readonly busy: number;
+  readonly idle: number;
+  /** Users that wait for one. */
+  readonly waiting: number;
+}
+
 /** Where connections come from: the SQLite worker or a PostgreSQL pool. */
 export interface SessionSource {
   /** The statement that opens a transaction. */
   readonly begin: string;
   open(): Promise<StoreSession>;
+  figures(): StoreFigures;
   /** Waits for the sessions that are out. */
   close(): Promise<void>;
 }

@@ -44,6 +44,7 @@ export function watchAvailability(source: SessionSource, log: Log): SessionSourc
         throw error;
       }
     },
+    figures: () => source.figures(),
     close: () => source.close(),
   };
 }

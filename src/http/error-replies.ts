@@ -37,6 +37,7 @@ function asGatewayError(error: unknown, bodyLimit: number): GatewayError {
 declare module 'fastify' {
   interface FastifyContextConfig {
     errorShape?: ErrorShape;
+    relays?: boolean;
   }
 }
 

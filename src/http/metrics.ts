@@ -1,8 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { errorCodes } from '#base/error-codes.ts';
+import { type CallMetrics, createCallMetrics, durationBuckets } from './call-metrics.ts';
 import type { RequestScope } from './request-scope.ts';
 
 /** The gateway's own metrics. Labels come from closed sets alone (routes, methods, statuses, configured adapters), so their number is bounded. */
-export interface Metrics {
+export interface Metrics extends Omit<CallMetrics, 'callDone'> {
   /** For those that measure something of their own. */
   readonly registry: Registry;
   readonly mediaType: string;
@@ -21,21 +23,26 @@ export function createMetrics(): Metrics {
     labelNames: ['route', 'method', 'status', 'code'],
     registers,
   });
-  const calls = new Counter({
-    name: 'gateway_far_side_replies_total',
-    help: 'Replies of far sides, by route, adapter instance and status class.',
-    labelNames: ['route', 'adapter', 'status'],
+  const errors = new Counter({
+    name: 'gateway_errors_total',
+    help: 'Requests answered with an error, or broken off by one, by its code.',
+    labelNames: ['code'],
     registers,
   });
+  // A counter that is not there yet has no increase when it comes.
+  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
+  const calls = createCallMetrics(registry);
   const durations = new Histogram({
     name: 'gateway_request_duration_seconds',
     help: 'Time from the head of a request to the end of its reply.',
     labelNames: ['route'],
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300],
+    buckets: [...durationBuckets],
     registers,
   });
   const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
   return {
+    attemptDone: calls.attemptDone,
+    expectCalls: calls.expectCalls,
     registry,
     mediaType: registry.contentType,
     text: () => registry.metrics(),
@@ -45,16 +52,16 @@ export function createMetrics(): Metrics {
       inFlight.dec();
       requests.inc({
         route,
-        method: knownMethods.has(scope.method) ? scope.method : 'other',
+        method: standardMethods.has(scope.method) ? scope.method : 'other',
         status,
         code: scope.failure?.code ?? '',
       });
       durations.observe({ route }, scope.duration / 1000);
-      if (scope.upstreamStatus !== undefined) {
-        calls.inc({ route, adapter: scope.adapter ?? '', status: `${Math.floor(scope.upstreamStatus / 100)}xx` });
-      }
+      if (scope.failure !== undefined) errors.inc({ code: scope.failure.code });
+      if (scope.relays) calls.callDone(scope);
     },
   };
 }
 
-const knownMethods = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+/** Any other is counted as `other`. */
+export const standardMethods: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);

@@ -3,14 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
-import { continueTrace, type TraceContext } from '#base/trace-context.ts';
+import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
+import type { Span } from '#base/tracing.ts';
 import type { CallContext } from '#relay/call-context.ts';
+import type { Attempted } from './attempts.ts';
 import { preferredWait, receivedRequestId } from './request-checks.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
 export class RequestScope implements CallContext {
   readonly requestId: string;
   readonly route: string | undefined;
+  /** It is a call to be relayed. */
+  readonly relays: boolean;
   readonly method: string;
   readonly sourceAddress: string;
   readonly startedAt: number;
@@ -22,22 +26,31 @@ export class RequestScope implements CallContext {
   count: () => void = () => {};
   /** The reply was not sent to its end: the caller left, or the gateway broke it off. */
   cutOff = false;
+  /** Undefined where nothing was sent. */
+  attempted: Attempted | undefined;
+  /** Where requests are traced. */
+  span: Span | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
+  readonly #watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
   #trace: TraceContext | undefined;
 
   constructor(options: {
     readonly request: IncomingMessage;
     readonly response: ServerResponse;
     readonly route: string | undefined;
+    readonly relays: boolean;
     readonly sourceAddress: string;
     readonly clock: Clock;
+    readonly watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
   }) {
     this.#request = options.request;
     this.#response = options.response;
     this.#clock = options.clock;
+    this.#watchAttempts = options.watchAttempts;
     this.route = options.route;
+    this.relays = options.relays;
     this.method = options.request.method ?? '';
     this.sourceAddress = options.sourceAddress;
     this.startedAt = options.clock.monotonic();
@@ -45,9 +58,18 @@ export class RequestScope implements CallContext {
   }
 
   get trace(): TraceContext {
-    const received = this.#request.headers['traceparent'];
-    this.#trace ??= continueTrace(typeof received === 'string' ? received : undefined);
+    this.#trace ??= this.span?.trace ?? continueTrace(this.received);
     return this.#trace;
+  }
+
+  /** The trace that the caller named. */
+  get received(): ReceivedTrace | undefined {
+    const { traceparent, tracestate } = this.#request.headers;
+    return readTrace(traceparent, tracestate);
+  }
+
+  get attempts(): NonNullable<CallContext['attempts']> {
+    return this.#watchAttempts(this);
   }
 
   /** Milliseconds since the request's headers were read. */

@@ -14,6 +14,7 @@ import { isSheddable, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
+import { traceDecision } from './request-span.ts';
 import { type JsonBody, mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import { endWith, written } from './slow-reader.ts';
 
@@ -38,9 +39,15 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
       app.route({
         method: route.method,
         url: route.url,
-        config: route.errorShape === undefined ? {} : { errorShape: route.errorShape },
+        config: {
+          relays: route.docs.tag === 'relay',
+          ...(route.errorShape === undefined ? {} : { errorShape: route.errorShape }),
+        },
         bodyLimit: bodyLimitOf(route, options),
-        onRequest: (request) => admit(route, request, options),
+        onRequest: (request) => {
+          const { span } = request.scope;
+          return span === undefined ? admit(route, request, options) : traceDecision(span, () => admit(route, request, options));
+        },
         preParsing: (request, reply, payload, done) => {
           if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
           done(null, payload);
@@ -90,6 +97,7 @@ async function admit(route: Route, request: FastifyRequest, options: RouteRunner
       ...(authorization === undefined ? {} : { authorization }),
       ...(cookie === undefined ? {} : { cookie }),
       sourceAddress: request.ip,
+      requestId: request.scope.requestId,
     });
     request.caller = authentication instanceof Promise ? await authentication : authentication;
     request.scope.principal = request.caller.principal;

@@ -6,6 +6,8 @@ import type { Authentication } from '#access/authentication.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
+import type { Tracing } from '#base/tracing.ts';
+import { watchAttempts } from './attempts.ts';
 import { watchBodyTime } from './body-time.ts';
 import { connectionLimit, limitConnections } from './connection-limit.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
@@ -13,6 +15,7 @@ import type { Metrics } from './metrics.ts';
 import { acceptWaiting, type OpenConnections, trackConnections } from './open-connections.ts';
 import { checkFraming } from './request-checks.ts';
 import { RequestScope } from './request-scope.ts';
+import { endRequestSpan, openRequestSpan } from './request-span.ts';
 import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { allowedMethods } from './route-table.ts';
@@ -36,6 +39,8 @@ interface HttpServerOptions extends RouteRunnerOptions {
   readonly routes: readonly Route[];
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Absent: requests are not traced. */
+  readonly tracing?: Tracing | undefined;
 }
 
 export interface HttpServer {
@@ -163,10 +168,13 @@ function openRequest(
     request: request.raw,
     response: reply.raw,
     route: request.routeOptions.url,
+    relays: request.routeOptions.config.relays === true,
     sourceAddress: request.ip,
     clock: options.clock,
+    watchAttempts: (scope) => watchAttempts(scope, options),
   });
   request.scope = scope;
+  if (options.tracing !== undefined) scope.span = openRequestSpan(options.tracing, request.raw, scope);
   const end = connections.begin(request.raw);
   options.metrics.requestStarted();
   const { raw } = request;
@@ -196,6 +204,7 @@ function noRoute(routes: readonly Route[], request: IncomingMessage): GatewayErr
 /** One line and one observation for each request, once its reply is out. */
 function observe(scope: RequestScope, status: number, { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>): void {
   metrics.requestDone(scope, status);
+  if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, route, sourceAddress, adapter, upstreamStatus, failure } = scope;
   log.info('request', {
     requestId,

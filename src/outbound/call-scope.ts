@@ -1,11 +1,14 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { AttemptWatcher } from './attempt.ts';
 
 /**
  * The life of one call from its arrival to the last byte of its reply: one total time limit over waiting, attempts,
  * redirects and the reply's body, and the caller's leaving. Ending it aborts whatever is under way.
  */
 export class CallScope {
+  /** Who is told of each sending, if anybody. */
+  readonly attempts: AttemptWatcher | undefined;
   readonly #clock: Clock;
   readonly #expiresAt: number;
   readonly #timer: NodeJS.Timeout;
@@ -15,7 +18,8 @@ export class CallScope {
   #finished = false;
 
   /** `total` is in milliseconds. */
-  constructor(options: { readonly total: number; readonly clock: Clock }) {
+  constructor(options: { readonly total: number; readonly clock: Clock; readonly attempts?: AttemptWatcher | undefined }) {
+    this.attempts = options.attempts;
     this.#clock = options.clock;
     this.#expiresAt = options.clock.monotonic() + options.total;
     this.#timer = setTimeout(() => {

@@ -18,7 +18,7 @@ interface Progress {
  */
 export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Progress): Error {
   if (thrown instanceof CallerLeft) return thrown;
-  const failure = thrown instanceof GatewayError ? thrown : translate(thrown, call);
+  const failure = thrown instanceof GatewayError ? thrown : translate(thrown, call, progress);
   if (!call.stateChanging || !progress.left || failure.code === 'response-too-large') return failure;
   // The far side ended the handshake itself: what was written meanwhile was never a request to it.
   if (thrown instanceof GatewayError && thrown.code === 'upstream-tls-failed') return failure;
@@ -31,16 +31,19 @@ export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Pr
   );
 }
 
-function translate(thrown: unknown, call: OutboundCall): GatewayError {
+function translate(thrown: unknown, call: OutboundCall, progress: Progress): GatewayError {
   if (thrown instanceof errors.HeadersTimeoutError) return timedOut('firstByte', call.timeouts.firstByte);
   if (thrown instanceof errors.BodyTimeoutError) return timedOut('idle', call.timeouts.idle);
-  const { code, description } = describe(thrown);
+  const { code, description } = describe(thrown, progress);
   return new GatewayError(code, description, { cause: thrown });
 }
 
 const closedCodes = new Set(['UND_ERR_SOCKET', 'CONNECTION_RESET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
 
-function describe(thrown: unknown): {
+function describe(
+  thrown: unknown,
+  { left }: Progress,
+): {
   readonly code: ErrorCode;
   readonly description: string;
 } {
@@ -49,6 +52,11 @@ function describe(thrown: unknown): {
     return { code: 'internal-error', description: 'The gateway made a request that cannot be sent.' };
   // With TLS 1.3 a far side refuses a missing client certificate only after the handshake.
   if (cause.startsWith('ERR_SSL_')) return { code: 'upstream-tls-failed', description: `The far side ended TLS (${cause}).` };
+  // undici fails what waits for a connection along with it: whatever happened there, nothing of this call was written.
+  if (!left) {
+    const description = `The connection for the call failed before anything of the call was sent (${cause}).`;
+    return { code: 'upstream-connect-failed', description };
+  }
   if (closedCodes.has(cause)) {
     return {
       code: 'upstream-closed',

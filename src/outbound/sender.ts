@@ -18,8 +18,21 @@ export interface Sender {
   close(): Promise<void>;
 }
 
+/** What a pool of connections holds. */
+export interface PoolFigures {
+  readonly busy: number;
+  readonly idle: number;
+  /** Calls that wait for their connection to be made. */
+  readonly waiting: number;
+}
+
+/** A sender that can tell of its connections. */
+export interface PooledSender extends Sender {
+  figures(): PoolFigures;
+}
+
 /** `connect` carries the destination policy, TLS and the proxy: connections under one policy are never lent to another. */
-export function createSender(options: { readonly connect: buildConnector.connector }): Sender {
+export function createSender(options: { readonly connect: buildConnector.connector }): PooledSender {
   const agent = new Agent({
     connect: asRead(options.connect),
     allowH2: false,
@@ -29,7 +42,14 @@ export function createSender(options: { readonly connect: buildConnector.connect
   });
   return {
     send(call, scope) {
+      const attempt = scope.ended === undefined ? scope.attempts?.begin(call) : undefined;
       const exchange = new Exchange(call);
+      if (attempt !== undefined) {
+        exchange.reply.then(
+          ({ status }) => attempt.replied(status),
+          (failure: unknown) => attempt.failed(failure),
+        );
+      }
       scope.whenEnded((reason) => exchange.abort(reason));
       if (scope.ended === undefined) {
         agent.dispatch(
@@ -37,7 +57,7 @@ export function createSender(options: { readonly connect: buildConnector.connect
             origin: call.origin,
             path: call.path,
             method: call.method,
-            headers: call.headers as string[],
+            headers: (attempt?.headers ?? call.headers) as string[],
             body: call.body ?? null,
             headersTimeout: call.timeouts.firstByte,
             bodyTimeout: call.timeouts.idle,
@@ -48,6 +68,14 @@ export function createSender(options: { readonly connect: buildConnector.connect
       return exchange.reply;
     },
     close: () => agent.close(),
+    figures() {
+      const pools = Object.values(agent.stats);
+      const sum = (figure: 'connected' | 'running' | 'pending'): number =>
+        pools.reduce((total, pool) => total + Number(pool[figure]), 0);
+      // Pipelining is 1: what runs is a connection in use.
+      const busy = sum('running');
+      return { busy, idle: Math.max(0, sum('connected') - busy), waiting: sum('pending') };
+    },
   };
 }
 

@@ -67,6 +67,7 @@ interface OrchestratorCall {
  */
 export async function orchestratorCall(call: OrchestratorCall, render: (reply: FarSideReply) => RelayReply): Promise<RelayReply> {
   const { adapter, context } = call;
+  context.note({ adapter: adapter.name });
   const body = messageBody(call);
   const decision = decidePath(adapter.settings, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
   if (!decision.allowed) {
@@ -75,7 +76,6 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
       `The adapter instance "${adapter.name}" does not allow this path: ${decision.reason}. Ask its operator.`,
     );
   }
-  context.note({ adapter: adapter.name });
   const scope = openScope(context, adapter.totalLimit);
   try {
     const reply = await adapter.perform(
@@ -112,6 +112,8 @@ function messageBody(call: OrchestratorCall): { readonly body?: Buffer } {
 
 function requestHeaders(call: OrchestratorCall, message: { readonly body?: Buffer }): readonly string[] {
   const headers = ['Accept', call.params.accept, 'User-Agent', call.userAgent, 'traceparent', call.context.trace.traceparent];
+  const { tracestate } = call.context.trace;
+  if (tracestate !== undefined) headers.push('tracestate', tracestate);
   if (message.body !== undefined) headers.push('Content-Type', contentType(call));
   for (const [name, value] of Object.entries(call.passedOn)) headers.push(name, value);
   return headers;

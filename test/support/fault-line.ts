@@ -178,9 +178,12 @@ export function carry(options: {
   return { cut };
 }
 
-/** A reset, as far as the socket is connected; one that is still on its way there is dropped. */
+/**
+ * A reset, where one can be had. libuv refuses it while the end is under way (uv_tcp_close_reset: EINVAL), and Node then neither closes
+ * the socket nor says so: there an ordinary end has to do.
+ */
 function resetHard(socket: Socket): void {
-  if (socket.connecting) socket.destroy();
+  if (socket.connecting || socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }
 

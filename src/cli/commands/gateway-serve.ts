@@ -14,6 +14,7 @@ export const gatewayServe: Command = {
     '"listening on http://127.0.0.1:3000"; the log goes to standard error.',
     'SIGHUP takes the configuration in again while the gateway runs;',
     'SIGTERM or SIGINT lets calls in flight finish, 30 seconds at most.',
+    'SIGUSR2 has the log at level debug, a second one as it was.',
   ],
   options: { config: configFileOption },
   operands: [],

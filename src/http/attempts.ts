@@ -1,0 +1,114 @@
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log, LogFields } from '#base/log.ts';
+import type { TraceContext } from '#base/trace-context.ts';
+import type { Span, SpanAttributes } from '#base/tracing.ts';
+import type { CallContext } from '#relay/call-context.ts';
+
+type AttemptWatcher = NonNullable<CallContext['attempts']>;
+type SentCall = Parameters<AttemptWatcher['begin']>[0];
+
+/** What is kept of the attempts of a request. */
+export interface Attempted {
+  readonly count: number;
+  /** Of the last of them. */
+  readonly stateChanging: boolean;
+}
+
+/** What is known of the request whose call it is. */
+interface CallingScope {
+  readonly requestId: string;
+  readonly clock: Clock;
+  readonly adapter: string | undefined;
+  readonly trace: TraceContext;
+  readonly span: Span | undefined;
+  attempted: Attempted | undefined;
+}
+
+interface Observers {
+  readonly metrics: { attemptDone(call: { readonly adapter: string | undefined }, milliseconds: number): void };
+  readonly log: Log;
+}
+
+/** Times, logs (at debug) and traces each attempt of one request's call. */
+export function watchAttempts(scope: CallingScope, { metrics, log }: Observers): AttemptWatcher {
+  return {
+    begin(call) {
+      const count = (scope.attempted?.count ?? 0) + 1;
+      scope.attempted = { count, stateChanging: call.stateChanging };
+      const startedAt = scope.clock.monotonic();
+      const span = scope.span?.child({ name: call.method, kind: 'client', facts: () => attemptFacts(call, scope, count) });
+      const over = (result: { readonly status?: number; readonly error?: string }): void => {
+        const milliseconds = scope.clock.monotonic() - startedAt;
+        metrics.attemptDone(scope, milliseconds);
+        endSpan(span, result);
+        log.debug('attempt', attemptFields(scope, call, milliseconds, result));
+      };
+      return {
+        headers: span === undefined ? call.headers : continued(call.headers, scope, span),
+        replied: (status) => over({ status }),
+        failed: (failure) => over({ error: errorType(failure) }),
+      };
+    },
+  };
+}
+
+/** A `traceparent` that the caller of restCall wrote itself stays as it is. */
+function continued(headers: readonly string[], scope: CallingScope, span: Span): readonly string[] {
+  const { traceparent } = scope.trace;
+  return headers.map((part, index) =>
+    index % 2 === 1 && part === traceparent && headers[index - 1] === 'traceparent' ? span.trace.traceparent : part,
+  );
+}
+
+function attemptFields(
+  { requestId, adapter }: CallingScope,
+  { method }: SentCall,
+  milliseconds: number,
+  { status, error }: { readonly status?: number; readonly error?: string },
+): LogFields {
+  return {
+    requestId,
+    method,
+    durationMs: Math.round(milliseconds * 100) / 100,
+    ...(adapter === undefined ? {} : { adapter }),
+    ...(status === undefined ? {} : { upstreamStatus: status }),
+    ...(error === undefined ? {} : { code: error }),
+  };
+}
+
+/** Semantic conventions of an HTTP client span. Values of the query are left out: they may hold secrets. */
+function attemptFacts({ origin, path, method }: SentCall, scope: CallingScope, count: number): SpanAttributes {
+  const { hostname, port, protocol } = new URL(origin);
+  return {
+    'http.request.method': method,
+    'server.address': hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+    'url.scheme': protocol.slice(0, -1),
+    'url.full': `${origin}${withoutQueryValues(path)}`,
+    'http.request.resend_count': count === 1 ? undefined : count - 1,
+    'gateway.adapter': scope.adapter,
+  };
+}
+
+/** `?a=1&b` becomes `?a=REDACTED&REDACTED`, as the conventions have it. */
+function withoutQueryValues(target: string): string {
+  const at = target.indexOf('?');
+  if (at === -1) return target;
+  const query = target
+    .slice(at + 1)
+    .split('&')
+    .map((pair) => (pair.includes('=') ? `${pair.split('=', 1)[0]}=REDACTED` : pair === '' ? '' : 'REDACTED'));
+  return `${target.slice(0, at)}?${query.join('&')}`;
+}
+
+function endSpan(span: Span | undefined, { status, error }: { readonly status?: number; readonly error?: string }): void {
+  const failed = error !== undefined || (status !== undefined && status >= 400);
+  const type = error ?? (failed ? String(status) : undefined);
+  span?.end({ failed, facts: () => ({ 'http.response.status_code': status, 'error.type': type }) });
+}
+
+function errorType(failure: unknown): string {
+  if (failure instanceof GatewayError) return failure.code;
+  return failure instanceof Error && failure.name === 'CallerLeft' ? 'caller-left' : 'internal-error';
+}

@@ -1,0 +1,56 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { callOutcome, callOutcomes } from './call-outcome.ts';
+import type { RequestScope } from './request-scope.ts';
+
+/** Seconds: from what the gateway itself takes to the longest time limit there is by default. */
+export const durationBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300];
+
+/** The metrics of calls that are relayed. */
+export interface CallMetrics {
+  callDone(scope: RequestScope): void;
+  /** A call was sent once and answered, or failed, after that many milliseconds. */
+  readonly attemptDone: (call: { readonly adapter: string | undefined }, milliseconds: number) => void;
+  /** Begins the counters of these adapter instances at 0, so that the first call already is an increase. */
+  readonly expectCalls: (adapters: readonly string[]) => void;
+}
+
+export function createCallMetrics(registry: Registry): CallMetrics {
+  const registers = [registry];
+  const outcomes = new Counter({
+    name: 'gateway_calls_total',
+    help: 'Relayed calls, by route, adapter instance and outcome.',
+    labelNames: ['route', 'adapter', 'outcome'],
+    registers,
+  });
+  const replies = new Counter({
+    name: 'gateway_far_side_replies_total',
+    help: 'Replies of far sides, by route, adapter instance and status class.',
+    labelNames: ['route', 'adapter', 'status'],
+    registers,
+  });
+  const attempts = new Histogram({
+    name: 'gateway_attempt_duration_seconds',
+    help: 'Time from the sending of a call to the first 64 KiB of its reply, by adapter instance: connection and far side.',
+    labelNames: ['adapter'],
+    buckets: [...durationBuckets],
+    registers,
+  });
+  const expect = (route: string, adapter: string): void => {
+    for (const outcome of callOutcomes) outcomes.inc({ route, adapter, outcome }, 0);
+  };
+  return {
+    callDone(scope) {
+      const { route = '', adapter = '', upstreamStatus } = scope;
+      outcomes.inc({ route, adapter, outcome: callOutcome(scope) });
+      if (upstreamStatus !== undefined) replies.inc({ route, adapter, status: `${Math.floor(upstreamStatus / 100)}xx` });
+    },
+    attemptDone: ({ adapter = '' }, milliseconds) => attempts.observe({ adapter }, milliseconds / 1000),
+    expectCalls(adapters) {
+      expect('/tools/restCall', '');
+      for (const adapter of adapters) {
+        for (const name of ['restAction', 'restQuery', 'restRequest'])
+          expect(`/orchestrator_manager/${name}/:adapterId`, adapter);
+      }
+    },
+  };
+}

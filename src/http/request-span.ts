@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Span, Tracing } from '#base/tracing.ts';
+import { standardMethods } from './metrics.ts';
+import type { RequestScope } from './request-scope.ts';
+
+/** Opens the span of a request by the semantic conventions of an HTTP server. */
+export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scope: RequestScope): Span {
+  const method = standardMethods.has(scope.method) ? scope.method : undefined;
+  const { route } = scope;
+  return tracing.request({
+    name: [method ?? 'HTTP', ...(route === undefined ? [] : [route])].join(' '),
+    received: scope.received,
+    facts: () => ({
+      'http.request.method': method ?? '_OTHER',
+      'http.route': route,
+      // A path that no route knows is anybody's text.
+      'url.path': route === undefined ? undefined : request.url?.split('?', 1)[0],
+      'url.scheme': 'encrypted' in request.socket ? 'https' : 'http',
+      'client.address': scope.sourceAddress,
+      'network.protocol.version': request.httpVersion,
+      'gateway.request.id': scope.requestId,
+    }),
+  });
+}
+
+export function endRequestSpan(span: Span, scope: RequestScope, status: number): void {
+  const { failure, cutOff, adapter, attempted, upstreamStatus } = scope;
+  const cause = failure?.code ?? (cutOff ? 'cut-off' : undefined);
+  span.end({
+    // A 4xx speaks of the caller's request: no failure of the server's.
+    failed: status >= 500 || cutOff,
+    facts: () => ({
+      'http.response.status_code': status,
+      'error.type': cause,
+      'gateway.adapter': adapter,
+      'gateway.attempts': attempted?.count,
+      'gateway.upstream.status_code': upstreamStatus,
+    }),
+  });
+}
+
+/** Traces who the caller is and what it may: the checks of a request's head. */
+export async function traceDecision(span: Span, decide: () => Promise<void>): Promise<void> {
+  const decision = span.child({ name: 'decision', kind: 'internal', facts: () => ({}) });
+  try {
+    await decide();
+    decision.end({ failed: false, facts: () => ({ 'gateway.decision.allowed': true }) });
+  } catch (error) {
+    const code = error instanceof GatewayError ? error.code : 'internal-error';
+    // A refusal is what a decision is for; that it could not be made is a failure.
+    const failed = !(error instanceof GatewayError) || error.status >= 500;
+    decision.end({ failed, facts: () => ({ 'gateway.decision.allowed': false, 'error.type': code }) });
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { PooledSender, Sender } from '#outbound/sender.ts';
+
+/** Whose connections they are: callers' restCalls, an adapter instance, or what the gateway fetches for itself. */
+export interface PoolName {
+  readonly pool: 'adapter' | 'issuers' | 'restCall' | 'traces';
+  /** Of `adapter` alone. */
+  readonly adapter?: string;
+}
+
+/** Sees to it that a sender's connections are counted until it is closed. */
+export type WatchPool = (name: PoolName, sender: PooledSender) => Sender;
+
+/** The connections to far sides, looked at when metrics are asked for. Several senders may have one name: they are added up. */
+export function createPoolGauges(registry: Registry): WatchPool {
+  const watched = new Set<{ readonly name: PoolName; readonly sender: PooledSender }>();
+  const labelNames = ['pool', 'adapter', 'state'] as const;
+  const connections = new Gauge({
+    name: 'gateway_connections',
+    help: 'Connections to far sides, and calls that wait for one, by pool, adapter instance and state.',
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { name, sender } of watched) {
+        const labels = { pool: name.pool, adapter: name.adapter ?? '' };
+        for (const [state, value] of Object.entries(sender.figures())) this.inc({ ...labels, state }, value);
+      }
+    },
+  });
+  registry.registerMetric(connections);
+  return (name, sender) => {
+    const entry = { name, sender };
+    watched.add(entry);
+    return {
+      send: (call, scope) => sender.send(call, scope),
+      async close() {
+        await sender.close();
+        watched.delete(entry);
+      },
+    };
+  };
+}
+
+/** What is looked at when metrics are asked for. */
+export interface ProcessMeasurements {
+  readonly store: () => { readonly busy: number; readonly idle: number; readonly waiting: number };
+  readonly overloaded: () => boolean;
+}
+
+/** The store's connections and the gateway's pressure. */
+export function createProcessGauges(registry: Registry, { store, overloaded }: ProcessMeasurements): void {
+  const connections = new Gauge({
+    name: 'gateway_store_connections',
+    help: 'Connections of the store, and statements that wait for one, by state.',
+    labelNames: ['state'],
+    registers: [],
+    collect() {
+      for (const [state, value] of Object.entries(store())) this.set({ state }, value);
+    },
+  });
+  const overload = new Gauge({
+    name: 'gateway_overloaded',
+    help: '1 while calls and logins are refused for want of time or memory.',
+    registers: [],
+    collect() {
+      this.set(overloaded() ? 1 : 0);
+    },
+  });
+  registry.registerMetric(connections);
+  registry.registerMetric(overload);
+}

@@ -1,0 +1,124 @@
+import { gzipSync } from 'node:zlib';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
+import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { CallScope } from '#outbound/call-scope.ts';
+import { headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
+import type { Sender } from '#outbound/sender.ts';
+import type { TraceSettings } from './trace-settings.ts';
+
+interface OtlpExporterOptions {
+  readonly settings: TraceSettings;
+  readonly sender: Sender;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  /** Told of each batch, with what its loss comes from. */
+  readonly onBatch: (spans: number, lostTo: string | undefined) => void;
+}
+
+/** OTLP/HTTP 1.x, by the gateway's own way out. Its `shutdown` breaks off what is under way. */
+export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch }: OtlpExporterOptions): SpanExporter {
+  const serializer = settings.encoding === 'json' ? JsonTraceSerializer : ProtobufTraceSerializer;
+  const underWay = new Set<CallScope>();
+
+  const deliver = async (spans: ReadableSpan[]): Promise<void> => {
+    const bytes = Buffer.from(serializer.serializeRequest(spans) ?? []);
+    const call = exportCall(settings, settings.compress ? gzipSync(bytes) : bytes, userAgent);
+    const scope = new CallScope({ total: settings.timeout, clock });
+    underWay.add(scope);
+    try {
+      for (let attempt = 0; ; attempt += 1) {
+        const pause = await deliverOnce({ sender, call, scope, attempt });
+        if (pause === undefined) return;
+        await paused(pause, scope);
+      }
+    } finally {
+      underWay.delete(scope);
+      scope.finish();
+    }
+  };
+
+  const delivered = async (spans: ReadableSpan[]): Promise<ExportResult> => {
+    try {
+      await deliver(spans);
+      onBatch(spans.length, undefined);
+      return { code: ExportResultCode.SUCCESS };
+    } catch (error) {
+      onBatch(spans.length, error instanceof GatewayError ? error.code : 'broken off');
+      return { code: ExportResultCode.FAILED };
+    }
+  };
+
+  return {
+    export(spans, done) {
+      // oxlint-disable-next-line promise/no-callback-in-promise -- the SDK's interface is a callback
+      void delivered(spans).then(done);
+    },
+    shutdown: async () => {
+      for (const scope of underWay) scope.end(new Error('the gateway stops'));
+    },
+  };
+}
+
+function exportCall(settings: TraceSettings, body: Buffer, userAgent: string): OutboundCall {
+  const { endpoint, timeout } = settings;
+  return {
+    origin: endpoint.origin,
+    path: `${endpoint.pathname}${endpoint.search}`,
+    method: 'POST',
+    headers: [
+      'Content-Type',
+      settings.encoding === 'json' ? 'application/json' : 'application/x-protobuf',
+      ...(settings.compress ? ['Content-Encoding', 'gzip'] : []),
+      'User-Agent',
+      userAgent,
+      ...settings.headers,
+    ],
+    body,
+    stateChanging: false,
+    timeouts: { firstByte: timeout, idle: timeout },
+    responseLimit: 4 * 1024 ** 2,
+  };
+}
+
+/** Undefined once it is delivered; the milliseconds to wait where it may be tried again (OTLP 1.x, "Failures"). Rejects where not. */
+async function deliverOnce(options: {
+  readonly sender: Sender;
+  readonly call: OutboundCall;
+  readonly scope: CallScope;
+  readonly attempt: number;
+}): Promise<number | undefined> {
+  const { sender, call, scope, attempt } = options;
+  const backoff = 1_000 * 2 ** attempt * (0.5 + Math.random() / 2);
+  try {
+    const reply = await sender.send(call, scope);
+    reply.discard();
+    const { status, headers } = reply;
+    if (status >= 200 && status < 300) return undefined;
+    const seconds = Number(headerValue(headers, 'retry-after') ?? 0);
+    if (repeatable.has(status)) return Math.max(backoff, Number.isFinite(seconds) ? seconds * 1_000 : 0);
+    throw new GatewayError('upstream-error', `The collector answered ${status}.`);
+  } catch (failure) {
+    const gone = failure instanceof GatewayError && connectionFailures.has(failure.code);
+    if (gone && backoff < scope.remaining()) return backoff;
+    throw failure;
+  }
+}
+
+const repeatable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const connectionFailures: ReadonlySet<string> = new Set(['upstream-closed', 'upstream-connect-failed', 'upstream-dns-failed']);
+
+function paused(milliseconds: number, scope: CallScope): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      scope.whenEnded(undefined);
+      resolve();
+    }, milliseconds);
+    scope.whenEnded((reason) => {
+      clearTimeout(timer);
+      reject(reason);
+    });
+  });
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { readTraceSettings, type TraceSettings } from './trace-settings.ts';
+
+function read(environment: Readonly<Record<string, string>>): {
+  readonly settings: TraceSettings | undefined;
+  readonly warnings: readonly string[];
+} {
+  const warnings: string[] = [];
+  return { settings: readTraceSettings(environment, (warning) => warnings.push(warning)), warnings };
+}
+
+const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' };
+
+test('an environment without an endpoint, or that says no, asks for no traces', () => {
+  for (const environment of [
+    {},
+    { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'always_on' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
+    { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' },
+    { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
+  ])
+    assert.deepEqual(read(environment), { settings: undefined, warnings: [] });
+});
+
+test('an endpoint alone gives the defaults of the specification', () => {
+  const { settings, warnings } = read(endpoint);
+  assert.deepEqual(warnings, []);
+  assert.equal(settings?.endpoint.href, 'http://collector:4318/v1/traces');
+  assert.deepEqual(
+    { ...settings, endpoint: '' },
+    {
+      endpoint: '',
+      encoding: 'protobuf',
+      headers: [],
+      compress: false,
+      timeout: 10_000,
+      sampler: { kind: 'parentbased_always_on', ratio: 1 },
+      batch: { delay: 5_000, size: 512, queue: 2_048 },
+      resource: {},
+      files: {},
+    },
+  );
+});
+
+test('the variables of traces win over those of all signals, and their endpoint is taken as it stands', () => {
+  const { settings } = read({
+    ...endpoint,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example.net/otlp',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_HEADERS: 'a=1',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'Authorization=Basic%20eDp5, b = 2 ',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: '/ca.pem',
+    OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: '/key.pem',
+  });
+  assert.equal(settings?.endpoint.href, 'https://traces.example.net/otlp');
+  assert.equal(settings?.encoding, 'json');
+  assert.deepEqual(settings?.headers, ['Authorization', 'Basic eDp5', 'b', '2']);
+  assert.deepEqual(settings?.files, { ca: '/ca.pem', key: '/key.pem' });
+});
+
+test('the name of the service wins over the one among the attributes of the resource', () => {
+  const { settings } = read({
+    ...endpoint,
+    OTEL_SERVICE_NAME: 'one',
+    OTEL_RESOURCE_ATTRIBUTES: 'service.name=two,host.name=a%2Cb',
+  });
+  assert.deepEqual(settings?.resource, { 'service.name': 'one', 'host.name': 'a,b' });
+});
+
+test('a value that cannot be used is told by its name, not shown, and its default is used', () => {
+  const secret = 'hunter2';
+  const { settings, warnings } = read({
+    ...endpoint,
+    OTEL_TRACES_EXPORTER: 'zipkin',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_HEADERS: `${secret},x=%zz,ok=1`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: '-1',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_SAMPLER_ARG: '2',
+    OTEL_BSP_MAX_QUEUE_SIZE: 'many',
+  });
+  assert.equal(warnings.length, 8);
+  assert.ok(!warnings.join('').includes(secret));
+  assert.deepEqual(settings?.headers, ['ok', '1']);
+  assert.equal(settings?.encoding, 'protobuf');
+  assert.deepEqual(settings?.sampler, { kind: 'parentbased_always_on', ratio: 1 });
+  assert.equal(settings?.timeout, 10_000);
+  assert.equal(settings?.batch.queue, 2_048);
+});
+
+test('an endpoint that is no http address is no endpoint', () => {
+  const { settings, warnings } = read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' });
+  assert.equal(settings, undefined);
+  assert.equal(warnings.length, 1);
+});
+
+test('docs/reference/traces.md lists every variable that is read, and no others', async () => {
+  const read = new Set<string>();
+  const environment = new Proxy<Record<string, string>>(
+    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector/' },
+    {
+      get: (target, name) => {
+        read.add(String(name));
+        return Reflect.get(target, name) as unknown;
+      },
+    },
+  );
+  assert.ok(readTraceSettings(environment, () => {}) !== undefined);
+  const page = await readFile(new URL('../../docs/reference/traces.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').flatMap((line) => (/^\| (`OTEL_[^|]*) \|/u.exec(line)?.[1] ?? '').split(', '));
+  const documented = rows.filter((row) => row !== '').map((row) => row.replaceAll('`', ''));
+  const ofAllSignals = [...read].map((name) => name.replace('_OTLP_TRACES_', '_OTLP_'));
+  assert.deepEqual(documented.toSorted(), [...new Set(ofAllSignals)].toSorted());
+});

@@ -1,0 +1,137 @@
+/** How spans are recorded and where they go, as OpenTelemetry's standard environment variables say it. Times in milliseconds. */
+export interface TraceSettings {
+  /** http or https, with its path. */
+  readonly endpoint: URL;
+  readonly encoding: 'json' | 'protobuf';
+  /** Names and values in turn; the values may be secrets. */
+  readonly headers: readonly string[];
+  readonly compress: boolean;
+  /** For one batch, retries included. */
+  readonly timeout: number;
+  readonly sampler: { readonly kind: (typeof samplers)[number]; readonly ratio: number };
+  readonly batch: { readonly delay: number; readonly size: number; readonly queue: number };
+  /** Attributes of the resource, `service.name` among them where it is set. */
+  readonly resource: Readonly<Record<string, string>>;
+  /** Files in PEM format. */
+  readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+/**
+ * Undefined where nothing asks for traces: no endpoint, `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none`. What cannot be used
+ * is told to `warn` by its variable's name (never its value) and passed over, as the specification of these variables wants it.
+ */
+export function readTraceSettings(environment: Environment, warn: (problem: string) => void): TraceSettings | undefined {
+  const read = reader(environment, warn);
+  if (read.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
+  const exporter = read.text('OTEL_TRACES_EXPORTER') ?? 'otlp';
+  const endpoint = endpointOf(read, warn);
+  if (endpoint === undefined || exporter === 'none') return undefined;
+  if (exporter !== 'otlp') warn('OTEL_TRACES_EXPORTER names an exporter that there is not: otlp is used');
+  const file = (name: string, as: string): Record<string, string> => {
+    const path = read.otlp(name);
+    return path === undefined ? {} : { [as]: path };
+  };
+  return {
+    endpoint,
+    encoding: read.choice(read.otlpName('PROTOCOL'), ['http/protobuf', 'http/json']) === 'http/json' ? 'json' : 'protobuf',
+    headers: Object.entries(read.pairs(read.otlpName('HEADERS'))).flat(),
+    compress: read.choice(read.otlpName('COMPRESSION'), ['none', 'gzip']) === 'gzip',
+    timeout: read.number(read.otlpName('TIMEOUT'), { fallback: 10_000, least: 1, most: 600_000 }),
+    sampler: {
+      kind: read.choice('OTEL_TRACES_SAMPLER', ['parentbased_always_on', ...samplers]),
+      ratio: read.number('OTEL_TRACES_SAMPLER_ARG', { fallback: 1, least: 0, most: 1 }),
+    },
+    batch: {
+      delay: read.number('OTEL_BSP_SCHEDULE_DELAY', { fallback: 5_000, least: 0, most: 600_000 }),
+      size: read.number('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', { fallback: 512, least: 1, most: 65_536 }),
+      queue: read.number('OTEL_BSP_MAX_QUEUE_SIZE', { fallback: 2_048, least: 1, most: 1_048_576 }),
+    },
+    resource: {
+      ...read.pairs('OTEL_RESOURCE_ATTRIBUTES'),
+      ...named('service.name', read.text('OTEL_SERVICE_NAME')),
+    },
+    files: { ...file('CERTIFICATE', 'ca'), ...file('CLIENT_CERTIFICATE', 'cert'), ...file('CLIENT_KEY', 'key') },
+  };
+}
+
+function named(name: string, value: string | undefined): Readonly<Record<string, string>> {
+  return value === undefined ? {} : { [name]: value };
+}
+
+/** The variable for traces is taken as it stands, the one for all signals gets the path of traces. */
+function endpointOf(read: ReturnType<typeof reader>, warn: (problem: string) => void): URL | undefined {
+  const ofTraces = read.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
+  const ofAll = read.text('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const text = ofTraces ?? (ofAll === undefined ? undefined : `${ofAll.replace(/\/+$/u, '')}/v1/traces`);
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
+  warn(`${read.otlpName('ENDPOINT')} is no http or https address: there are no traces`);
+  return undefined;
+}
+
+function reader(environment: Environment, warn: (problem: string) => void) {
+  /** Empty counts as unset. */
+  const text = (name: string): string | undefined => {
+    const value = environment[name]?.trim();
+    return value === '' ? undefined : value;
+  };
+  const otlpName = (name: string): string => {
+    const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}`;
+    return text(ofTraces) === undefined ? `OTEL_EXPORTER_OTLP_${name}` : ofTraces;
+  };
+  return {
+    text,
+    otlpName,
+    otlp: (name: string): string | undefined => text(otlpName(name)),
+    /** The first is the default. */
+    choice<const T extends string>(name: string, allowed: readonly [T, ...T[]]): T {
+      const value = text(name);
+      const [fallback] = allowed;
+      const found = allowed.find((one) => one === value);
+      if (found === undefined && value !== undefined) warn(`${name} has a value that there is not: ${fallback} is used`);
+      return found ?? fallback;
+    },
+    number(
+      name: string,
+      { fallback, least, most }: { readonly fallback: number; readonly least: number; readonly most: number },
+    ): number {
+      const value = text(name);
+      if (value === undefined) return fallback;
+      const number = /^\d+(?:\.\d+)?$/u.test(value) ? Number(value) : Number.NaN;
+      if (number >= least && number <= most) return number;
+      warn(`${name} is no number from ${least} to ${most}: ${fallback} is used`);
+      return fallback;
+    },
+    /** `name=value,name=value`, percent-encoded (W3C Baggage). */
+    pairs(name: string): Readonly<Record<string, string>> {
+      const pairs: Record<string, string> = {};
+      for (const part of text(name)?.split(',') ?? []) {
+        const [, key = '', value = ''] = /^([^=]+)=(.*)$/su.exec(part.trim()) ?? [];
+        const decoded = decode(value.trim());
+        if (key === '' || decoded === undefined) warn(`${name} has a part that is no name=value: it is left out`);
+        else pairs[key.trim()] = decoded;
+      }
+      return pairs;
+    },
+  };
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

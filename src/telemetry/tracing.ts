@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Span as ApiSpan,
+  type Attributes,
+  type Context,
+  createTraceState,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { ReceivedTrace } from '#base/trace-context.ts';
+import type { Span, SpanAttributes, Tracing } from '#base/tracing.ts';
+import type { TraceSettings } from './trace-settings.ts';
+
+interface StartedTracing extends Tracing {
+  /** Sends what is left, for two seconds at most, then breaks off. */
+  stop(): Promise<void>;
+}
+
+/** Milliseconds that the last spans may hold the end of the gateway up. */
+const lastFlush = 2_000;
+
+/** Imported only where traces are asked for: nothing of OpenTelemetry is loaded otherwise. */
+export function startTracing(options: {
+  readonly settings: TraceSettings;
+  readonly version: string;
+  readonly exporter: SpanExporter;
+}): StartedTracing {
+  const { settings, version, exporter } = options;
+  const { batch } = settings;
+  const provider = new TracerProvider({
+    sampler: samplerOf(settings.sampler),
+    resource: defaultResource().merge(
+      resourceFromAttributes({
+        'service.name': 'orchestration-gateway',
+        'service.version': version,
+        'service.instance.id': randomUUID(),
+        ...settings.resource,
+      }),
+    ),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter,
+        scheduledDelayMillis: batch.delay,
+        maxQueueSize: batch.queue,
+        maxExportBatchSize: Math.min(batch.size, batch.queue),
+        exportTimeoutMillis: settings.timeout + 1_000,
+      }),
+    ],
+    spanLimits: { attributeValueLengthLimit: 2_048 },
+  });
+  const tracer = provider.getTracer('orchestration-gateway', version);
+  return {
+    request({ name, received, facts }) {
+      const parent = received === undefined ? ROOT_CONTEXT : remoteParent(received);
+      return startSpan(tracer, { name, kind: SpanKind.SERVER, parent, facts, tracestate: received?.tracestate });
+    },
+    async stop() {
+      const limit = Promise.withResolvers<void>();
+      const timer = setTimeout(limit.resolve, lastFlush);
+      // A collector that cannot be had is in the log already.
+      await Promise.race([provider.shutdown().catch(() => {}), limit.promise]);
+      clearTimeout(timer);
+      await exporter.shutdown();
+    },
+  };
+}
+
+function samplerOf({ kind, ratio }: TraceSettings['sampler']): Sampler {
+  const byParent = kind.startsWith('parentbased_');
+  const root = rootSampler(kind, ratio);
+  return byParent ? new ParentBasedSampler({ root }) : root;
+}
+
+function rootSampler(kind: string, ratio: number): Sampler {
+  if (kind.endsWith('traceidratio')) return new TraceIdRatioBasedSampler(ratio);
+  return kind.endsWith('always_off') ? new AlwaysOffSampler() : new AlwaysOnSampler();
+}
+
+function remoteParent({ traceId, spanId, flags, tracestate }: ReceivedTrace): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  });
+}
+
+function startSpan(
+  tracer: Tracer,
+  options: {
+    readonly name: string;
+    readonly kind: SpanKind;
+    readonly parent: Context;
+    readonly facts: () => SpanAttributes;
+    readonly tracestate: string | undefined;
+  },
+): Span {
+  const { name, kind, parent, tracestate } = options;
+  const span = tracer.startSpan(name, { kind }, parent);
+  const recording = span.isRecording();
+  if (recording) span.setAttributes(defined(options.facts()));
+  return {
+    trace: contextOf(span, tracestate),
+    child: ({ name: childName, kind: childKind, facts }) =>
+      startSpan(tracer, {
+        name: childName,
+        kind: childKind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+        parent: trace.setSpan(parent, span),
+        facts,
+        tracestate,
+      }),
+    end({ facts, failed }) {
+      if (recording) span.setAttributes(defined(facts()));
+      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
+}
+
+function contextOf(span: ApiSpan, tracestate: string | undefined): Span['trace'] {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  const flags = (traceFlags & TraceFlags.SAMPLED) === 0 ? '00' : '01';
+  return { traceId, traceparent: `00-${traceId}-${spanId}-${flags}`, ...(tracestate === undefined ? {} : { tracestate }) };
+}
+
+function defined(attributes: SpanAttributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { relay, restCall } from './support/calls.ts';
+import { closedPort, farSide, jsonReply } from './support/far-side.ts';
+import { openConnection, requestBytes } from './support/http-client.ts';
+import { basic, type Gateway, startGateway } from './support/start-gateway.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+const owner = { after };
+const far = await farSide(owner);
+const query = { params: { path: 'data/x', accept: 'application/json' } };
+const gateway = await startGateway(owner, {
+  config: { outbound: { allow: [far.authority] } },
+  adapters: [
+    { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['**'] } },
+    { name: 'Gone', kind: 'rest', url: `http://127.0.0.1:${await closedPort()}`, auth: { type: 'none' } },
+  ],
+});
+
+function linesOf(of: Gateway): readonly Line[] {
+  return of.stderr.map((text) => JSON.parse(text) as Line);
+}
+
+/** The lines of a request, once there are as many. */
+async function linesAbout(of: Gateway, requestId: string, count = 1): Promise<readonly Line[]> {
+  for (;;) {
+    const found = linesOf(of).filter((line) => line['requestId'] === requestId);
+    if (found.length >= count) return found;
+    await delay(10);
+  }
+}
+
+const page = await readFile(new URL('../docs/reference/logs.md', import.meta.url), 'utf8');
+const documented = [...page.matchAll(/^\| `(\w+)` \|/gmu)].map(([, name]) => name ?? '');
+
+test('docs/reference/logs.md lists the fields that a line may have, and no others', async () => {
+  const source = await readFile(new URL('../src/base/log.ts', import.meta.url), 'utf8');
+  const [, fields = ''] = /export interface LogFields \{\n(.*?)\n\}/su.exec(source) ?? [];
+  const known = [...fields.matchAll(/^ {2}readonly (\w+)\?:/gmu)].map(([, name]) => name ?? '');
+  assert.ok(known.length > 10);
+  assert.deepEqual(documented.toSorted(), ['level', 'msg', 'time', ...known].toSorted());
+});
+
+const calls = {
+  'that is answered': (headers) => relay(gateway, 'restQuery', 'Local NSO', query, { headers }),
+  'that the caller’s role forbids': (headers) => relay(gateway, 'restQuery', 'Local NSO', query, { role: 'readonly', headers }),
+  'that path rights forbid': (headers) => relay(gateway, 'restAction', 'Local NSO', { ...query, body: {} }, { headers }),
+  'to an address that the policy forbids': (headers) =>
+    restCall(gateway, { uri: 'http://10.0.0.1/', verb: 'GET', responseHeaders: false }, { headers }),
+  'to an adapter that there is not': (headers) => relay(gateway, 'restQuery', 'Nobody', query, { headers }),
+  'to a far side that is gone': (headers) => relay(gateway, 'restAction', 'Gone', { ...query, body: {} }, { headers }),
+  'with a faulty body': (headers) => relay(gateway, 'restQuery', 'Local NSO', '{', { headers }),
+  'without credentials': (headers) => gateway.send({ target: '/whoami', headers }),
+  'to no route': (headers) => gateway.send({ target: '/nowhere', headers }),
+} satisfies Record<string, (headers: Record<string, string>) => Promise<{ readonly status: number }>>;
+
+for (const [name, call] of Object.entries(calls)) {
+  test(`a call ${name} is one line at info`, { timeout: 30_000 }, async () => {
+    const requestId = crypto.randomUUID();
+    const { status } = await call({ 'X-Request-Id': requestId });
+    const [line] = await linesAbout(gateway, requestId);
+    // A line more would be there by the time that a later request has its own.
+    await gateway.send({ target: '/healthz', headers: { 'X-Request-Id': `${requestId}-later` } });
+    await linesAbout(gateway, `${requestId}-later`);
+    assert.equal((await linesAbout(gateway, requestId)).length, 1);
+    assert.equal(line?.['msg'], 'request');
+    assert.equal(line?.['level'], 'info');
+    assert.equal(line?.['status'], status);
+    for (const field of ['traceId', 'sourceAddress', 'method', 'durationMs']) assert.ok(field in (line ?? {}), field);
+  });
+}
+
+test('a call whose caller leaves is one line that says so', { timeout: 30_000 }, async () => {
+  far.answer(() => undefined);
+  const connection = await openConnection(gateway.port);
+  const requestId = crypto.randomUUID();
+  connection.write(
+    requestBytes(gateway.port, {
+      method: 'POST',
+      target: '/orchestrator_manager/restQuery/Local%20NSO',
+      headers: { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json', 'X-Request-Id': requestId },
+      body: JSON.stringify(query),
+    }),
+  );
+  while (far.requests.length === 0) await delay(10);
+  connection.socket.destroy();
+  const [line] = await linesAbout(gateway, requestId);
+  assert.equal(line?.['reason'], 'the reply was cut off');
+  far.answer(() => jsonReply('{}'));
+});
+
+test('a failed login is a warning beside the line of its request, with the request’s id', { timeout: 30_000 }, async () => {
+  const ways = [
+    { target: '/whoami', headers: { Authorization: basic('admin-user', 'wrong') } },
+    {
+      method: 'POST',
+      target: '/login',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ username: 'admin-user', password: 'wrong too' }),
+    },
+  ];
+  for (const way of ways) {
+    const requestId = crypto.randomUUID();
+    await gateway.send({ ...way, headers: { ...way.headers, 'X-Request-Id': requestId } });
+    const lines = await linesAbout(gateway, requestId, 2);
+    assert.deepEqual(
+      lines.map((line) => [line['level'], line['msg']]),
+      [
+        ['warn', 'login failed'],
+        ['info', 'request'],
+      ],
+    );
+  }
+});
+
+test('SIGUSR2 shows each attempt from then on, and a second one no more', { timeout: 30_000 }, async () => {
+  const attempts = async (): Promise<number> => {
+    const requestId = crypto.randomUUID();
+    await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { 'X-Request-Id': requestId } });
+    for (;;) {
+      const messages = (await linesAbout(gateway, requestId)).map((line) => line['msg']);
+      if (messages.includes('request')) return messages.filter((message) => message === 'attempt').length;
+      await delay(10);
+    }
+  };
+  const changed = async (reason: string): Promise<void> => {
+    gateway.kill('SIGUSR2');
+    while (!linesOf(gateway).some((line) => line['reason'] === reason)) await delay(10);
+  };
+  far.answer(() => jsonReply('{}'));
+  assert.equal(await attempts(), 0);
+  await changed('from info to debug');
+  assert.equal(await attempts(), 1);
+  await changed('from debug to info');
+  assert.equal(await attempts(), 0);
+});
+
+test('SIGUSR2 goes back to the level that is configured, and says so even where that is silent', {
+  timeout: 30_000,
+}, async (t) => {
+  const quiet = await startGateway(t, { config: { server: { logLevel: 'error' } } });
+  quiet.kill('SIGUSR2');
+  while (quiet.stderr.length < 1) await delay(10);
+  quiet.kill('SIGUSR2');
+  while (quiet.stderr.length < 2) await delay(10);
+  await quiet.send({ target: '/healthz' });
+  await quiet.stop();
+  assert.deepEqual(
+    linesOf(quiet).map((line) => line['reason']),
+    ['from error to debug', 'from debug to error'],
+  );
+});
+
+test('no line of all these has a field that the page does not list', () => {
+  const seen = new Set(linesOf(gateway).flatMap((line) => Object.keys(line)));
+  assert.deepEqual(
+    [...seen].filter((field) => !documented.includes(field)),
+    [],
+  );
+});

@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'yaml';
+import { errorCodes } from '../src/base/error-codes.ts';
+import { relay, restCall } from './support/calls.ts';
+import { farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { openConnection, requestBytes } from './support/http-client.ts';
+import { readPromql } from './support/promql.ts';
+import { basic, startGateway } from './support/start-gateway.ts';
+
+interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const owner = { after };
+const far = await farSide(owner);
+const gateway = await startGateway(owner, {
+  config: { outbound: { allow: [far.authority] } },
+  adapters: [
+    { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['denied/**'] } },
+    { name: 'Idle', kind: 'rest', url: far.url, auth: { type: 'none' } },
+  ],
+});
+const query = { params: { path: 'data/x', accept: 'application/json' } };
+const action = { params: { path: 'operations/x', accept: 'application/json' }, body: {} };
+
+async function metricsText(): Promise<string> {
+  return (await gateway.send({ target: '/metrics', role: 'readonly' })).text;
+}
+
+function samplesOf(text: string): readonly Sample[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name = '', inner = '', value = ''] = /^(\w+)(?:\{(.*)\})? (\S+)$/u.exec(line) ?? assert.fail(line);
+      const labels = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/gu)].map(
+        ([, label = '', text = '']) => [label, text] as const,
+      );
+      return { name, labels: Object.fromEntries(labels), value: Number(value) };
+    });
+}
+
+/** The sum of the samples of that name that have these labels. */
+function valueOf(samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): number {
+  const found = samples.filter(
+    (sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+  );
+  assert.ok(found.length > 0, `there is no ${name} ${JSON.stringify(labels)}`);
+  return found.reduce((sum, sample) => sum + sample.value, 0);
+}
+
+async function samples(): Promise<readonly Sample[]> {
+  return samplesOf(await metricsText());
+}
+
+/** What the work added to each counter. */
+async function added(work: () => Promise<unknown>): Promise<(name: string, labels?: Readonly<Record<string, string>>) => number> {
+  const before = await samples();
+  await work();
+  // The request is counted once its connection is done with it, which may be after its reply was read.
+  while (valueOf(await samples(), 'gateway_requests_in_flight') > 1) await delay(10);
+  const now = await samples();
+  return (name, labels) => {
+    const old = before.filter(
+      (sample) => sample.name === name && Object.entries(labels ?? {}).every(([label, value]) => sample.labels[label] === value),
+    );
+    return valueOf(now, name, labels) - old.reduce((sum, sample) => sum + sample.value, 0);
+  };
+}
+
+const route = '/orchestrator_manager/restAction/:adapterId';
+const adapter = 'Local NSO';
+
+test('the outcomes of calls begin at 0 for every adapter instance and route', async () => {
+  const all = await samples();
+  for (const name of [adapter, 'Idle']) {
+    for (const outcome of ['ok', 'refused', 'failed', 'unknown'])
+      assert.equal(valueOf(all, 'gateway_calls_total', { route, adapter: name, outcome }), 0);
+  }
+});
+
+const outcomes = [
+  {
+    name: 'answered is ok, whatever the far side said to a restCall',
+    outcome: 'ok',
+    labels: { route: '/tools/restCall', adapter: '' },
+    work: () => {
+      far.answer(() => httpReply({ status: 500 }));
+      return restCall(gateway, { uri: far.url, verb: 'GET', responseHeaders: false });
+    },
+  },
+  {
+    name: 'forbidden by path rights is refused',
+    outcome: 'refused',
+    labels: { route, adapter },
+    work: () => relay(gateway, 'restAction', adapter, { ...action, params: { ...action.params, path: 'denied/x' } }),
+  },
+  {
+    name: 'of a role that may not is refused',
+    outcome: 'refused',
+    labels: { route, adapter: '' },
+    work: () => relay(gateway, 'restAction', adapter, action, { role: 'apiread' }),
+  },
+  {
+    name: 'answered with an error by an orchestrator is failed',
+    outcome: 'failed',
+    labels: { route, adapter },
+    work: () => {
+      far.answer(() => httpReply({ status: 500 }));
+      return relay(gateway, 'restAction', adapter, action);
+    },
+  },
+  {
+    name: 'that changes something and is not answered is unknown',
+    outcome: 'unknown',
+    labels: { route, adapter },
+    work: () => {
+      far.answer((_request, socket) => void socket.destroy());
+      return relay(gateway, 'restAction', adapter, action);
+    },
+  },
+  {
+    name: 'whose caller leaves before it is answered is unknown',
+    outcome: 'unknown',
+    labels: { route, adapter },
+    work: async () => {
+      far.answer(() => undefined);
+      const connection = await openConnection(gateway.port);
+      const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' };
+      const target = '/orchestrator_manager/restAction/Local%20NSO';
+      connection.write(requestBytes(gateway.port, { method: 'POST', target, headers, body: JSON.stringify(action) }));
+      while (far.requests.length === 0) await delay(10);
+      connection.socket.destroy();
+    },
+  },
+];
+
+for (const { name, outcome, labels, work } of outcomes) {
+  test(`a call ${name}`, { timeout: 30_000 }, async () => {
+    const more = await added(work);
+    assert.equal(more('gateway_calls_total', { ...labels, outcome }), 1);
+    assert.equal(more('gateway_calls_total'), 1);
+  });
+}
+
+test('each attempt of a query is timed, the request once', { timeout: 30_000 }, async () => {
+  far.answer(() => (far.requests.length === 1 ? httpReply({ status: 503 }) : jsonReply('{}')));
+  const more = await added(() => relay(gateway, 'restQuery', adapter, query));
+  assert.equal(more('gateway_attempt_duration_seconds_count', { adapter }), 2);
+  assert.equal(more('gateway_request_duration_seconds_count', { route: '/orchestrator_manager/restQuery/:adapterId' }), 1);
+  assert.equal(more('gateway_far_side_replies_total', { adapter, status: '2xx' }), 1);
+});
+
+test('an error is counted by its code, from 0 on', async () => {
+  assert.equal(valueOf(await samples(), 'gateway_errors_total', { code: 'too-many-redirects' }), 0);
+  const more = await added(() => gateway.send({ target: '/nowhere' }));
+  assert.equal(more('gateway_errors_total', { code: 'not-found' }), 1);
+});
+
+test('connections are counted by pool: busy while a call is out, idle after it', { timeout: 30_000 }, async () => {
+  const released = Promise.withResolvers<undefined>();
+  far.answer(async () => {
+    await released.promise;
+    return jsonReply('{}');
+  });
+  const call = relay(gateway, 'restQuery', adapter, query);
+  const connections = async (state: string): Promise<number> =>
+    valueOf(await samples(), 'gateway_connections', { pool: 'adapter', adapter, state });
+  while (far.requests.length === 0) await delay(10);
+  assert.equal(await connections('busy'), 1);
+  released.resolve(undefined);
+  assert.equal((await call).status, 200);
+  assert.equal(await connections('busy'), 0);
+  assert.ok((await connections('idle')) >= 1);
+});
+
+test('verified credentials are found again, wrong ones are counted', { timeout: 30_000 }, async () => {
+  const whoami = (password: string) => () =>
+    gateway.send({ target: '/whoami', headers: { Authorization: basic('other-user', password) } });
+  await whoami('correct horse battery staple')();
+  const again = await added(whoami('correct horse battery staple'));
+  // The readings themselves are authenticated, too.
+  assert.ok(again('gateway_credential_cache_total', { result: 'hit' }) >= 1);
+  assert.equal(again('gateway_credential_cache_total', { result: 'miss' }), 0);
+  const wrong = await added(whoami('wrong'));
+  assert.equal(wrong('gateway_credential_cache_total', { result: 'miss' }), 1);
+  assert.equal(wrong('gateway_credential_checks_total', { kind: 'user', outcome: 'wrong' }), 1);
+  assert.ok(wrong('gateway_store_statement_duration_seconds_count', { access: 'write' }) > 0);
+});
+
+const read = (path: string): Promise<string> => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
+
+test('docs/reference/metrics.md lists every metric with its type and labels, and no others', async () => {
+  await gateway.send({ target: '/automation_catalog/automations', role: 'admin' });
+  const text = await metricsText();
+  const all = samplesOf(text);
+  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gmu)].map(([, name = '', type = '']) => ({ name, type }));
+  const shown = types.map(({ name, type }) => {
+    const own = all.filter((sample) => sample.name === (type === 'histogram' ? `${name}_count` : name));
+    // nodejs_active_requests has samples only while libuv is at work.
+    const labels = own.length === 0 ? ['type'] : [...new Set(own.flatMap((sample) => Object.keys(sample.labels)))];
+    return `${name} ${type} ${labels.toSorted().join(', ')}`;
+  });
+  const rows = [...(await read('docs/reference/metrics.md')).matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*)\| ./gmu)];
+  const documented = rows.map(
+    ([, name, type, labels = '']) => `${name} ${type} ${labels.trim().split(', ').toSorted().join(', ')}`,
+  );
+  assert.deepEqual(documented.toSorted(), shown.toSorted());
+});
+
+/** Names and labels that are Prometheus's own. */
+const prometheus = { series: new Set(['up']), labels: new Set(['job', 'instance', 'le']) };
+
+/** Throws where an expression names a series, a label or a value of a label that the gateway does not have. */
+function checkExpression(expression: string, all: readonly Sample[]): void {
+  const { series, labels } = readPromql(expression);
+  assert.ok(series.length > 0, `no metric, in: ${expression}`);
+  const known = new Set(prometheus.labels);
+  for (const { name, matchers } of series) {
+    if (prometheus.series.has(name)) continue;
+    const own = all.filter((sample) => sample.name === name);
+    assert.ok(own.length > 0, `there is no series ${name}, in: ${expression}`);
+    for (const label of own.flatMap((sample) => Object.keys(sample.labels))) known.add(label);
+    for (const { label, value } of matchers) {
+      assert.ok(own.every((sample) => label in sample.labels) || prometheus.labels.has(label), `${name} has no label ${label}`);
+      if (prometheus.labels.has(label) || value === '' || value.startsWith('$')) continue;
+      for (const one of value.split('|'))
+        assert.ok(
+          own.some((sample) => sample.labels[label] === one) || (label === 'code' && one in errorCodes),
+          `no ${label} ${one}`,
+        );
+    }
+  }
+  for (const label of labels) assert.ok(known.has(label), `no series has the label ${label}, in: ${expression}`);
+  for (const [, name = ''] of expression.matchAll(/\b(?:rate|increase)\((\w+)/gu))
+    assert.match(name, /_(?:total|count|sum|bucket)$/u, `${name} is no counter, in: ${expression}`);
+}
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+test('every alert rule names series, labels and values that there are', async () => {
+  const all = await samples();
+  const { groups } = parse(await read('deploy/prometheus/alerts.yaml')) as {
+    readonly groups: readonly { readonly rules: readonly Rule[] }[];
+  };
+  const rules = groups.flatMap((group) => group.rules);
+  assert.ok(rules.length > 10);
+  assert.equal(new Set(rules.map((rule) => rule.alert)).size, rules.length);
+  for (const { alert, expr, labels, annotations } of rules) {
+    checkExpression(expr, all);
+    assert.match(labels.severity, /^(?:critical|warning)$/u, alert);
+    const names = readPromql(expr);
+    // Where something is summed up, only the labels it is grouped by are left.
+    const left = new Set(names.labels.length > 0 ? names.labels : ['instance', 'job']);
+    for (const [, label = ''] of `${annotations.summary} ${annotations.description}`.matchAll(/\$labels\.(\w+)/gu))
+      assert.ok(left.has(label), `${alert} shows a label ${label} that it does not have`);
+  }
+});
+
+interface Dashboard {
+  readonly uid: string;
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  }[];
+}
+
+test('every panel and variable of the dashboard names series, labels and values that there are', async () => {
+  const all = await samples();
+  const dashboard = JSON.parse(await read('deploy/grafana/orchestration-gateway.json')) as Dashboard;
+  assert.equal(new Set(dashboard.panels.map((panel) => panel.id)).size, dashboard.panels.length);
+  const variables = new Set(['__rate_interval', ...dashboard.templating.list.map((variable) => variable.name)]);
+  const targets = dashboard.panels.flatMap((panel) => panel.targets ?? []);
+  assert.ok(targets.length > 20);
+  const definitions = dashboard.templating.list.flatMap(({ definition }) => definition ?? []);
+  assert.equal(definitions.length, 3);
+  for (const expression of [...definitions, ...targets.map((target) => target.expr)]) {
+    checkExpression(expression, all);
+    for (const [, variable = ''] of expression.matchAll(/\$(\w+)/gu)) assert.ok(variables.has(variable), variable);
+  }
+  for (const { expr, legendFormat } of targets) {
+    const { labels } = readPromql(expr);
+    for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/gu))
+      assert.ok(labels.includes(label) || label === 'instance', `${legendFormat} of: ${expr}`);
+  }
+});
+
+test('every metric of the gateway is in the dashboard', async () => {
+  const text = await read('deploy/grafana/orchestration-gateway.json');
+  const names = [...(await metricsText()).matchAll(/^# TYPE (gateway_\w+) /gmu)].map(([, name = '']) => name);
+  assert.deepEqual(
+    names.filter((name) => !text.includes(name)),
+    [],
+  );
+});
+
+test('a planted wrong name, label, value or function is found', async () => {
+  const all = await samples();
+  checkExpression(
+    'sum by (adapter) (rate(gateway_calls_total{outcome="ok"}[5m])) / on (adapter) group_left vector(1) > 0.1',
+    all,
+  );
+  for (const [planted, complaint] of [
+    ['rate(gateway_call_total[5m])', /no series gateway_call_total/u],
+    ['sum(rate(gateway_request_duration_seconds[5m]))', /no series gateway_request_duration_seconds/u],
+    ['gateway_overloaded{adapter="x"}', /no label adapter/u],
+    ['sum by (rout) (gateway_calls_total)', /the label rout/u],
+    ['gateway_calls_total{outcome=~"failed|unkown"}', /no outcome unkown/u],
+    ['gateway_errors_total{code="adapter-buzy"}', /no code adapter-buzy/u],
+    ['rat(gateway_calls_total[5m])', /no function rat/u],
+    ['rate(gateway_requests_in_flight[5m])', /is no counter/u],
+    ['gateway_overloaded == 1 ; drop', /what is ";/u],
+    ['gateway_overloaded{job}', /matchers cannot be read/u],
+  ] as const)
+    assert.throws(() => checkExpression(planted, all), complaint, planted);
+});
