@@ -32,3 +32,9 @@ export function seededRandom(seed: number): SeededRandom {
 export function newSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }
+
+/** The seed in SEED, to play a run again, or a new one. */
+export function givenSeed(): number {
+  const given = process.env['SEED'];
+  return given === undefined || given === '' ? newSeed() : Number(given);
+}
