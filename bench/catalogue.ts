@@ -11,6 +11,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
+import { limitYoungGeneration } from '../src/base/young-generation.ts';
 import { openDatabase, type StoreOptions } from '../src/database/database.ts';
 import { foundPostgres, silentLog, sqliteStore, type TestStore } from '../test/support/stores.ts';
 import { type AnsweredQuestion, askAll } from './catalogue/answers.ts';
@@ -27,6 +28,8 @@ const { values } = parseArgs({
     write: { type: 'string' },
   },
 });
+// As the executable does: how long collections take depends on it.
+limitYoungGeneration();
 const [documents, runs] = [Number(values.documents), Number(values.runs)];
 const timeLimit = 3_600_000;
 const interruption = AbortSignal.any([interrupted(), AbortSignal.timeout(timeLimit)]);

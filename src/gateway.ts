@@ -1,42 +1,45 @@
-import { createAccess } from '#access/access.ts';
-import { createAdapterInstance } from '#adapters/adapter-instance.ts';
-import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
-import { adapterKinds } from '#adapters/adapter-kinds.ts';
-import type { AdapterAuthentication } from '#adapters/authentication.ts';
-import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { Access } from '#access/access.ts';
+import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
-import type { Log } from '#base/log.ts';
-import type { AdapterConfig, Config } from '#config/config.ts';
+import type { ProcessLog } from '#base/log.ts';
+import type { Config } from '#config/config.ts';
+import type { LoadedConfig } from '#config/load-config.ts';
+import { sameConfig } from '#config/same-config.ts';
 import { openDatabase } from '#database/database.ts';
+import { measureAdapters } from '#http/adapter-metrics.ts';
+import type { Metrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
-import { createRateLimit } from '#http/rate-limit.ts';
+import type { Route } from '#http/route.ts';
+import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
+import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
-import { createHttpServer } from '#http/server.ts';
-import { createConnector, refuseBeforeLookup } from '#outbound/connector.ts';
-import { createDestinationPolicy } from '#outbound/destination-policy.ts';
-import { fetchDocument } from '#outbound/document.ts';
-import { createResolver, type Resolve } from '#outbound/resolver.ts';
-import { createSender, type Sender } from '#outbound/sender.ts';
-import { restCall } from '#relay/rest-call.ts';
-import type { WatchPool } from '#telemetry/gauges.ts';
+import { createHttpServer, type HttpServer } from '#http/server.ts';
+import { createResolver } from '#outbound/resolver.ts';
+import { openAccess } from './access-wiring.ts';
+import { createLiveParts, type LiveParts } from './live-parts.ts';
+import { createReloading, type ReloadResult } from './reload.ts';
 import { createTelemetry } from './telemetry-wiring.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
   /** Where it listens, such as `http://127.0.0.1:3000`. */
   readonly url: string;
+  /** Takes the configuration in again (see Reloading). */
+  reload(): Promise<ReloadResult>;
   /** Accepts no more, lets calls in flight finish, closes everything. */
   stop(): Promise<void>;
 }
 
 interface GatewayOptions {
   readonly config: Config;
-  readonly log: Log;
+  /** Reads the configuration once more; absent where there is nothing to read. Rejects with a ConfigError. */
+  readonly loadAgain?: (() => Promise<LoadedConfig>) | undefined;
+  readonly log: ProcessLog;
   readonly clock: Clock;
   readonly version: string;
   /** Of this process. */
@@ -58,87 +61,100 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
-  const adapters = started.adopt(createAdapters(config.adapters, { resolve, clock, pooled }), (created) => created.close());
-  const documents = started.adopt(issuerSender(resolve, pooled), (sender) => sender.close());
-  const access = await createAccess({
-    config: config.access,
-    database,
-    clock,
+  const parts = createLiveParts({
+    config,
+    adapterNeeds: { resolve, clock, userAgent, pooled },
+    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), userAgent, pooled },
     log,
-    fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
-    secureCookies: config.server.tls !== undefined,
+  });
+  const live = started.adopt(parts, (made) => made.close());
+  const access = await openAccess(started, {
+    ...options,
+    database,
+    resolve,
+    userAgent,
+    pooled,
     watcher: telemetry.accessWatcher,
   });
-  started.defer(() => access.close());
-  const { outbound } = config;
-  const policy = createDestinationPolicy({ ...outbound, ownListeners: () => server.listeners() });
-  const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
-  const restCalls = createSender({ connect: createConnector({ ...outbound, resolve: resolveForCallers, policy }) });
-  const outboundSender = started.adopt(pooled({ pool: 'restCall' }, restCalls), (sender) => sender.close());
-  const gauge = createPressureGauge(options.memory);
-  const pressure = started.adopt(createPressure({ gauge, log }), (measured) => measured.close());
+  measureAdapters(metrics.registry, () => live.adapters().all());
+  const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
+  const pressure = started.adopt(measuring, (measured) => measured.close());
   telemetry.measure({ store: () => database.figures(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
-  const served = [
-    ...relayRoutes({
-      adapters: () => adapters,
-      restCall: (request, context) =>
-        restCall({ request, context, limits: outbound, refuseDenied, sender: outboundSender, userAgent }),
-      userAgent,
-    }),
-    ...automationRoutes(catalogue),
-    ...sessionRoutes(access),
-    ...operationsRoutes({
-      openMetrics: config.server.openMetrics,
-      metrics,
-      pingStore: () => database.ping(),
-      isOverloaded: () => pressure.overloaded,
-      adapterStates: () => adapters.states(),
-    }),
-  ];
+  const { openMetrics } = config.server;
+  const served = servedRoutes({
+    access,
+    catalogue,
+    live,
+    userAgent,
+    operations: { openMetrics, metrics, pingStore: () => database.ping(), isOverloaded: () => pressure.overloaded },
+    reload: () => reloading.reload(),
+  });
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const { rateLimit: rate } = config.server;
-  const rateLimit = rate === undefined ? undefined : createRateLimit({ ...rate, clock });
+  const rateLimit = (): ReturnType<LiveParts['rateLimit']> => live.rateLimit();
   const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, tracing, pressure, rateLimit });
+  const reloading = createReloading({
+    config,
+    load: options.loadAgain,
+    live,
+    follow: followers({ server, access, metrics, log }),
+    log,
+  });
+  started.defer(() => reloading.stop());
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, stop: () => running.disposeAsync() };
+  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync() };
 }
 
-/** For what an OIDC issuer publishes; milliseconds. */
-const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
-
-function createAdapters(
-  configured: readonly AdapterConfig[],
-  shared: { readonly resolve: Resolve; readonly clock: Clock; readonly pooled: WatchPool },
-): AdapterInstances {
-  return createAdapterInstances(
-    configured.map((adapter) =>
-      createAdapterInstance({
-        kind: adapterKinds[adapter.kind],
-        instance: { ...adapter, auth: authentication(adapter.auth) },
-        sender: adapterSender(adapter, shared),
-        clock: shared.clock,
-      }),
-    ),
-  );
+/** Every route but the documentation's. */
+function servedRoutes({
+  access,
+  catalogue,
+  live,
+  userAgent,
+  operations,
+  reload,
+}: {
+  readonly access: Access;
+  readonly catalogue: AutomationCatalogue;
+  readonly live: LiveParts;
+  readonly userAgent: string;
+  readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
+  readonly reload: () => Promise<ReloadResult>;
+}): readonly Route[] {
+  return [
+    ...relayRoutes({
+      adapters: () => live.adapters(),
+      restCall: (request, context) => live.outbound().restCall(request, context),
+      userAgent,
+    }),
+    ...adapterRoutes({ adapters: () => live.adapters() }),
+    ...automationRoutes(catalogue),
+    ...sessionRoutes(access),
+    ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
+    ...reloadRoutes(reload),
+  ];
 }
 
-function issuerSender(resolve: Resolve, pooled: WatchPool): Sender {
-  return pooled({ pool: 'issuers' }, createSender({ connect: createConnector({ resolve, timeouts: documentTimeouts }) }));
-}
-
-function adapterSender(
-  adapter: AdapterConfig,
-  { resolve, pooled }: { readonly resolve: Resolve; readonly pooled: WatchPool },
-): Sender {
-  return pooled({ pool: 'adapter', adapter: adapter.name }, createSender({ connect: createConnector({ ...adapter, resolve }) }));
-}
-
-/** The configuration's loader has refused the types that are not built yet. */
-function authentication(auth: AdapterConfig['auth']): AdapterAuthentication {
-  if (auth.type === 'token' || auth.type === 'oauth2')
-    throw new Error(`authentication of type ${auth.type} is not supported yet`);
-  return auth;
+/** What follows a new configuration as it is, without being replaced. Its loader has judged certificates and hashes already. */
+function followers({
+  server,
+  access,
+  metrics,
+  log,
+}: {
+  readonly server: HttpServer;
+  readonly access: Access;
+  readonly metrics: Metrics;
+  readonly log: ProcessLog;
+}): (next: Config, current: Config) => void {
+  return (next, current) => {
+    const { tls, logLevel } = next.server;
+    if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
+    // Else every verdict stays as it was, and is not to be reached anew for all callers at once.
+    if (!sameConfig(next.access, current.access)) access.reload(next.access);
+    metrics.expectCalls(next.adapters.map(({ name }) => name));
+    log.setLevel(logLevel);
+  };
 }

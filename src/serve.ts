@@ -6,6 +6,7 @@ import { createLog, type Log, type ProcessLog, readableLines } from '#base/log.t
 import type { ServeOptions } from '#cli/command.ts';
 import type { ProcessMemory } from '#http/pressure-gauge.ts';
 import { type Gateway, startGateway } from './gateway.ts';
+import { logConfigWarnings } from './reload.ts';
 
 /** What serving needs of the process. */
 export interface ServingProcess extends ProcessMemory {
@@ -39,8 +40,7 @@ export async function serve(
     process.stderr.write(`orchestration-gateway: ${refusal}\n`);
     return 1;
   }
-  for (const { file, line, path, message } of warnings)
-    log.warn('configuration', { file: `${file}:${line}`, reason: path === '' ? message : `${path}: ${message}` });
+  logConfigWarnings(log, warnings);
   // From the start on: unheard, the signal would end the process.
   process.on('SIGUSR2', debugToggle(log));
   const gateway = await start(options, log, process);
@@ -89,16 +89,14 @@ const unsafeOptions: ReadonlySet<string> = new Set([
 ]);
 const unsafeWhy = 'weakens TLS or the HTTP parser, or sends calls through a proxy that no configuration names';
 
-async function start({ config }: ServeOptions, log: Log, process: ServingProcess): Promise<Gateway | undefined> {
+async function start(
+  { config, loadAgain }: ServeOptions,
+  log: ProcessLog,
+  process: ServingProcess,
+): Promise<Gateway | undefined> {
   try {
-    return await startGateway({
-      config,
-      log,
-      clock: systemClock,
-      version: await packageVersion(),
-      memory: process,
-      environment: process.env,
-    });
+    const version = await packageVersion();
+    return await startGateway({ config, loadAgain, log, clock: systemClock, version, memory: process, environment: process.env });
   } catch (error) {
     process.stderr.write(`orchestration-gateway: it did not start: ${reason(error, config.server)}\n`);
     return undefined;
@@ -120,7 +118,7 @@ async function packageVersion(): Promise<string> {
   return (JSON.parse(file) as { readonly version: string }).version;
 }
 
-/** Resolves to the exit code once a signal came and everything is closed; a second signal ends the wait. */
+/** SIGHUP reloads. Resolves to the exit code once SIGTERM or SIGINT came and everything is closed; a second signal ends the wait. */
 function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
@@ -134,7 +132,7 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
       }, drainLimit);
       const finished = (code: number): void => {
         clearTimeout(limit);
-        process.off('SIGHUP', ignoreHangUp);
+        process.off('SIGHUP', reload);
         resolve(code);
       };
       gateway.stop().then(
@@ -145,10 +143,13 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
         },
       );
     };
-    const ignoreHangUp = (): void =>
-      log.warn('SIGHUP: the configuration is read at start only; restart the gateway to apply a change');
+    const reload = (): void => {
+      if (draining) log.warn('SIGHUP: the gateway is stopping and reads no configuration any more');
+      // What came of it is logged where it is done.
+      else gateway.reload().catch(() => {});
+    };
     process.on('SIGTERM', drain);
     process.on('SIGINT', drain);
-    process.on('SIGHUP', ignoreHangUp);
+    process.on('SIGHUP', reload);
   });
 }

@@ -21,7 +21,18 @@ const base = secret('adapter base path');
 const clientSecret = secret('client secret');
 const timeouts = { dns: '2s', connect: '2s', firstByte: '1s', idle: '1s', total: '2s' };
 const shared = { kind: 'restconf', url: `${far.url}/${base}`, timeouts, responseLimit: '128KiB' };
+const tokens = await farSide({ after });
+const oauth = (path: string): object => ({
+  type: 'oauth2',
+  tokenUrl: `${tokens.url}/${path}?key=${secret('token query')}`,
+  clientId: 'gateway',
+  clientSecret: { env: 'ADAPTER_CLIENT_SECRET' },
+});
 const adapters = [
+  { ...shared, name: 'token', auth: { type: 'token', token: secret('adapter X-Auth-Token') } },
+  { ...shared, name: 'oauth', auth: oauth('issues') },
+  { ...shared, name: 'oauth refused', auth: oauth('refuses') },
+  { ...shared, name: 'oauth garbled', auth: oauth('garbles') },
   { ...shared, name: 'basic', auth: { type: 'basic', username: secret('adapter user'), password: { env: 'ADAPTER_PASSWORD' } } },
   { ...shared, name: 'bearer', auth: { type: 'bearer', token: secret('adapter token') } },
   { ...shared, name: 'header', kind: 'rest', auth: { type: 'header', name: 'X-Api-Key', value: secret('adapter header') } },
@@ -55,7 +66,7 @@ const gateway = await startGateway(
   { after },
   {
     adapters,
-    environment: { ADAPTER_PASSWORD: secret('adapter password') },
+    environment: { ADAPTER_PASSWORD: secret('adapter password'), ADAPTER_CLIENT_SECRET: secret('adapter client secret') },
     config: {
       server: { logLevel: 'trace', requestBodyLimit: '64KiB' },
       outbound: { allow: [far.authority, `127.0.0.1:${refusing}`], timeouts, responseLimit: '128KiB' },
@@ -147,6 +158,37 @@ test('R93: calls that succeed and fail in every way are made, and the far side g
     await keep(`action: ${adapter}`, relay(gateway, 'restAction', adapter, relayed));
     await keep(`query: ${adapter}`, relay(gateway, 'restQuery', adapter, { params }));
   }
+});
+
+test('R93: tokens for orchestrators are fetched, renewed and refused', async () => {
+  let issued = 0;
+  tokens.answer((request) => {
+    const said = `${request.header('authorization')} ${secret('adapter client secret')} ${request.target}`;
+    if (request.target.startsWith('/garbles')) return jsonReply(`{"access_token":"${secret('garbled token')}\\n"}`);
+    if (request.target.startsWith('/refuses'))
+      return jsonReply(JSON.stringify({ error: 'invalid_client', error_description: said }), { status: 401 });
+    issued += 1;
+    return jsonReply(JSON.stringify({ access_token: secret(`issued token ${issued}`), token_type: 'Bearer' }));
+  });
+  const brought = { headers: { 'X-Auth-Token': secret('brought token'), 'Set-Cookie': `s=${secret('brought token')}` } };
+  const refused = (): Buffer => httpReply({ status: 401, ...brought });
+  for (const handler of [() => jsonReply('{}', brought), refused, () => httpReply({ status: 500, ...brought })]) {
+    far.answer(handler);
+    for (const adapter of ['token', 'oauth', 'oauth refused', 'oauth garbled']) {
+      // What an orchestrator sends by a client's token is its reply; what it sends to renew a token is not.
+      const meant = adapter === 'oauth' ? ['brought token'] : [];
+      await keep(`action: ${adapter}`, relay(gateway, 'restAction', adapter, relayed));
+      await keep(`query: ${adapter}`, relay(gateway, 'restQuery', adapter, { params }));
+      await keep(`GET: ${adapter}`, relay(gateway, 'restRequest', adapter, { params: { ...params, method: 'GET' } }), meant);
+      await keep(`trial: ${adapter}`, post(gateway, `/adapters/${encodeURIComponent(adapter)}/test`, {}), ['adapter base path']);
+    }
+  }
+  // An administrator is told the addresses, which are no secrets.
+  await keep('adapters', gateway.send({ target: '/adapters', role: 'admin' }), ['adapter base path']);
+  assert.ok(issued > 1);
+  const asked = tokens.requests.map(({ head }) => head).join('\n');
+  assert.deepEqual(secret.foundIn(asked, ['token query', 'adapter client secret']), ['token query', 'adapter client secret']);
+  assert.ok(replies.some(({ reply }) => reply.text.includes('invalid_client')));
 });
 
 test('R93: calls that are refused are made', async () => {

@@ -1,51 +1,60 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { createUsage } from '#base/usage.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
-import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
-import { neverLeft, type Sender } from '#outbound/sender.ts';
+import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import { neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import { type AdapterAuthentication, credentialHeaders } from './authentication.ts';
+import type { AdapterNode, NodeCall } from './adapter-node.ts';
+import { startHealthChecks } from './health-checks.ts';
+import { refusesChanges, speaksOfTheNode } from './node-failure.ts';
+import { type Attempt, createRoute } from './node-route.ts';
+import type { NodeError } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
-import { readRestconfError } from './restconf-errors.ts';
-import { createSlots, type Slots } from './slots.ts';
 
-/** What an operator configures of one orchestrator; durations in milliseconds, sizes in bytes. */
+/** What an operator configures of one orchestrator as a whole; durations in milliseconds. */
 export interface AdapterInstanceOptions extends PathRights {
   readonly name: string;
-  readonly urls: readonly string[];
-  readonly auth: AdapterAuthentication;
-  readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
-  readonly responseLimit: number;
+  readonly timeouts: { readonly total: number };
+  readonly health: { readonly interval: number } | 'off';
   readonly concurrency: number;
   readonly queue: number;
+  readonly tls?: { readonly verify: boolean };
+  readonly proxy?: object;
 }
 
-/** A call to an orchestrator, relative to its base address. */
-export interface AdapterCall {
-  readonly method: OutboundCall['method'];
-  /** `params.path` as the caller wrote it, with or without its leading slash. */
-  readonly path: string;
-  /** Names and values in turn, without credentials. */
-  readonly headers: readonly string[];
-  readonly body?: Buffer;
+export interface AdapterCall extends NodeCall {
   /** `query`: up to two retries. `action`: one, and only where no byte of the first attempt left. */
   readonly retry: 'query' | 'action';
 }
 
-/** What is known of an orchestrator from the calls that went to it: `offline` once it could not be connected to, until it answers again. */
+/** `degraded`: some of its addresses are offline; `offline`: all of them. */
 export type AdapterState = 'online' | 'degraded' | 'offline';
 
-/** One named orchestrator: its address, credentials, limits and slots. */
+export interface AdapterStanding {
+  readonly state: AdapterState;
+  /** Milliseconds since the epoch: when it came into this state. */
+  readonly since: number;
+  /** The latest of its nodes. */
+  readonly lastError: NodeError | undefined;
+}
+
+/** One named orchestrator: its nodes, and the choice between them. */
 export interface AdapterInstance {
   readonly name: string;
   readonly kind: AdapterKind;
-  readonly rights: PathRights;
+  readonly settings: AdapterInstanceOptions;
   /** Milliseconds; a caller may ask for less, never for more. */
   readonly totalLimit: number;
-  readonly slots: Slots;
-  state(): AdapterState;
-  /** Sends the call, and again where its retry rule allows it. Rejects as Sender.send does. */
+  /** In the order of the configuration, at least one. */
+  readonly nodes: readonly AdapterNode[];
+  standing(): AdapterStanding;
+  /**
+   * Takes a slot, which is held until the scope is finished, sends the call, and again where its retry rule allows it. Rejects as
+   * Sender.send does, with `adapter-busy` or `adapter-unavailable`.
+   */
   perform(call: AdapterCall, scope: CallScope): Promise<FarSideReply>;
+  /** Resolves once every call that was begun is done, replies that stream included, and its connections are closed. */
   close(): Promise<void>;
 }
 
@@ -56,54 +65,56 @@ const backoffBase = 100;
 export function createAdapterInstance(options: {
   readonly kind: AdapterKind;
   readonly instance: AdapterInstanceOptions;
-  readonly sender: Sender;
+  readonly nodes: readonly AdapterNode[];
   readonly clock: Clock;
 }): AdapterInstance {
-  const { kind, instance, sender, clock } = options;
-  const base = new URL(instance.urls[0] ?? '');
-  const basePath = base.pathname.replace(/\/+$/u, '');
-  const credentials = credentialHeaders(instance.auth);
-  const slots = createSlots(instance);
-  let state: AdapterState = 'online';
+  const { kind, instance, nodes, clock } = options;
+  const health = startHealthChecks({ nodes, health: instance.health });
+  const usage = createUsage();
 
-  const outboundCall = (call: AdapterCall): OutboundCall => ({
-    origin: base.origin,
-    path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
-    method: call.method,
-    headers: [...call.headers, ...credentials],
-    ...(call.body === undefined ? {} : { body: call.body }),
-    stateChanging: call.method !== 'GET',
-    timeouts: instance.timeouts,
-    responseLimit: instance.responseLimit,
-  });
+  const perform: AdapterInstance['perform'] = async (call, scope) => {
+    const route = createRoute({ name: instance.name, nodes, health, scope });
+    let node = await route.begin(call.retry);
+    for (let count = 0; ; count += 1) {
+      const attempt = await route.attempt(node, call);
+      if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
+      const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
+      if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
+      if ('reply' in attempt) attempt.reply.discard();
+      node = await route.next(call.retry, delay, attempt);
+    }
+  };
 
   return {
     name: instance.name,
     kind,
-    rights: instance,
+    settings: instance,
     totalLimit: instance.timeouts.total,
-    slots,
-    state: () => state,
-    async perform(call, scope) {
-      const outbound = outboundCall(call);
-      for (let attempt = 0; ; attempt += 1) {
-        const mayRetry = attempt < retryLimit[call.retry];
-        try {
-          const reply = await sender.send(outbound, scope);
-          state = 'online';
-          const delay = mayRetry && call.retry === 'query' ? retryDelay(reply, attempt, clock) : undefined;
-          if (delay === undefined || delay >= scope.remaining()) return reply;
-          reply.discard();
-          await pause(delay, scope);
-        } catch (failure) {
-          if (neverLeft(failure)) state = 'offline';
-          if (!mayRetry || !mayBeSentAgain(failure, call.retry)) throw failure;
-          await pause(backoff(attempt), scope);
-        }
-      }
+    nodes,
+    standing: () => standingOf(nodes),
+    perform: (call, scope) => usage.during(() => perform(call, scope)),
+    async close() {
+      health.stop();
+      // A call that waits for its slot or between two attempts has nothing at a node yet, and will.
+      await usage.over();
+      await Promise.all(nodes.map((node) => node.close()));
     },
-    close: () => sender.close(),
   };
+}
+
+function resultOf(attempt: Attempt): FarSideReply {
+  if ('failure' in attempt) throw attempt.failure;
+  return attempt.reply;
+}
+
+/** Milliseconds before the call may be sent once more, or undefined where the attempt is its result. */
+function delayBeforeNext(
+  attempt: Attempt,
+  { retry, count, clock }: { readonly retry: AdapterCall['retry']; readonly count: number; readonly clock: Clock },
+): number | undefined {
+  if (count >= retryLimit[retry]) return undefined;
+  if ('failure' in attempt) return mayBeSentAgain(attempt.failure, retry) ? backoff(count) : undefined;
+  return retry === 'query' ? retryDelay(attempt.reply, count, clock) : undefined;
 }
 
 /** A query may also be repeated where its connection broke; an action only where no byte of it left. */
@@ -115,10 +126,10 @@ function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean 
  * How long to wait before a query is repeated, or undefined where its reply is the answer. A 5xx with a RESTCONF error body
  * speaks of a device, not of the orchestrator, and stays so.
  */
-function retryDelay(reply: FarSideReply, attempt: number, clock: Clock): number | undefined {
+function retryDelay(reply: FarSideReply, count: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
-  if (readRestconfError(reply) !== undefined) return undefined;
-  return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(attempt));
+  if (!speaksOfTheNode(reply)) return undefined;
+  return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(count));
 }
 
 /** Milliseconds of a Retry-After, in seconds or as an IMF-fixdate (RFC 9110 10.2.3); anything else is passed over. */
@@ -132,15 +143,13 @@ function backoff(attempt: number): number {
   return 10 + Math.random() * backoffBase * 2 ** attempt;
 }
 
-function pause(milliseconds: number, scope: CallScope): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      scope.whenEnded(undefined);
-      resolve();
-    }, milliseconds);
-    scope.whenEnded((reason) => {
-      clearTimeout(timer);
-      reject(reason);
-    });
-  });
+function standingOf(nodes: readonly AdapterNode[]): AdapterStanding {
+  const standings = nodes.map((node) => node.standing());
+  const offline = standings.filter(({ state }) => state === 'offline').length;
+  const errors = standings.flatMap(({ lastError }) => lastError ?? []);
+  return {
+    state: offline === 0 ? 'online' : offline === nodes.length ? 'offline' : 'degraded',
+    since: Math.max(...standings.map(({ since }) => since)),
+    lastError: errors.toSorted((one, other) => other.at - one.at)[0],
+  };
 }

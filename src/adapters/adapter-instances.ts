@@ -7,6 +7,7 @@ export interface AdapterInstances {
   find(name: string): AdapterInstance;
   /** The state of each. */
   states(): readonly AdapterState[];
+  all(): readonly AdapterInstance[];
   close(): Promise<void>;
 }
 
@@ -18,7 +19,8 @@ export function createAdapterInstances(instances: readonly AdapterInstance[]): A
       if (instance === undefined) throw notFound(name, [...byName.keys()]);
       return instance;
     },
-    states: () => instances.map((instance) => instance.state()),
+    states: () => instances.map((instance) => instance.standing().state),
+    all: () => instances,
     async close() {
       await Promise.all(instances.map((instance) => instance.close()));
     },

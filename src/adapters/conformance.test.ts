@@ -9,13 +9,11 @@ import { createConnector } from '#outbound/connector.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
 import { closedPort, type FarSide, farSide, httpReply, jsonReply } from '../../test/support/far-side.ts';
-import {
-  type AdapterCall,
-  type AdapterInstance,
-  type AdapterInstanceOptions,
-  createAdapterInstance,
-} from './adapter-instance.ts';
+import { type AdapterCall, type AdapterInstance, createAdapterInstance } from './adapter-instance.ts';
 import { adapterKinds } from './adapter-kinds.ts';
+import { createAdapterNode } from './adapter-node.ts';
+import type { AdapterAuthentication } from './authentication.ts';
+import { createCredentials } from './create-credentials.ts';
 
 const everything = { actions: ['**'], queries: ['**'] };
 const nothing = { actions: [], queries: [] };
@@ -35,25 +33,40 @@ const action: AdapterCall = {
 
 /** What every adapter kind must do alike, over real sockets. */
 for (const kind of Object.values(adapterKinds)) {
-  const instanceOf = (t: TestContext, url: string, more: Partial<AdapterInstanceOptions> = {}): AdapterInstance => {
+  const instanceOf = (
+    t: TestContext,
+    url: string,
+    auth: AdapterAuthentication = { type: 'none' },
+    firstByte = 5_000,
+  ): AdapterInstance => {
     const connect = createConnector({ resolve: createResolver(), timeouts: { dns: 3_000, connect: 3_000 } });
-    const instance = createAdapterInstance({
+    const options = {
+      name: 'x',
+      timeouts: { firstByte, idle: 5_000, total: 10_000 },
+      responseLimit: 1_000_000,
+      concurrency: 4,
+      queue: 4,
+      breaker: { failures: 100, openFor: 1_000 },
+      health: 'off',
+      allowPaths: everything,
+      denyPaths: nothing,
+    } as const;
+    const node = createAdapterNode({
+      url,
       kind,
-      sender: createSender({ connect }),
-      clock: systemClock,
-      instance: {
+      instance: options,
+      credentials: createCredentials({
         name: 'x',
-        urls: [url],
-        auth: { type: 'none' },
-        timeouts: { firstByte: 5_000, idle: 5_000, total: 10_000 },
-        responseLimit: 1_000_000,
-        concurrency: 4,
-        queue: 4,
-        allowPaths: everything,
-        denyPaths: nothing,
-        ...more,
-      },
+        authentication: auth,
+        openTokenSender: () => createSender({ connect }),
+        clock: systemClock,
+        userAgent: 'test',
+      }),
+      userAgent: 'test',
+      open: () => createSender({ connect }),
+      clock: systemClock,
     });
+    const instance = createAdapterInstance({ kind, instance: options, nodes: [node], clock: systemClock });
     t.after(() => instance.close());
     return instance;
   };
@@ -101,16 +114,17 @@ for (const kind of Object.values(adapterKinds)) {
       ],
       [{ type: 'bearer', token: new Secret('t0k3n') }, 'authorization', 'Bearer t0k3n'],
       [{ type: 'header', name: 'X-API-Key', value: new Secret('k3y') }, 'x-api-key', 'k3y'],
+      [{ type: 'token', token: new Secret('t0k3n') }, 'x-auth-token', 't0k3n'],
     ] as const) {
       far.answer(() => jsonReply('{}'));
-      assert.equal((await called(t, instanceOf(t, far.url, { auth }), far)).header(header), value);
+      assert.equal((await called(t, instanceOf(t, far.url, auth), far)).header(header), value);
     }
   });
 
   test(`${kind.name}: an action is tried once more where nothing listens, and its failure names the connection`, async (t) => {
     const instance = instanceOf(t, `http://127.0.0.1:${await closedPort()}`);
     await assert.rejects(instance.perform(action, scopeOf(t)), rejectsWith('upstream-connect-failed'));
-    assert.equal(instance.state(), 'offline');
+    assert.equal(instance.standing().state, 'offline');
   });
 
   test(`${kind.name}: an action whose connection breaks after it left is not sent again`, async (t) => {
@@ -153,7 +167,7 @@ for (const kind of Object.values(adapterKinds)) {
 
   test(`${kind.name}: silence ends at the time limit for the first byte`, async (t) => {
     const far = await farSide(t, () => undefined);
-    const instance = instanceOf(t, far.url, { timeouts: { firstByte: 100, idle: 5_000, total: 10_000 } });
+    const instance = instanceOf(t, far.url, { type: 'none' }, 100);
     await assert.rejects(instance.perform(query, scopeOf(t)), rejectsWith('upstream-timeout'));
   });
 

@@ -34,10 +34,97 @@ test('no spelling of a denied path gets through', () => {
     'restconf/operations/packages/%72eload',
     'restconf/operations/packages%2Freload',
     'restconf/operations/packages/%2572eload',
+    'restconf/operations/packages;a=1/reload',
+    'restconf/operations/packages/reload;a=1;b',
+    'restconf/operations/;a/packages/.;b/reload',
+    'restconf/operations/packages%3Ba/reload',
+    'restconf/operations/packages%c0%afreload',
+    'restconf/operations/packages%25c0%25afreload',
+    'restconf/operations/packages/%c1%b2eload',
+    'restconf/operations/packages/%e0%81%b2eload',
+    'restconf/operations/packages/%f0%80%81%b2eload',
+    'restconf/operations/packages/%u0072eload',
+    'restconf/operations/packages%5creload',
+    'restconf/operations/packages/reload%3Fx',
+    'restconf/operations/packages/reload%23x',
+    'restconf/operations/packages/reload%00x',
+    'restconf/operations/packages/re%00load',
+    'restconf/operations/packages/%252525252572eload',
+    'restconf/operations/packages/%25252525252572eload',
   ]) {
     assert.equal(decidePath(denied, 'actions', path).allowed, false, path);
   }
   assert.equal(decidePath(denied, 'actions', 'restconf/operations/packages/reload-status').allowed, true);
+});
+
+test('a rule may be percent-encoded itself, and letters beyond ASCII are compared as UTF-8', () => {
+  for (const rule of ['x/caf\u00e9', 'x/caf%C3%A9', 'x/caf%c3%a9']) {
+    for (const path of ['x/caf%C3%A9', 'x/caf%c3%a9', 'x/%63af%25c3%25a9'])
+      assert.equal(decidePath(rights(['**'], [rule]), 'actions', path).allowed, false, `${rule} ${path}`);
+    assert.equal(decidePath(rights([rule], []), 'actions', 'x/caf%E9').allowed, false);
+  }
+  assert.equal(decidePath(rights(['x/a%2Fb'], []), 'actions', 'x/a%2Fb').allowed, true);
+  assert.equal(decidePath(rights(['x/%2A'], []), 'actions', 'x/anything').allowed, false);
+});
+
+test('upper and lower case count, for they do at the orchestrator', () => {
+  assert.equal(decidePath(rights(['**'], ['**/reload']), 'actions', 'packages/Reload').allowed, true);
+});
+
+test('what stands in a value does not keep it from an allowed list', () => {
+  const allowed = rights(['restconf/data/**'], []);
+  for (const value of ['10.0.0.0%2F24', 'a;b', 'a%3Bb', 'a%3Fb', '100%25', 'caf%C3%A9', 'a%5Cb'])
+    assert.equal(decidePath(allowed, 'queries', `restconf/data/x=${value}`).allowed, true, value);
+});
+
+/** The resource that a server by RFC 3986 has for a path: segments decoded once, parameters dropped or kept, dots and emptiness left out. */
+function served(path: string, parameters: 'drop' | 'keep'): string {
+  const segments = path
+    .split('/')
+    .map((segment) => decodeURIComponent(parameters === 'drop' ? (segment.split(';')[0] ?? '') : segment));
+  return segments.filter((segment) => segment !== '' && segment !== '.').join('/');
+}
+
+test('whatever a server by RFC 3986 takes for the denied path is denied', () => {
+  const target = 'restconf/operations/tailf-ncs:packages/reload';
+  const denied = rights(['**'], ['**/*packages/**/*reload']);
+  const hex = (character: string): string => character.charCodeAt(0).toString(16);
+  const spellings = fc.tuple(
+    ...target
+      .split('')
+      .map((character) =>
+        character === '/'
+          ? fc.constantFrom('/', '/', '//', '/./', '/%2e/', ';a=b/', ';/', '/;x/', '/.;y/')
+          : fc.constantFrom(character, character, `%${hex(character)}`, `%${hex(character).toUpperCase()}`),
+      ),
+    fc.constantFrom('', '/', '//', '/.', ';', ';p=1/', '?a=b', '/?'),
+  );
+  fc.assert(
+    fc.property(spellings, fc.constantFrom('', '/'), (parts, lead) => {
+      const path = lead + parts.join('');
+      assert.equal(served(path.split('?', 1)[0] ?? '', 'drop'), target);
+      return !decidePath(denied, 'actions', path).allowed;
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a path that was put together at random is denied wherever a server would serve the denied resource', () => {
+  const denied = rights(['**'], ['a/b']);
+  const pieces = ['a', 'b', '/', '.', ';', '%61', '%62', '%2e', '%2f', '%2F', '%3b', 'x', '//', '%', '5c', '%25'];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 9 }), (chosen) => {
+      const path = chosen.join('');
+      let resources: readonly string[] = [];
+      try {
+        resources = [served(path, 'drop'), served(path, 'keep')];
+      } catch {
+        return true;
+      }
+      return !resources.includes('a/b') || !decidePath(denied, 'queries', path).allowed;
+    }),
+    { numRuns: 20_000 },
+  );
 });
 
 test('percent-encoding any character of a denied path does not let it through', () => {
@@ -56,5 +143,7 @@ test('percent-encoding any character of a denied path does not let it through', 
 test('a hostile path and a rule with many stars are judged quickly', () => {
   const started = performance.now();
   matchesGlob('**/a*a*a*a*a*a*a*b', `${'a'.repeat(4_000)}/${'a'.repeat(4_000)}`);
+  const wrapped = ['%', '25'.repeat(3), '3b/%c0%af%5c;', '%c3%a9%3f%00a'].join('').repeat(200);
+  decidePath(rights(['**'], ['**/*a*b*/**/*c', '**/a*a*a*b']), 'actions', wrapped);
   assert.ok(performance.now() - started < 2_000);
 });

@@ -1,3 +1,5 @@
+import { pathReadings, segmentsOf } from './path-readings.ts';
+
 /** The globs of `allowPaths` and `denyPaths`, over the path before its `?`. */
 export interface PathRights {
   readonly allowPaths: { readonly actions: readonly string[]; readonly queries: readonly string[] };
@@ -11,39 +13,34 @@ interface PathDecision {
 }
 
 /**
- * May this path be called? Judged as written and after each round of percent-decoding, with empty and `.` segments left out,
- * so that no spelling of a denied path gets through: every reading must be allowed and none denied. Deny by default.
+ * May this path be called? Judged by everything that a server could read it as (pathReadings), so that no spelling of a denied path
+ * gets through: every reading must be allowed and none denied. Letters must match exactly, in upper and lower case. Deny by default.
  */
 export function decidePath(rights: PathRights, operation: 'actions' | 'queries', path: string): PathDecision {
   const readings = pathReadings(path.split('?', 1)[0] ?? '');
+  if (readings === undefined) return { allowed: false, reason: 'it is percent-encoded more than five times over' };
   for (const rule of rights.denyPaths[operation]) {
-    if (readings.some((reading) => matchesGlob(rule, reading)))
+    if (readings.some((reading) => matchesRule(rule, reading)))
       return { allowed: false, reason: `denyPaths.${operation} has "${rule}"`, rule };
   }
   const rules = rights.allowPaths[operation];
-  const unmatched = readings.find((reading) => !rules.some((rule) => matchesGlob(rule, reading)));
+  const unmatched = readings.find((reading) => !rules.some((rule) => matchesRule(rule, reading)));
   if (unmatched !== undefined) return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
   return { allowed: true, reason: `allowPaths.${operation}` };
 }
 
-/** Each text that a far side could read the path as, undoing percent-encoding up to five times over. */
-export function percentDecodings(path: string): readonly string[] {
-  const readings = [path];
-  for (let round = 0; round < 5; round += 1) {
-    const last = readings.at(-1) ?? '';
-    const decoded = last.replaceAll(/%([0-9a-fA-F]{2})/gu, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-    if (decoded === last) break;
-    readings.push(decoded);
+/** A rule that is percent-encoded itself means what it stands for as well: `%c3%A9` and `é` are one. */
+function matchesRule(rule: string, reading: string): boolean {
+  return matchesGlob(rule, reading) || (rule.includes('%') && matchesGlob(decodedRule(rule), reading));
+}
+
+function decodedRule(rule: string): string {
+  try {
+    // An encoded star is no wildcard.
+    return decodeURIComponent(rule.replaceAll(/%2a/giu, '%252A'));
+  } catch {
+    return rule;
   }
-  return readings;
-}
-
-function pathReadings(path: string): readonly string[] {
-  return percentDecodings(path).map((reading) => segmentsOf(reading).join('/'));
-}
-
-function segmentsOf(path: string): readonly string[] {
-  return path.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
 /** `**` stands for any number of whole segments, `*` for any run of characters inside one. At worst the product of both lengths. */

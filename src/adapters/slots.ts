@@ -8,6 +8,9 @@ export interface Slots {
    * where the queue is full or the total time limit ends the wait, with the scope's reason where the caller leaves.
    */
   take(scope: CallScope): Promise<() => void> | (() => void);
+  /** Calls that have a slot, and calls that wait for one. */
+  readonly inFlight: number;
+  readonly waiting: number;
 }
 
 export function createSlots(options: { readonly name: string; readonly concurrency: number; readonly queue: number }): Slots {
@@ -31,6 +34,12 @@ export function createSlots(options: { readonly name: string; readonly concurren
   };
 
   return {
+    get inFlight() {
+      return inFlight;
+    },
+    get waiting() {
+      return waiting.size;
+    },
     take(scope) {
       if (inFlight < concurrency) {
         inFlight += 1;

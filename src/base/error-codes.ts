@@ -17,6 +17,8 @@ export const errorCodes = {
   'method-not-allowed': { status: 405, title: 'The route does not know this method' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'automation-exists': { status: 409, title: 'Another automation has this name' },
+  'configuration-invalid': { status: 409, title: 'The configuration cannot be used' },
+  'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },
   'body-too-large': { status: 413, title: 'The request body is over the limit' },
   'unsupported-media-type': { status: 415, title: 'The request body has an unsupported media type' },

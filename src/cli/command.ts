@@ -60,6 +60,8 @@ export interface ImportProgress {
 export interface ServeOptions extends LoadedConfig {
   /** As the operator named it, relative to `cwd`. */
   readonly configFile: string;
+  /** Reads that file and all that it names once more. Rejects with a ConfigError. Absent for the demo, which writes its own. */
+  readonly loadAgain?: () => Promise<LoadedConfig>;
 }
 
 export interface DemoOptions {

@@ -98,7 +98,7 @@ const adapters = `# Orchestrators by name: POST /orchestrator_manager/restQuery/
 #  - { name: Bearer, kind: restconf, url: https://a.example.net, auth: { type: bearer, token: { env: API_TOKEN } } }
 #  - { name: Header, kind: rest, url: https://b.example.net, auth: { type: header, name: X-Api-Key, value: { env: API_TOKEN } } }
 #  - { name: Open, kind: rest, url: http://c.example.net, auth: { type: none } }
-  # Several addresses of one orchestrator, X-Auth-Token and OAuth (all three not supported yet).
+  # Several addresses of one orchestrator, NSO's X-Auth-Token (renewed from its replies) and OAuth client credentials.
 #  - name: Renewed token
 #    kind: nso
 #    urls: [https://nso-1.example.net:8888, https://nso-2.example.net:8888]

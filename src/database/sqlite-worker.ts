@@ -21,6 +21,8 @@ function openFile({ file, readOnly }: SqliteWorkerData): DatabaseSync {
   database.exec('pragma busy_timeout = 5000');
   // The page cache (2 MiB by default) holds the upper levels of every index of a large catalogue; KiB, taken as they are needed.
   database.exec(`pragma cache_size = -${readOnly ? 32_768 : 65_536}`);
+  // What a statement could have to undo is written down page by page: in memory, for an import would write four million pieces to a file.
+  if (!readOnly) database.exec('pragma temp_store = memory');
   if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
   // The pragmas above do not read the header of every damaged file; this does.
   database.exec('select count(*) from sqlite_schema');

@@ -60,6 +60,15 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The name of the automation is that of another one; names are compared exactly. Nothing was changed.',
     remedy: 'Choose another name, or change the automation that has it.',
   },
+  'configuration-invalid': {
+    meaning:
+      'The configuration was to be reloaded, and the file or something that it names has problems. Nothing was changed: the gateway goes on with what it had.',
+    remedy: 'Correct each place that `errors` lists, with file, line and column; then reload again.',
+  },
+  'reload-unavailable': {
+    meaning: 'The gateway has no configuration file to read again, as the demo has none, or it is stopping.',
+    remedy: 'Start the gateway with `serve --config FILE`; after that, what changed in the file can be reloaded.',
+  },
   'precondition-failed': {
     meaning:
       'The automation is not at an entity tag that `If-Match` names: somebody changed it since it was read. Nothing was changed.',

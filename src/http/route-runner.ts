@@ -22,8 +22,8 @@ export interface RouteRunnerOptions {
   readonly access: Access;
   readonly clock: Clock;
   readonly pressure: Pressure;
-  /** Absent: no limit. */
-  readonly rateLimit?: RateLimit | undefined;
+  /** Asked for each call, since a reload replaces it; undefined: no limit. */
+  readonly rateLimit: () => RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
 }
 
@@ -35,7 +35,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
   return {
     add(app, route) {
       const read = bodyReader(route);
-      const rateLimit = isCounted(route) ? options.rateLimit : undefined;
+      const counted = isCounted(route);
       app.route({
         method: route.method,
         url: route.url,
@@ -55,7 +55,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
         handler: async (request, reply) => {
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
-          prepareCount(route, request, rateLimit);
+          if (counted) prepareCount(route, request, options.rateLimit());
           if (route.body?.kind === 'stream') leaveUnread(request, reply);
           const answer = await route.handle({
             params: request.params as Record<string, string>,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Authentication } from '#access/authentication.ts';
@@ -20,12 +21,18 @@ import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { allowedMethods } from './route-table.ts';
 import { closeStalledConnections } from './slow-reader.ts';
 
+/** PEM texts. */
+interface Certificate {
+  readonly cert: string;
+  readonly key: Secret;
+}
+
 /** Where and how the gateway listens. */
 interface HttpServerOptions extends RouteRunnerOptions {
   readonly server: {
     readonly host: string;
     readonly port: number;
-    readonly tls?: { readonly cert: string; readonly key: Secret };
+    readonly tls?: Certificate;
     readonly requestBodyLimit: number;
     readonly trustedProxies: readonly string[];
   };
@@ -36,11 +43,13 @@ interface HttpServerOptions extends RouteRunnerOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-interface HttpServer {
+export interface HttpServer {
   /** Resolves to the address to call, such as `http://127.0.0.1:3000`. */
   listen(): Promise<string>;
   /** The address and port it listens on, once it does. */
   listeners(): readonly { readonly address: string; readonly port: number }[];
+  /** Of connections from now on, where it serves TLS; those that are open keep theirs. Throws, and changes nothing, where it cannot be used. */
+  useCertificate(tls: Certificate): void;
   /** Stops accepting, lets calls in flight finish, closes idle connections. */
   close(): Promise<void>;
 }
@@ -97,8 +106,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return `${options.server.tls === undefined ? 'http' : 'https'}://${host}:${bound?.port ?? 0}`;
     },
     listeners,
+    useCertificate({ cert, key }) {
+      const server: unknown = app.server;
+      if (server instanceof HttpsServer) server.setSecureContext({ cert, key: key.reveal() });
+    },
     async close() {
       await acceptWaiting(app.server);
+      // Node closes idle connections at once, also those on which a call is on its way; drain() gives them a moment.
+      app.server.closeIdleConnections = () => {};
       connections.drain();
       await app.close();
     },

@@ -87,6 +87,7 @@ const limitMeaning: Readonly<Record<TimeLimit, string>> = {
 /** 504 that names the phase and the limit in force. */
 export class TimeLimitPassed extends GatewayError {
   readonly limit: TimeLimit;
+  readonly milliseconds: number;
 
   constructor(limit: TimeLimit, milliseconds: number) {
     super(
@@ -94,6 +95,7 @@ export class TimeLimitPassed extends GatewayError {
       `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit timeouts.${limit}).`,
     );
     this.limit = limit;
+    this.milliseconds = milliseconds;
   }
 }
 

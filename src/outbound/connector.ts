@@ -19,7 +19,11 @@ interface ConnectorOptions {
   readonly proxy?: ProxyOptions;
   readonly clock?: Clock;
   readonly dial?: Dial;
+  /** Told each step that is done, where there is one: a look-up, a connection (or one through the proxy), TLS. */
+  readonly onStep?: (step: ConnectStep) => void;
 }
+
+export type ConnectStep = 'dns' | 'connect' | 'proxy' | 'tls';
 
 interface Target {
   /** ASCII name or literal, without brackets. */
@@ -35,7 +39,7 @@ interface Target {
  * Throws at once where a PEM text or the proxy's URL cannot be used. One connector, and one Agent, for each policy.
  */
 export function createConnector(options: ConnectorOptions): buildConnector.connector {
-  const { policy, resolve, timeouts, clock = systemClock, dial = dialDirectly } = options;
+  const { policy, resolve, timeouts, clock = systemClock, dial = dialDirectly, onStep } = options;
   const handshake = createHandshake(options.tls ?? { verify: true });
   const proxy =
     options.proxy === undefined
@@ -46,13 +50,18 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     const { host, port, secure } = target;
     const addresses = await checkedAddresses(target);
     const proxyAddresses = (await proxy?.addresses()) ?? [];
+    onStep?.('dns');
     const deadline = new ConnectDeadline(timeouts.connect, clock);
     const openOne = (address: string, limit: number): Promise<Socket> =>
       proxy === undefined
         ? dialOne({ dial, address, port, limit, pinned: policy !== undefined })
         : proxy.tunnel(hostAndPort(address, port), proxyAddresses, deadline, limit);
     const socket = await dialInTurn({ addresses, port, deadline, way: proxy?.way ?? '', open: openOne });
-    return secure ? await handshake(socket, { host, port, deadline }) : socket;
+    onStep?.(proxy === undefined ? 'connect' : 'proxy');
+    if (!secure) return socket;
+    const encrypted = await handshake(socket, { host, port, deadline });
+    onStep?.('tls');
+    return encrypted;
   }
 
   /** What to dial, or to ask the proxy for. One bad address among a name's denies the name. */

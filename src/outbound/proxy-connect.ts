@@ -6,7 +6,7 @@ import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadli
 import { hostAndPort } from './destination-policy.ts';
 import { AddressFailed, type Dial, dialInTurn, dialOne, socketFailure } from './dial.ts';
 import type { Resolve } from './resolver.ts';
-import { createHandshake, type Handshake, proxyTls } from './tls-handshake.ts';
+import { createHandshake, type Handshake, tlsBesideOwn } from './tls-handshake.ts';
 
 /** A forward proxy that the operator named; it is itself not subject to the outbound policy. */
 export interface ProxyOptions {
@@ -44,7 +44,7 @@ const longestHead = 16_384;
 /** Throws a TypeError where the proxy's URL is none that can be used. */
 export function createProxy({ proxy, ca, dial, resolve, dnsTimeout }: ProxyNeeds): Proxy {
   const { host, port, secure } = readProxyUrl(proxy.url);
-  const handshake: Handshake | undefined = secure ? createHandshake(proxyTls(ca), 'proxy') : undefined;
+  const handshake: Handshake | undefined = secure ? createHandshake(tlsBesideOwn(ca), 'proxy') : undefined;
   const where = `the proxy ${hostAndPort(host, port)}`;
   const credentials = proxyCredentials(proxy);
   return {

@@ -59,8 +59,8 @@ export function createHandshake(tls: TlsOptions, peerIs: 'far side' | 'proxy' = 
   };
 }
 
-/** For a proxy: the given CA and Node's own are both good, for one proxy stands before many far sides. */
-export function proxyTls(ca: string | undefined): TlsOptions {
+/** The given CA and Node's own are both good: for a proxy or a token endpoint, which serve others than one far side as well. */
+export function tlsBesideOwn(ca: string | undefined): TlsOptions {
   return ca === undefined ? { verify: true } : { ca: [...getCACertificates('default'), ca].join('\n'), verify: true };
 }
 

@@ -62,14 +62,14 @@ interface OrchestratorCall {
 }
 
 /**
- * One call to an orchestrator: path rights, a slot, the call, and its reply rendered by `render`. The slot is held until the
+ * One call to an orchestrator: path rights, the call, and its reply rendered by `render`. Its slot is held until the
  * scope is finished, which is when the last byte of the reply was handed on. Rejects with a GatewayError or CallerLeft.
  */
 export async function orchestratorCall(call: OrchestratorCall, render: (reply: FarSideReply) => RelayReply): Promise<RelayReply> {
   const { adapter, context } = call;
   context.note({ adapter: adapter.name });
   const body = messageBody(call);
-  const decision = decidePath(adapter.rights, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
+  const decision = decidePath(adapter.settings, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
   if (!decision.allowed) {
     throw new GatewayError(
       'path-denied',
@@ -78,8 +78,6 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
   }
   const scope = openScope(context, adapter.totalLimit);
   try {
-    const slot = adapter.slots.take(scope);
-    scope.whenFinished(slot instanceof Promise ? await slot : slot);
     const reply = await adapter.perform(
       { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, ...body },
       scope,

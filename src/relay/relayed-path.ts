@@ -1,4 +1,4 @@
-import { percentDecodings } from '#adapters/path-rights.ts';
+import { percentDecodings } from '#adapters/path-readings.ts';
 
 /** Longest `params.path` that is taken, in characters. */
 const pathLimit = 8_192;

@@ -27,3 +27,8 @@ export function seededRandom(seed: number): SeededRandom {
     },
   };
 }
+
+/** A seed that no run had before, as good as certainly. */
+export function newSeed(): number {
+  return Math.floor(Math.random() * 2 ** 31);
+}

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { loadConfig } from '#config/load-config.ts';
 import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
@@ -11,6 +12,7 @@ export const gatewayServe: Command = {
   description: [
     'Start the gateway. Standard output gets one line when it is ready:',
     '"listening on http://127.0.0.1:3000"; the log goes to standard error.',
+    'SIGHUP takes the configuration in again while the gateway runs;',
     'SIGTERM or SIGINT lets calls in flight finish, 30 seconds at most.',
     'SIGUSR2 has the log at level debug, a second one as it was.',
   ],
@@ -26,7 +28,9 @@ export const gatewayServe: Command = {
       return 1;
     }
     const loaded = await loadOrReport(context, configFile);
-    return loaded === undefined ? 1 : context.serve({ ...loaded, configFile });
+    if (loaded === undefined) return 1;
+    const loadAgain = (): ReturnType<typeof loadConfig> => loadConfig({ file: configFile, env: context.env, cwd: context.cwd });
+    return context.serve({ ...loaded, configFile, loadAgain });
   },
 };
 

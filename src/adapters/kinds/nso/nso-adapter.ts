@@ -1,4 +1,5 @@
 import type { AdapterKind } from '#adapters/adapter-kind.ts';
+import { roleByRaft, roleByRules } from './high-availability.ts';
 
 /**
  * Cisco NSO: RESTCONF, and below `/api` the legacy REST API of releases up to 5.3, whose media types differ for the
@@ -13,4 +14,12 @@ export const nsoAdapter: AdapterKind = {
     return segments.includes('_operations') ? 'application/vnd.yang.operation+json' : 'application/vnd.yang.data+json';
   },
   sendsEmptyObject: false,
+  async probe(ask) {
+    const ruleBased = await ask('restconf/data/tailf-ncs:high-availability/status', json);
+    const role = roleByRules(ruleBased);
+    if (role !== undefined || ruleBased.status === 401) return { reply: ruleBased, role: role ?? 'primary' };
+    return { reply: ruleBased, role: roleByRaft(await ask('restconf/data/tailf-ncs:ha-raft/status/role', json)) ?? 'primary' };
+  },
 };
+
+const json = 'application/yang-data+json';

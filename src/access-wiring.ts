@@ -1,0 +1,43 @@
+import { type Access, createAccess } from '#access/access.ts';
+import type { AccessWatcher } from '#access/access-watcher.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { Config } from '#config/config.ts';
+import type { Database } from '#database/database.ts';
+import { createConnector } from '#outbound/connector.ts';
+import { fetchDocument } from '#outbound/document.ts';
+import type { Resolve } from '#outbound/resolver.ts';
+import { createSender } from '#outbound/sender.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
+
+/** For what an OIDC issuer publishes; milliseconds. */
+const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
+
+/** Access with the connections to its issuers; both are closed with `started`. Rejects with 503 where the store is away. */
+export async function openAccess(
+  started: AsyncDisposableStack,
+  options: {
+    readonly config: Config;
+    readonly database: Database;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly resolve: Resolve;
+    readonly userAgent: string;
+    readonly pooled: WatchPool;
+    readonly watcher: AccessWatcher;
+  },
+): Promise<Access> {
+  const { config, database, clock, log, resolve, userAgent, pooled, watcher } = options;
+  const connect = createConnector({ resolve, timeouts: documentTimeouts });
+  const documents = started.adopt(pooled({ pool: 'issuers' }, createSender({ connect })), (sender) => sender.close());
+  const access = await createAccess({
+    config: config.access,
+    database,
+    clock,
+    log,
+    fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
+    secureCookies: config.server.tls !== undefined,
+    watcher,
+  });
+  return started.adopt(access, (opened) => opened.close());
+}

@@ -1,0 +1,62 @@
+import { type AdapterInstance, createAdapterInstance } from '#adapters/adapter-instance.ts';
+import { adapterKinds } from '#adapters/adapter-kinds.ts';
+import { createAdapterNode } from '#adapters/adapter-node.ts';
+import { createCredentials } from '#adapters/create-credentials.ts';
+import type { Clock } from '#base/clock.ts';
+import type { AdapterConfig } from '#config/config.ts';
+import { type ConnectStep, createConnector } from '#outbound/connector.ts';
+import type { Resolve } from '#outbound/resolver.ts';
+import { createSender, type Sender } from '#outbound/sender.ts';
+import { tlsBesideOwn } from '#outbound/tls-handshake.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
+
+/** What all adapter instances of a gateway share. */
+export interface AdapterNeeds {
+  readonly resolve: Resolve;
+  readonly clock: Clock;
+  /** Of probes. */
+  readonly userAgent: string;
+  readonly pooled: WatchPool;
+}
+
+/** One adapter instance, each node with connections of its own. Throws where a PEM text or the proxy's URL cannot be used. */
+export function createAdapter(adapter: AdapterConfig, { resolve, clock, userAgent, pooled }: AdapterNeeds): AdapterInstance {
+  const kind = adapterKinds[adapter.kind];
+  const credentials = createCredentials({
+    name: adapter.name,
+    authentication: adapter.auth,
+    openTokenSender: () => openTokenSender(adapter, { resolve, pooled }),
+    clock,
+    userAgent,
+  });
+  const open = (onStep: (step: ConnectStep) => void = () => {}): Sender =>
+    pooled(
+      { pool: 'adapter', adapter: adapter.name },
+      createSender({ connect: createConnector({ ...adapter, resolve, onStep }) }),
+    );
+  const nodes = adapter.urls.map((url) =>
+    createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }),
+  );
+  const instance = createAdapterInstance({ kind, instance: adapter, nodes, clock });
+  return {
+    ...instance,
+    async close() {
+      // Calls that were begun may still need a token.
+      await instance.close();
+      await credentials.close();
+    },
+  };
+}
+
+/** To the token endpoint of an OAuth client: what `tls` says of the orchestrator's name and of the gateway's certificate is not for it. */
+function openTokenSender(
+  { name, tls, proxy }: AdapterConfig,
+  { resolve, pooled }: Pick<AdapterNeeds, 'resolve' | 'pooled'>,
+): Sender {
+  const through = proxy === undefined ? {} : { proxy };
+  const connect = createConnector({ resolve, timeouts: tokenTimeouts, tls: tlsBesideOwn(tls?.ca), ...through });
+  return pooled({ pool: 'tokens', adapter: name }, createSender({ connect }));
+}
+
+/** Milliseconds; a request for a token has 10 s altogether. */
+const tokenTimeouts = { dns: 3_000, connect: 5_000 };

@@ -1,0 +1,173 @@
+import type { Clock } from '#base/clock.ts';
+import { CallScope } from '#outbound/call-scope.ts';
+import type { ConnectStep } from '#outbound/connector.ts';
+import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
+import type { Sender } from '#outbound/sender.ts';
+import type { AdapterKind, Probed } from './adapter-kind.ts';
+import { sendAuthenticated } from './authenticated-send.ts';
+import type { Credentials } from './credentials.ts';
+import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
+import { keepStanding, type NodeStanding } from './node-standing.ts';
+import { type NodeTrial, recordTrial } from './node-trial.ts';
+import { createSlots, type Slots } from './slots.ts';
+
+/** What the nodes of an adapter instance have in common; durations in milliseconds, sizes in bytes. */
+interface NodeOptions {
+  readonly name: string;
+  readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
+  readonly responseLimit: number;
+  readonly concurrency: number;
+  readonly queue: number;
+  readonly breaker: { readonly failures: number; readonly openFor: number };
+}
+
+/** A call to an orchestrator, relative to its base address. */
+export interface NodeCall {
+  readonly method: OutboundCall['method'];
+  /** `params.path` as the caller wrote it, with or without its leading slash. */
+  readonly path: string;
+  /** Names and values in turn, without credentials. */
+  readonly headers: readonly string[];
+  readonly body?: Buffer;
+}
+
+/** One of an orchestrator's addresses (in NSO's words a node of a high-availability group), with connections and a breaker of its own. */
+export interface AdapterNode {
+  /** As configured: it holds no credentials. */
+  readonly url: string;
+  readonly breaker: NodeBreaker;
+  readonly slots: Slots;
+  standing(): NodeStanding;
+  /**
+   * Sends the call once, a query that is answered 401 once more where that can help. Rejects as Sender.send does, or with
+   * `adapter-unavailable` while the breaker is open or there are no credentials to be had.
+   */
+  send(call: NodeCall, scope: CallScope): Promise<FarSideReply>;
+  /** Asks how it is. Never rejects: what went wrong is in the standing. */
+  probe(): Promise<void>;
+  /** A probe over a new connection, each step told with its time. Never rejects. */
+  tryNow(): Promise<NodeTrial>;
+  close(): Promise<void>;
+}
+
+/** A probe that takes longer than this many milliseconds has failed. */
+const probeLimit = 10_000;
+
+interface NodeNeeds {
+  readonly url: string;
+  readonly kind: AdapterKind;
+  readonly instance: NodeOptions;
+  /** Shared with the other nodes; it is not closed here. */
+  readonly credentials: Credentials;
+  /** Of probes. */
+  readonly userAgent: string;
+  /** Makes a sender with connections of its own. */
+  readonly open: (onStep?: (step: ConnectStep) => void) => Sender;
+  readonly clock: Clock;
+}
+
+export function createAdapterNode(options: NodeNeeds): AdapterNode {
+  const { url, instance, credentials, clock } = options;
+  const { name, timeouts } = instance;
+  const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
+  const standing = keepStanding({ breaker, total: timeouts.total, clock });
+  const sender = options.open();
+  const outbound = callsTo(options);
+  const prober = createProber(options, outbound);
+
+  return {
+    url,
+    breaker,
+    slots: createSlots(instance),
+    standing: () => standing.current(),
+    async send(call, scope) {
+      try {
+        const send = (held: readonly string[]): Promise<FarSideReply> =>
+          breaker.run(() => sender.send(outbound(call, held), scope));
+        const reply = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
+        standing.answered(reply);
+        return reply;
+      } catch (failure) {
+        standing.failed(failure);
+        throw failure;
+      }
+    },
+    async probe() {
+      try {
+        standing.probed(await prober.ask(sender));
+      } catch (failure) {
+        standing.probeFailed(failure);
+      }
+    },
+    async tryNow() {
+      const record = recordTrial({ url, clock });
+      const once = options.open((step) => record.done(step));
+      try {
+        const found = await prober.ask(once);
+        standing.probed(found);
+        return record.answered(found.reply);
+      } catch (failure) {
+        standing.probeFailed(failure);
+        return record.failed(failure);
+      } finally {
+        await once.close();
+      }
+    },
+    async close() {
+      prober.stop();
+      await sender.close();
+    },
+  };
+}
+
+type ToOutbound = (call: NodeCall, credentials: readonly string[]) => OutboundCall;
+
+/** Joins paths to the base address, and adds the credentials. */
+function callsTo({ url, instance }: NodeNeeds): ToOutbound {
+  const base = new URL(url);
+  const basePath = base.pathname.replace(/\/+$/u, '');
+  return (call, credentials) => ({
+    origin: base.origin,
+    path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
+    method: call.method,
+    headers: [...call.headers, ...credentials],
+    ...(call.body === undefined ? {} : { body: call.body }),
+    stateChanging: call.method !== 'GET',
+    timeouts: instance.timeouts,
+    responseLimit: instance.responseLimit,
+  });
+}
+
+/** Asks by way of a sender, which is a way of its own past the breaker. */
+interface Prober {
+  ask(sender: Sender): Promise<Probed>;
+  /** What is being asked ends at once. */
+  stop(): void;
+}
+
+function createProber({ kind, instance, credentials, userAgent, clock }: NodeNeeds, outbound: ToOutbound): Prober {
+  const scopes = new Set<CallScope>();
+  const askOne = async (sender: Sender, scope: CallScope, path: string, accept: string): Promise<FarSideReply> => {
+    const headers = ['Accept', accept, 'User-Agent', userAgent];
+    const send = (held: readonly string[]): Promise<FarSideReply> =>
+      sender.send(outbound({ method: 'GET', path, headers }, held), scope);
+    const reply = await sendAuthenticated({ credentials, isQuery: true, scope, send });
+    reply.discard();
+    return reply;
+  };
+  return {
+    async ask(sender) {
+      const scope = new CallScope({ total: Math.min(probeLimit, instance.timeouts.total), clock });
+      scopes.add(scope);
+      try {
+        return await kind.probe((path, accept) => askOne(sender, scope, path, accept));
+      } finally {
+        scopes.delete(scope);
+        scope.finish();
+      }
+    },
+    stop() {
+      for (const scope of scopes) scope.end(new Error('the adapter is closed'));
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { type CircuitBreakerPolicy, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { CallerLeft, TimeLimitPassed } from '#outbound/call-scope.ts';
+import type { FarSideReply } from '#outbound/outbound-call.ts';
+import { causeOf, isNodeFailure, speaksOfTheNode } from './node-failure.ts';
+
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+/** Keeps calls from an address that fails, so that it costs neither time nor slots. */
+export interface NodeBreaker {
+  readonly state: BreakerState;
+  /** Milliseconds until a call may go; 0 where it may go now. */
+  wait(): number;
+  /** Throws `adapter-unavailable` where a call may not go now. */
+  refuse(): void;
+  /** Does the work and counts how it ends, or refuses it. */
+  run(work: () => Promise<FarSideReply>): Promise<FarSideReply>;
+}
+
+const states: Readonly<Record<CircuitState, BreakerState>> = {
+  [CircuitState.Closed]: 'closed',
+  [CircuitState.Open]: 'open',
+  [CircuitState.HalfOpen]: 'half-open',
+  [CircuitState.Isolated]: 'open',
+};
+
+export function createNodeBreaker(options: {
+  /** The adapter instance's name and the node's URL, for errors. */
+  readonly name: string;
+  readonly url: string;
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  /** Milliseconds before a single call is let through. */
+  readonly openFor: number;
+  /** Milliseconds that a call has by configuration: where a caller allowed less, its time-out says nothing of the node. */
+  readonly total: number;
+  readonly clock: Clock;
+}): NodeBreaker {
+  const { name, url, failures, openFor, total, clock } = options;
+  let openedAt = 0;
+  // Of a call that was to show whether the node is back, only an answer shows it: its caller's leaving or impatience does not.
+  const counts = (error: unknown): boolean =>
+    isNodeFailure(error, total) || (policy.state === CircuitState.HalfOpen && endedUnanswered(error));
+  const policy: CircuitBreakerPolicy = circuitBreaker(
+    handleWhen(counts).orWhenResult((reply) => speaksOfTheNode(reply as FarSideReply)),
+    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: openFor },
+  );
+  policy.onBreak(() => {
+    openedAt = clock.now();
+  });
+  const wait = (): number => {
+    if (policy.state === CircuitState.Closed) return 0;
+    // The call that decides is under way: the others do not wait for it.
+    if (policy.state === CircuitState.HalfOpen) return 1_000;
+    return Math.max(0, openedAt + openFor - clock.now());
+  };
+  const refuse = (): void => {
+    const left = wait();
+    if (left > 0) throw unavailable({ name, url, left });
+  };
+  return {
+    get state() {
+      return states[policy.state];
+    },
+    wait,
+    refuse,
+    async run(work) {
+      refuse();
+      return await policy.execute(work);
+    },
+  };
+}
+
+function endedUnanswered(error: unknown): boolean {
+  return error instanceof CallerLeft || causeOf(error) instanceof TimeLimitPassed;
+}
+
+function unavailable({ name, url, left }: { readonly name: string; readonly url: string; readonly left: number }): GatewayError {
+  const seconds = Math.ceil(left / 1000);
+  return new GatewayError(
+    'adapter-unavailable',
+    `The adapter instance "${name}" sends nothing to ${url} now, because calls to it keep failing; it is tried again in ${seconds} s. Nothing was sent.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  );
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodeRole } from './adapter-kind.ts';
+import { nodeForQuery, primaryOf } from './node-choice.ts';
+
+interface Known {
+  readonly role?: NodeRole;
+  readonly offline?: boolean;
+  /** Milliseconds that its breaker refuses calls for. */
+  readonly wait?: number;
+}
+
+function node(url: string, { role, offline = false, wait = 0 }: Known = {}) {
+  const state = offline ? ('offline' as const) : ('online' as const);
+  return {
+    url,
+    standing: () => ({ state, since: 0, lastError: undefined, role }),
+    breaker: {
+      state: wait > 0 ? ('open' as const) : ('closed' as const),
+      wait: () => wait,
+      refuse: () => {},
+      run: () => Promise.reject(new Error('not called')),
+    },
+  };
+}
+
+test('an action goes to the first node that is the primary and online', () => {
+  const nodes = [node('a', { role: 'secondary' }), node('b', { role: 'primary', offline: true }), node('c', { role: 'primary' })];
+  assert.equal(primaryOf(nodes)?.url, 'c');
+  assert.equal(primaryOf([node('a'), node('b', { role: 'read-only' })]), undefined);
+});
+
+test('of several primaries one whose breaker is open comes last, and is still one', () => {
+  const open = node('a', { role: 'primary', wait: 500 });
+  assert.equal(primaryOf([open, node('b', { role: 'primary' })])?.url, 'b');
+  assert.equal(primaryOf([open, node('b', { role: 'secondary' })])?.url, 'a');
+});
+
+test('a query goes to a node that takes calls, that answers, that is the primary, in this order', () => {
+  const untried = new Set<ReturnType<typeof node>>();
+  const [secondary, primary] = [node('a', { role: 'secondary' }), node('b', { role: 'primary' })];
+  assert.equal(nodeForQuery([secondary, primary], untried).url, 'b');
+  assert.equal(nodeForQuery([secondary, node('b', { role: 'primary', offline: true })], untried).url, 'a');
+  assert.equal(nodeForQuery([node('a', { offline: true }), node('b', { role: 'primary', wait: 1 })], untried).url, 'a');
+  assert.equal(nodeForQuery([secondary, primary], new Set([primary])).url, 'a');
+  assert.equal(nodeForQuery([node('a'), node('b')], untried).url, 'a');
+});

@@ -1,0 +1,45 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import type { AdapterNode } from './adapter-node.ts';
+
+/** The part of a node that choosing looks at. */
+type NodeView = Pick<AdapterNode, 'breaker' | 'standing' | 'url'>;
+
+/**
+ * The node that a query goes to: one that takes calls before one that does not, one that answers before one that does not, the primary
+ * before others, and then the order of the configuration. Nodes in `tried` come last.
+ */
+export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], tried: ReadonlySet<Node>): Node {
+  const rank = (node: Node): number => {
+    const { state, role } = node.standing();
+    return (
+      (tried.has(node) ? 8 : 0) + (node.breaker.wait() > 0 ? 4 : 0) + (state === 'offline' ? 2 : 0) + (role === 'primary' ? 0 : 1)
+    );
+  };
+  const [best] = nodes.toSorted((one, other) => rank(one) - rank(other));
+  if (best === undefined) throw new Error('An adapter instance has at least one node.');
+  return best;
+}
+
+/**
+ * The first node that is the primary and answers, as far as is known. Where several are, as with kinds that know no primary, one whose
+ * breaker lets calls through comes first.
+ */
+export function primaryOf<Node extends NodeView>(nodes: readonly Node[]): Node | undefined {
+  const primaries = nodes.filter((node) => {
+    const { state, role } = node.standing();
+    return state === 'online' && role === 'primary';
+  });
+  return primaries.find((node) => node.breaker.wait() === 0) ?? primaries[0];
+}
+
+export function noPrimary(name: string, nodes: readonly NodeView[]): GatewayError {
+  const found = nodes.map((node) => {
+    const { state, role, lastError } = node.standing();
+    return `${node.url} is ${state === 'offline' ? `offline (${lastError?.code ?? 'unknown'})` : (role ?? 'not known yet')}`;
+  });
+  return new GatewayError(
+    'adapter-unavailable',
+    `The adapter instance "${name}" has no primary that an action could go to: ${found.join(', ')}. Nothing was sent; try again later.`,
+    { headers: { 'Retry-After': '5' } },
+  );
+}

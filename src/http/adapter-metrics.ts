@@ -1,0 +1,66 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { AdapterInstance, AdapterState } from '#adapters/adapter-instance.ts';
+import type { BreakerState } from '#adapters/node-breaker.ts';
+
+/**
+ * What is known of the adapter instances, looked at when metrics are asked for. The label `node` is the place of an address in `urls`,
+ * from 1: metrics may be open to everyone, and addresses of orchestrators are not everyone's.
+ */
+export function measureAdapters(registry: Registry, adapters: () => readonly AdapterInstance[]): void {
+  gauge(registry, 'gateway_adapter_state', 'The state of an adapter instance: 1 for the one it is in.', function* () {
+    for (const { name, standing } of adapters()) {
+      const { state } = standing();
+      for (const possible of adapterStates) yield [{ adapter: name, state: possible }, Number(possible === state)];
+    }
+  });
+  ofNodes({ registry, adapters }, 'gateway_adapter_node_online', '1 for a node that is online.', ({ standing }) => [
+    [{}, Number(standing().state === 'online')],
+  ]);
+  const breakerHelp = 'The state of the circuit breaker of a node: 1 for the one it is in.';
+  ofNodes({ registry, adapters }, 'gateway_adapter_breaker', breakerHelp, ({ breaker }) =>
+    breakerStates.map((state) => [{ state }, Number(breaker.state === state)]),
+  );
+  ofNodes({ registry, adapters }, 'gateway_adapter_in_flight', 'Calls that hold a slot of a node.', ({ slots }) => [
+    [{}, slots.inFlight],
+  ]);
+  ofNodes({ registry, adapters }, 'gateway_adapter_waiting', 'Calls that wait for a slot of a node.', ({ slots }) => [
+    [{}, slots.waiting],
+  ]);
+}
+
+const adapterStates: readonly AdapterState[] = ['online', 'degraded', 'offline'];
+const breakerStates: readonly BreakerState[] = ['closed', 'open', 'half-open'];
+
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [Labels, number];
+
+function ofNodes(
+  { registry, adapters }: { readonly registry: Registry; readonly adapters: () => readonly AdapterInstance[] },
+  name: string,
+  help: string,
+  samplesOf: (node: AdapterInstance['nodes'][number]) => readonly Sample[],
+): void {
+  gauge(registry, name, help, function* () {
+    for (const adapter of adapters()) {
+      for (const [place, node] of adapter.nodes.entries()) {
+        const which = { adapter: adapter.name, node: String(place + 1) };
+        for (const [labels, value] of samplesOf(node)) yield [{ ...which, ...labels }, value];
+      }
+    }
+  });
+}
+
+function gauge(registry: Registry, name: string, help: string, samples: () => Iterable<Sample>): void {
+  const made = new Gauge({
+    name,
+    help,
+    labelNames: ['adapter', 'node', 'state'],
+    registers: [],
+    collect() {
+      // A reload may have taken some away.
+      this.reset();
+      for (const [labels, value] of samples()) this.set(labels, value);
+    },
+  });
+  registry.registerMetric(made);
+}

@@ -1,0 +1,214 @@
+import { Type } from 'typebox';
+import type { AdapterInstance } from '#adapters/adapter-instance.ts';
+import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import { json, type Route } from '#http/route.ts';
+import { closedObject } from '#json/closed-object.ts';
+
+interface AdapterRoutesOptions {
+  readonly adapters: () => AdapterInstances;
+}
+
+/** What an operator asks about the orchestrators. */
+export function adapterRoutes(options: AdapterRoutesOptions): readonly Route[] {
+  return [listRoute(options), trialRoute(options)];
+}
+
+const timestamp = Type.String({ format: 'date-time' });
+const lastError = Type.Optional(
+  closedObject({
+    code: Type.String({ description: 'A code of the error table.' }),
+    detail: Type.String(),
+    at: timestamp,
+  }),
+);
+const since = Type.String({ format: 'date-time', description: 'When it came into this state.' });
+const count = Type.Integer({ minimum: 0 });
+
+const urlSchema = closedObject({
+  url: Type.String(),
+  state: Type.Enum(['online', 'offline']),
+  since,
+  role: Type.Optional(
+    Type.Enum(['primary', 'secondary', 'read-only'], {
+      description: 'Absent until a probe has told. `read-only`: a primary that takes no changes now.',
+    }),
+  ),
+  breaker: Type.Enum(['closed', 'open', 'half-open']),
+  inFlight: count,
+  waiting: count,
+  lastError,
+});
+
+const adapterSchema = closedObject({
+  name: Type.String(),
+  kind: Type.Enum(['nso', 'restconf', 'rest']),
+  state: Type.Enum(['online', 'degraded', 'offline']),
+  since,
+  lastError,
+  urls: Type.Array(urlSchema),
+  concurrency: count,
+  queue: count,
+  healthInterval: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Milliseconds between probes; absent where they are off.' }),
+  ),
+  verify: Type.Boolean({ description: '`false`: any certificate is taken (tls.verify).' }),
+  proxy: Type.Boolean({ description: 'Whether calls go through a proxy.' }),
+});
+
+function listRoute({ adapters }: AdapterRoutesOptions): Route {
+  return {
+    method: 'GET',
+    url: '/adapters',
+    access: ['admin'],
+    handle: () => json(200, { list: adapters().all().map(reportOf) }),
+    docs: {
+      operationId: 'listAdapters',
+      tag: 'operations',
+      summary: 'The adapter instances and how they are',
+      description:
+        'Of this gateway: each gateway knows an orchestrator by its own calls and probes. `degraded`: some of the addresses are offline; `offline`: all of them.',
+      success: {
+        status: 200,
+        description: 'In the order of the configuration.',
+        schema: closedObject({ list: Type.Array(adapterSchema) }),
+      },
+      errors: [],
+      example: {
+        reply: {
+          list: [
+            {
+              name: 'Local NSO',
+              kind: 'nso',
+              state: 'online',
+              since: '2026-03-02T08:00:00.000Z',
+              urls: [
+                {
+                  url: 'https://nso.example.net:8888',
+                  state: 'online',
+                  since: '2026-03-02T08:00:00.000Z',
+                  role: 'primary',
+                  breaker: 'closed',
+                  inFlight: 1,
+                  waiting: 0,
+                },
+              ],
+              concurrency: 16,
+              queue: 1000,
+              healthInterval: 30_000,
+              verify: true,
+              proxy: false,
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function reportOf(adapter: AdapterInstance): object {
+  const { name, kind, nodes, settings } = adapter;
+  const { state, since: from, lastError: error } = adapter.standing();
+  return {
+    name,
+    kind: kind.name,
+    state,
+    since: iso(from),
+    ...reported(error),
+    urls: nodes.map((node) => {
+      const { lastError: errorOfNode, role, ...rest } = node.standing();
+      return {
+        url: node.url,
+        state: rest.state,
+        since: iso(rest.since),
+        ...(role === undefined ? {} : { role }),
+        breaker: node.breaker.state,
+        inFlight: node.slots.inFlight,
+        waiting: node.slots.waiting,
+        ...reported(errorOfNode),
+      };
+    }),
+    concurrency: settings.concurrency,
+    queue: settings.queue,
+    ...(settings.health === 'off' ? {} : { healthInterval: settings.health.interval }),
+    verify: settings.tls?.verify ?? true,
+    proxy: settings.proxy !== undefined,
+  };
+}
+
+function reported(error: { readonly code: string; readonly detail: string; readonly at: number } | undefined): object {
+  return error === undefined ? {} : { lastError: { ...error, at: iso(error.at) } };
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+const trialSchema = closedObject({
+  name: Type.String(),
+  ok: Type.Boolean(),
+  urls: Type.Array(
+    closedObject({
+      url: Type.String(),
+      ok: Type.Boolean(),
+      steps: Type.Array(
+        closedObject({
+          step: Type.Enum(['dns', 'connect', 'proxy', 'tls', 'answer', 'authentication']),
+          ok: Type.Boolean(),
+          milliseconds: Type.Number({ minimum: 0 }),
+          detail: Type.Optional(Type.String({ description: 'What was found; of a step that failed, what is wrong.' })),
+        }),
+      ),
+    }),
+  ),
+});
+
+function trialRoute({ adapters }: AdapterRoutesOptions): Route {
+  const adapterOf = (params: Readonly<Record<string, string>>): AdapterInstance => adapters().find(params['adapterId'] ?? '');
+  return {
+    method: 'POST',
+    url: '/adapters/:adapterId/test',
+    access: ['admin'],
+    precondition: (params) => void adapterOf(params),
+    async handle({ params }) {
+      const { name, nodes } = adapterOf(params);
+      const urls = await Promise.all(nodes.map((node) => node.tryNow()));
+      return json(200, { name, ok: urls.every(({ ok }) => ok), urls });
+    },
+    docs: {
+      operationId: 'testAdapter',
+      tag: 'operations',
+      summary: 'Try an adapter instance now',
+      description:
+        'Asks every address, over a new connection and with the credentials of the adapter, what a health probe asks. Each step is told with its time, up to the first that fails; it takes ten seconds at most. Answers 200 also where a step failed: `ok` says so.',
+      pathParameters: { adapterId: 'Name of the adapter instance.' },
+      success: {
+        status: 200,
+        description: 'What was tried, and what came of it.',
+        schema: trialSchema,
+      },
+      errors: ['adapter-not-found'],
+      example: {
+        path: { adapterId: 'Local NSO' },
+        reply: {
+          name: 'Local NSO',
+          ok: false,
+          urls: [
+            {
+              url: 'https://nso.example.net:8888',
+              ok: false,
+              steps: [
+                { step: 'dns', ok: true, milliseconds: 1.3 },
+                {
+                  step: 'connect',
+                  ok: false,
+                  milliseconds: 0.9,
+                  detail: 'No connection: 192.0.2.7:8888 refused the connection (ECONNREFUSED).',
+                },
+              ],
+            },
+          ],
+        },
+      },
+    },
+  };
+}

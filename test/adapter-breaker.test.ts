@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { assertProblem, relay } from './support/calls.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import { startGateway } from './support/start-gateway.ts';
+
+// Contract 10: a circuit breaker and a bulkhead for each address; nothing of an orchestrator that is ill reaches the others.
+
+const far = await farSide({ after });
+const neighbour = await farSide({ after });
+const openFor = 400;
+const timeouts = { firstByte: '300ms', total: '2s' };
+const gateway = await startGateway(
+  { after },
+  {
+    adapters: [
+      { name: 'ill', kind: 'nso', url: far.url, timeouts, breaker: { failures: 3, openFor: `${openFor}ms` } },
+      { name: 'hasty', kind: 'nso', url: far.url, timeouts: { total: '2s' }, breaker: { failures: 3, openFor: `${openFor}ms` } },
+      { name: 'gone', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, breaker: { failures: 3, openFor: '1h' } },
+      { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '1s' } },
+      { name: 'patient', kind: 'nso', url: far.url, breaker: { failures: 3, openFor: '1h' } },
+      { name: 'neighbour', kind: 'nso', url: neighbour.url },
+    ],
+  },
+);
+
+const accept = 'application/yang-data+json';
+const action = (adapter: string): Promise<Reply> =>
+  relay(gateway, 'restAction', adapter, { params: { path: 'act', accept }, body: {} });
+const query = (adapter: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> =>
+  relay(gateway, 'restQuery', adapter, { params: { path: 'ask', accept } }, { headers });
+
+/** Waits until the breaker lets a call through, and answers that call's reply. */
+async function whenLetThrough(): Promise<Reply> {
+  for (;;) {
+    const reply = await action('ill');
+    if (reply.status !== 503) return reply;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('a breaker', () => {
+  test('opens after so many 5xx in a row, refuses with Retry-After, lets one call through, and closes again', async () => {
+    far.answer(() => httpReply({ status: 503, body: 'out of service' }));
+    for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 502, 'upstream-error');
+    const seen = far.requests.length;
+    const refused = await action('ill');
+    assertProblem(refused, 503, 'adapter-unavailable');
+    assert.match(refused.header('retry-after') ?? '', /^[1-9]\d*$/u);
+    assert.equal(far.requests.length, seen);
+    // The one call that is let through fails: it stays open, for another while.
+    assertProblem(await whenLetThrough(), 502, 'upstream-error');
+    assert.equal(far.requests.length, seen + 1);
+    assertProblem(await action('ill'), 503, 'adapter-unavailable');
+    far.answer(() => httpReply({ status: 204 }));
+    assert.equal((await whenLetThrough()).status, 200);
+    assert.equal((await action('ill')).status, 200);
+  });
+
+  test('lets a single call through, however many come', async () => {
+    far.answer(() => httpReply({ status: 500 }));
+    for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 502);
+    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    far.answer((_request, socket) => void setTimeout(() => socket.write(httpReply({ status: 204 })), 150));
+    const replies = await Promise.all(Array.from({ length: 10 }, () => action('ill')));
+    assert.equal(replies.filter(({ status }) => status === 200).length, 1);
+    assert.equal(replies.filter(({ status }) => status === 503).length, 9);
+    assert.equal(far.requests.length, 1);
+    assert.equal((await action('ill')).status, 200);
+  });
+
+  test('opens on time-outs, though not on those that callers chose', async () => {
+    far.answer(() => undefined);
+    for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 504, 'outcome-unknown');
+    assertProblem(await action('ill'), 503, 'adapter-unavailable');
+    far.answer(() => httpReply({ status: 204 }));
+    assert.equal((await whenLetThrough()).status, 200);
+  });
+
+  test('stays open where the one call is let down by its caller’s own limit: nothing was shown by it', async () => {
+    far.answer(() => undefined);
+    for (let count = 0; count < 3; count += 1) assertProblem(await query('hasty'), 504, 'upstream-timeout');
+    assertProblem(await query('hasty'), 503, 'adapter-unavailable');
+    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    assertProblem(await query('hasty', { Prefer: 'wait=1' }), 504, 'upstream-timeout');
+    assertProblem(await query('hasty'), 503, 'adapter-unavailable');
+  });
+
+  test('is not opened by an error that speaks of a device or of the caller’s request', async () => {
+    const body =
+      '{"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-failed","error-message":"device csr08: out of sync"}]}}';
+    for (const [status, text] of [
+      [500, body],
+      [502, body],
+      [503, body],
+      [404, ''],
+      [401, ''],
+    ] as const) {
+      far.answer(() => jsonReply(text, { status }));
+      for (let count = 0; count < 5; count += 1) assertProblem(await action('ill'), 502, 'upstream-error');
+      assert.equal(far.requests.length, 5, String(status));
+    }
+  });
+
+  test('is closed by an answer in between: failures count in a row', async () => {
+    let count = 0;
+    far.answer(() => httpReply({ status: (count += 1) % 3 === 0 ? 204 : 500 }));
+    for (let call = 0; call < 12; call += 1) await action('ill');
+    assert.equal(far.requests.length, 12);
+  });
+
+  test('opens where nothing listens, and a query is refused as an action is', async () => {
+    // Each is tried again: of an action no byte left.
+    assertProblem(await action('gone'), 502, 'upstream-connect-failed');
+    const replies = [await action('gone'), await action('gone'), await query('gone')];
+    assert.ok(replies.every(({ status }) => status === 502 || status === 503));
+    assertProblem(await query('gone'), 503, 'adapter-unavailable');
+    const refused = await action('gone');
+    assertProblem(refused, 503, 'adapter-unavailable');
+    assert.ok(Number(refused.header('retry-after')) > 3_000);
+  });
+});
+
+describe('a frozen orchestrator', () => {
+  test('holds its own slots and queue alone: its callers are told, those of others do not notice', async () => {
+    far.answer(() => undefined);
+    neighbour.answer(() => httpReply({ status: 204 }));
+    const stuck = Array.from({ length: 4 }, () => action('frozen'));
+    const deadline = performance.now() + 10_000;
+    while (far.requests.length < 2 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+    const full = await Promise.all([action('frozen'), action('frozen'), action('frozen')]);
+    assert.ok(full.some(({ status }) => status === 503));
+    for (const reply of full.filter(({ status }) => status === 503)) {
+      assertProblem(reply, 503, 'adapter-busy');
+      assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
+    }
+    const replies = await Promise.all(Array.from({ length: 50 }, () => action('neighbour')));
+    assert.ok(replies.every(({ status }) => status === 200));
+    assert.equal(far.requests.length, 2);
+    const ended = await Promise.all(stuck);
+    assert.ok(ended.every(({ status }) => status >= 500));
+  });
+});
+
+test('callers who allow less time than the far side takes open no breaker', async () => {
+  far.answer((_request, socket) => void setTimeout(() => socket.write(jsonReply('{}')), 1_500));
+  const replies = await Promise.all(Array.from({ length: 6 }, () => query('patient', { Prefer: 'wait=1' })));
+  for (const reply of replies) assertProblem(reply, 504, 'upstream-timeout');
+  far.answer(() => jsonReply('{}'));
+  assert.equal((await query('patient')).status, 200);
+});

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { assertProblem, relay } from './support/calls.ts';
+import { createAuthority } from './support/certificate.ts';
+import { connectProxy } from './support/connect-proxy.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { tlsFarSide } from './support/tls-far-side.ts';
+
+// Contract 10: the state of each adapter from its calls and its probes, and trying one now.
+
+interface NodeReport {
+  readonly url: string;
+  readonly state: string;
+  readonly since: string;
+  readonly role?: string;
+  readonly breaker: string;
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly lastError?: { readonly code: string; readonly detail: string; readonly at: string };
+}
+
+interface AdapterReport extends Omit<NodeReport, 'url' | 'role' | 'breaker' | 'inFlight' | 'waiting'> {
+  readonly name: string;
+  readonly urls: readonly NodeReport[];
+  readonly verify: boolean;
+  readonly proxy: boolean;
+  readonly healthInterval?: number;
+}
+
+interface Trial {
+  readonly ok: boolean;
+  readonly urls: readonly {
+    readonly url: string;
+    readonly ok: boolean;
+    readonly steps: readonly {
+      readonly step: string;
+      readonly ok: boolean;
+      readonly milliseconds: number;
+      readonly detail?: string;
+    }[];
+  }[];
+}
+
+const accept = 'application/yang-data+json';
+const ask = { params: { path: 'x', accept } };
+
+async function reports(gateway: Gateway): Promise<readonly AdapterReport[]> {
+  const reply = await gateway.send({ target: '/adapters', role: 'admin' });
+  assert.equal(reply.status, 200, reply.text);
+  return (reply.json() as { readonly list: readonly AdapterReport[] }).list;
+}
+
+async function reported(gateway: Gateway, what: (report: AdapterReport) => boolean): Promise<AdapterReport> {
+  const deadline = performance.now() + 15_000;
+  for (;;) {
+    const found = (await reports(gateway)).find(what);
+    if (found !== undefined) return found;
+    assert.ok(performance.now() < deadline, JSON.stringify(await reports(gateway)));
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+async function tried(gateway: Gateway, name: string): Promise<Trial> {
+  const reply = await gateway.send({ method: 'POST', target: `/adapters/${encodeURIComponent(name)}/test`, role: 'admin' });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.json() as Trial;
+}
+
+const stepsOf = ({ urls }: Trial): readonly (readonly [string, boolean])[] =>
+  (urls[0]?.steps ?? []).map(({ step, ok }) => [step, ok]);
+
+async function readiness(gateway: Gateway): Promise<unknown> {
+  const reply = await gateway.send({ target: '/readyz' });
+  assert.equal(reply.status, 200);
+  return (reply.json() as { readonly adapters: unknown }).adapters;
+}
+
+function adapter(name: string, urls: readonly string[], more: Readonly<Record<string, unknown>> = {}) {
+  return { name, kind: 'nso', urls, ...more };
+}
+
+describe('the state of an adapter', () => {
+  test('follows its calls where probes are off: offline once nothing listens, online with the next answer', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(() => jsonReply('{}'));
+    const gateway = await startGateway(t, { adapters: [adapter('Local NSO', [far.url])] });
+    const [before] = await reports(gateway);
+    assert.equal(before?.state, 'online');
+    assert.equal(before.healthInterval, undefined);
+    assert.deepEqual(await readiness(gateway), { online: 1, degraded: 0, offline: 0 });
+    await far.close();
+    assertProblem(await relay(gateway, 'restQuery', 'Local NSO', ask), 502);
+    const [offline] = await reports(gateway);
+    assert.equal(offline?.state, 'offline');
+    assert.equal(offline.lastError?.code, 'upstream-connect-failed');
+    assert.match(offline.lastError.detail, /refused the connection/u);
+    assert.ok(offline.since >= before.since && offline.lastError.at >= offline.since);
+    assert.deepEqual(await readiness(gateway), { online: 0, degraded: 0, offline: 1 });
+  });
+
+  test('is in the metrics, with breakers and slots, by names and places alone', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(({ target }) => (target.includes('tailf-ncs:') ? httpReply({ status: 404 }) : undefined));
+    const urls = [far.url, `http://127.0.0.1:${await closedPort()}`];
+    const gateway = await startGateway(t, {
+      adapters: [
+        adapter('group', urls, { concurrency: 1, health: { interval: '100ms' }, timeouts: { firstByte: '20s' } }),
+        adapter('shut', [urls[1] ?? ''], { breaker: { failures: 1, openFor: '1h' } }),
+      ],
+    });
+    const metrics = async (): Promise<string> => (await gateway.send({ target: '/metrics', role: 'readonly' })).text;
+    await reported(gateway, ({ state }) => state === 'degraded');
+    assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 503, 'adapter-unavailable');
+    const stuck = [1, 2].map(() => relay(gateway, 'restQuery', 'group', ask));
+    await reported(gateway, ({ urls: [first] }) => first?.waiting === 1);
+    const text = await metrics();
+    for (const line of [
+      'gateway_adapter_state{adapter="group",state="degraded"} 1',
+      'gateway_adapter_state{adapter="group",state="online"} 0',
+      'gateway_adapter_state{adapter="shut",state="offline"} 1',
+      'gateway_adapter_node_online{adapter="group",node="1"} 1',
+      'gateway_adapter_node_online{adapter="group",node="2"} 0',
+      'gateway_adapter_breaker{adapter="shut",node="1",state="open"} 1',
+      'gateway_adapter_breaker{adapter="group",node="1",state="closed"} 1',
+      'gateway_adapter_in_flight{adapter="group",node="1"} 1',
+      'gateway_adapter_waiting{adapter="group",node="1"} 1',
+    ])
+      assert.ok(text.split('\n').includes(line), `${line}\n${text.match(/^gateway_adapter.*$/gmu)?.join('\n')}`);
+    assert.ok(!text.includes(String(far.port)));
+    far.answer((_request, socket) => void socket.destroy());
+    await far.close();
+    await Promise.all(stuck);
+    const after = await metrics();
+    assert.match(after, /^gateway_adapter_in_flight\{adapter="group",node="1"\} 0$/mu);
+  });
+
+  test('follows its probes: online, degraded, offline, and online again', async (t: TestContext) => {
+    const [one, other] = [await farSide(t), await farSide(t)];
+    const gateway = await startGateway(t, {
+      adapters: [
+        adapter('group', [one.url, other.url], {
+          health: { interval: '100ms' },
+          auth: { type: 'basic', username: 'gateway', password: 'planted' },
+        }),
+      ],
+    });
+    const [report] = await reports(gateway);
+    assert.equal(report?.healthInterval, 100);
+    one.answer(() => httpReply({ status: 503, body: 'starting' }));
+    const degraded = await reported(gateway, ({ state }) => state === 'degraded');
+    assert.equal(degraded.lastError?.code, 'upstream-error');
+    assert.match(degraded.lastError.detail, /503/u);
+    assert.equal(degraded.urls[0]?.state, 'offline');
+    assert.equal(degraded.urls[1]?.state, 'online');
+    other.answer((_request, socket) => void socket.destroy());
+    await reported(gateway, ({ state }) => state === 'offline');
+    assert.deepEqual(await readiness(gateway), { online: 0, degraded: 0, offline: 1 });
+    one.answer(() => httpReply({ status: 204 }));
+    other.answer(() => httpReply({ status: 404 }));
+    const again = await reported(gateway, ({ state }) => state === 'online');
+    assert.deepEqual(
+      again.urls.map(({ role }) => role),
+      ['primary', 'primary'],
+    );
+    assert.equal(one.requests[0]?.target, '/restconf/data/tailf-ncs:high-availability/status');
+    assert.equal(one.requests[0]?.header('authorization'), `Basic ${Buffer.from('gateway:planted').toString('base64')}`);
+    assert.doesNotMatch(JSON.stringify(again), /planted/u);
+  });
+
+  test('says that credentials are refused: the orchestrator is there, and calls will fail', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(() => httpReply({ status: 401 }));
+    const gateway = await startGateway(t, { adapters: [adapter('A', [far.url], { health: { interval: '100ms' } })] });
+    const found = await reported(gateway, ({ lastError }) => lastError !== undefined);
+    assert.equal(found.state, 'online');
+    assert.match(found.lastError?.detail ?? '', /401.*credentials/u);
+  });
+
+  test('each kind is asked in its own way, below its base address, and a frozen one is offline', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(() => undefined);
+    const more = { health: { interval: '100ms' }, timeouts: { firstByte: '200ms' } };
+    const gateway = await startGateway(t, {
+      adapters: [
+        { name: 'A', kind: 'rest', url: `${far.url}/rest`, ...more },
+        { name: 'B', kind: 'restconf', url: `${far.url}/yang/`, ...more },
+      ],
+    });
+    await reported(gateway, ({ name, state }) => name === 'A' && state === 'offline');
+    await reported(gateway, ({ name, state }) => name === 'B' && state === 'offline');
+    const targets = new Set(far.requests.map(({ target }) => target));
+    assert.deepEqual([...targets].sort(), ['/rest/', '/yang/restconf/data/ietf-restconf-monitoring:restconf-state/capabilities']);
+  });
+
+  test('probes end with the gateway, which does not wait for one that hangs', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(() => undefined);
+    const gateway = await startGateway(t, { adapters: [adapter('A', [far.url], { health: { interval: '50ms' } })] });
+    const deadline = performance.now() + 10_000;
+    while (far.requests.length === 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(far.requests.length, 1);
+    const begun = performance.now();
+    assert.equal(await gateway.stop(), 0);
+    assert.ok(performance.now() - begun < 8_000);
+  });
+});
+
+describe('trying an adapter', () => {
+  test('tells each step with its time', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(() => httpReply({ status: 204 }));
+    const gateway = await startGateway(t, { adapters: [adapter('Local NSO', [`http://localhost:${far.port}`])] });
+    const trial = await tried(gateway, 'Local NSO');
+    assert.equal(trial.ok, true);
+    assert.deepEqual(stepsOf(trial), [
+      ['dns', true],
+      ['connect', true],
+      ['answer', true],
+      ['authentication', true],
+    ]);
+    for (const { milliseconds } of trial.urls[0]?.steps ?? []) assert.ok(milliseconds >= 0);
+    const { connections } = far;
+    assert.equal((await tried(gateway, 'Local NSO')).ok, true);
+    assert.ok(far.connections > connections, 'a connection that stood was tried');
+  });
+
+  test('names the step that fails, and what to do', async (t: TestContext) => {
+    const [refusing, ill, silent] = [await farSide(t), await farSide(t), await farSide(t)];
+    refusing.answer(() => httpReply({ status: 401 }));
+    ill.answer(() => httpReply({ status: 502 }));
+    silent.answer(() => undefined);
+    const tls = await tlsFarSide(t, createAuthority().issue({ names: ['127.0.0.1'] }));
+    const timeouts = { firstByte: '200ms', connect: '500ms' };
+    const gateway = await startGateway(t, {
+      adapters: [
+        adapter('refusing', [refusing.url]),
+        adapter('ill', [ill.url]),
+        adapter('silent', [silent.url], { timeouts }),
+        adapter('untrusted', [tls.url]),
+        adapter('any certificate', [tls.url], { tls: { verify: false } }),
+        adapter('closed', [`http://127.0.0.1:${await closedPort()}`]),
+        adapter('no name', ['http://gateway-test.invalid']),
+      ],
+    });
+    for (const [name, step, detail] of [
+      ['refusing', 'authentication', /credentials/u],
+      ['ill', 'answer', /502/u],
+      ['silent', 'answer', /firstByte/u],
+      ['untrusted', 'tls', /certificate|authority|self-signed/u],
+      ['closed', 'connect', /refused the connection/u],
+      ['no name', 'dns', /gateway-test\.invalid/u],
+    ] as const) {
+      const trial = await tried(gateway, name);
+      assert.equal(trial.ok, false, name);
+      const failed = trial.urls[0]?.steps.find(({ ok }) => !ok);
+      assert.equal(failed?.step, step, name);
+      assert.match(failed.detail ?? '', detail, name);
+    }
+    const trusting = await tried(gateway, 'any certificate');
+    assert.deepEqual(
+      stepsOf(trusting).map(([step]) => step),
+      ['dns', 'connect', 'tls', 'answer', 'authentication'],
+    );
+    const states = (await reports(gateway)).map(({ name, state, verify }) => [name, state, verify]);
+    assert.deepEqual(states, [
+      ['refusing', 'online', true],
+      ['ill', 'offline', true],
+      ['silent', 'offline', true],
+      ['untrusted', 'offline', true],
+      ['any certificate', 'online', false],
+      ['closed', 'offline', true],
+      ['no name', 'offline', true],
+    ]);
+    assert.ok(gateway.stderr.some((line) => /verify/u.test(line) && /"level":"warn"|"level":40/u.test(line)));
+  });
+
+  test('goes through the proxy of the adapter, as probes do', async (t: TestContext) => {
+    const far = await farSide(t);
+    far.answer(() => httpReply({ status: 204 }));
+    const proxy = await connectProxy(t);
+    const gateway = await startGateway(t, {
+      adapters: [adapter('A', [far.url], { proxy: { url: proxy.url }, health: { interval: '200ms' } })],
+    });
+    await reported(gateway, ({ urls }) => urls[0]?.role === 'primary');
+    assert.ok(proxy.tunnels.length > 0);
+    const trial = await tried(gateway, 'A');
+    assert.deepEqual(
+      stepsOf(trial).map(([step]) => step),
+      ['dns', 'proxy', 'answer', 'authentication'],
+    );
+    assert.equal((await reports(gateway))[0]?.proxy, true);
+  });
+
+  test('answers 404 for one that does not exist, and names those that do', async (t: TestContext) => {
+    const gateway = await startGateway(t, { adapters: [adapter('reload', ['http://127.0.0.1:9'])] });
+    const reply = await gateway.send({ method: 'POST', target: '/adapters/none/test', role: 'admin' });
+    assert.match(assertProblem(reply, 404, 'adapter-not-found').detail, /"reload"/u);
+    assert.equal((await tried(gateway, 'reload')).ok, false);
+  });
+});

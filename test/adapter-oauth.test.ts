@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { assertProblem, instancesOf, type Problem, relay, resultOf } from './support/calls.ts';
+import { createAuthority } from './support/certificate.ts';
+import { connectProxy } from './support/connect-proxy.ts';
+import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import { basic, startGateway } from './support/start-gateway.ts';
+import { temporaryFile } from './support/temporary-file.ts';
+import { tlsFarSide } from './support/tls-far-side.ts';
+import { tokenEndpoint } from './support/token-endpoint.ts';
+
+// Contract 7 and 10, `auth: { type: oauth2 }`: tokens of the client credentials grant, cached, renewed, and shared by all calls.
+
+const clientSecret = 'b/c+d e%f:gé';
+const far = await farSide({ after });
+const endpoint = await tokenEndpoint({ after }, clientSecret);
+const authority = createAuthority();
+const caFile = temporaryFile({ after }, 'ca.pem', authority.cert);
+const secure = await tlsFarSide({ after }, authority.issue({ names: ['127.0.0.1'] }));
+const proxy = await connectProxy({ after });
+
+const good = { access_token: 'x', token_type: 'Bearer', expires_in: 3600 };
+const json = (value: unknown, status = 200): Buffer => jsonReply(JSON.stringify(value), { status });
+const refusal = (status: number, error: string, description: string): Buffer =>
+  json({ error, error_description: description }, status);
+
+/** How a token endpoint can fail to give a token, and what the error is to say of it. */
+const faults: readonly (readonly [string, Buffer, RegExp])[] = [
+  ['answers 500', httpReply({ status: 500, body: 'out of service' }), /answered 500\. /u],
+  ['answers HTML', httpReply({ headers: { 'Content-Type': 'text/html' }, body: '<p>log in</p>' }), /200 without a JSON object/u],
+  ['answers a list', json([good]), /200 without a JSON object/u],
+  ['answers nothing', httpReply({}), /200 without a JSON object/u],
+  ['answers over 64 KiB', json({ ...good, padding: 'x'.repeat(70_000) }), /could not be asked: .*65536 bytes/u],
+  ['gives no token', json({ ...good, access_token: undefined }), /without an access_token/u],
+  ['gives a number', json({ ...good, access_token: 5 }), /without an access_token/u],
+  ['gives an empty token', json({ ...good, access_token: '' }), /without an access_token/u],
+  ['gives a header for a token', json({ ...good, access_token: 'x\r\nX-Evil: 1' }), /without an access_token/u],
+  ['gives a token beyond ASCII', json({ ...good, access_token: 'ü' }), /without an access_token/u],
+  ['gives another type', json({ ...good, token_type: 'mac' }), /token_type that is not Bearer/u],
+  ['gives no type', json({ ...good, token_type: undefined }), /token_type that is not Bearer/u],
+  ['redirects', httpReply({ status: 307, headers: { Location: `${far.url}/token` } }), /redirects \(status 307\), .*tokenUrl/u],
+  ['refuses the scope', refusal(400, 'invalid_scope', 'no such scope'), /answered 400 invalid_scope \("no such scope"\)\. /u],
+  ['refuses the client', refusal(401, 'invalid_client', 'who?'), /401 invalid_client \("who\?"\): .*clientSecret.*HTTP Basic/u],
+  ['says what cannot be shown', refusal(400, 'invalid_request', '"\r\n\u001b[1m\u202ex'), /\("\?{4}\[1m\?x"\)/u],
+  ['says very much', refusal(400, 'invalid_request', 'x'.repeat(5_000)), /\("x{200}"\)/u],
+  ['repeats the secret', refusal(400, 'invalid_request', `not <${clientSecret}>`), /\("not <\[secret\]>"\)/u],
+  ['is no HTTP', Buffer.from('220 mail\r\n\r\n'), /could not be asked/u],
+];
+const lifetimes = [3600, '3600', 1e300, undefined, null, 0, -1, '', 'soon', {}];
+
+const shared = { kind: 'nso', url: far.url, concurrency: 64 };
+const using = (client: string, more: object = {}): Readonly<Record<string, unknown>> => ({
+  ...shared,
+  name: client,
+  auth: { ...endpoint.authOf(client), ...more },
+});
+const clients =
+  'first crowd brief ahead revoked-query revoked-action revoked-request stubborn down forgetful slow silent leaving trial moved';
+const gateway = await startGateway(
+  { after },
+  {
+    adapters: [
+      ...clients.split(' ').map((client) => using(client)),
+      ...lifetimes.map((_, index) => using(`lifetime-${index}`)),
+      ...faults.map((_, index) => using(`fault-${index}`)),
+      using('scoped', { scope: 'read write', clientId: 'ä:b c' }),
+      using('refused', { tokenUrl: `http://127.0.0.1:${await closedPort()}/token` }),
+      { ...using('private', { tokenUrl: `${secure.url}/token` }), tls: { caFile, serverName: 'nso.example.net' } },
+      using('public', { tokenUrl: `${secure.url}/token` }),
+      { ...using('proxied', { tokenUrl: `${secure.url}/proxied` }), tls: { caFile }, proxy: { url: proxy.url } },
+    ],
+  },
+);
+// An endpoint that never answers has ten seconds: they pass beside the other tests.
+endpoint.answer('silent', () => undefined);
+const silent = query('silent');
+
+const accept = 'application/yang-data+json';
+function query(adapter: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+  return relay(gateway, 'restQuery', adapter, { params: { path: adapter, accept: 'application/yang-data+json' } }, { headers });
+}
+const action = (adapter: string): Promise<Reply> =>
+  relay(gateway, 'restAction', adapter, { params: { path: adapter, accept }, body: {} });
+const request = (adapter: string, method: string): Promise<Reply> =>
+  relay(gateway, 'restRequest', adapter, { params: { path: adapter, accept, method } });
+
+/** What the orchestrator was shown, call by call, by the adapter of that name. */
+const shown = (adapter: string): readonly (string | undefined)[] =>
+  far.requests.filter(({ target }) => target === `/${adapter}`).map((one) => one.header('authorization'));
+const bearer = (client: string, ...counts: readonly number[]): readonly string[] =>
+  counts.map((count) => `Bearer ${client}.${count}`);
+const unavailable = (reply: Reply): Problem => {
+  assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
+  return assertProblem(reply, 503, 'adapter-unavailable');
+};
+/** From now on the orchestrator does not take these tokens. */
+const refuse = (...tokens: readonly string[]): void =>
+  far.answer((one: FarRequest) =>
+    tokens.includes(one.header('authorization') ?? '') ? httpReply({ status: 401, body: 'expired' }) : jsonReply('{"a":1}'),
+  );
+
+/** A query that is answered, and a moment. */
+async function unhurried(adapter: string): Promise<void> {
+  instancesOf(await query(adapter));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+describe('a token', () => {
+  test('is asked for by the first call, with the client in Basic, and goes with this call and the next', async () => {
+    far.answer(() => jsonReply('{}'));
+    instancesOf(await query('first'));
+    resultOf(await action('first'));
+    const [asked, ...more] = endpoint.requestsOf('first');
+    assert.deepEqual(more, []);
+    assert.equal(asked?.method, 'POST');
+    assert.equal(asked?.header('content-type'), 'application/x-www-form-urlencoded');
+    assert.equal(asked?.header('authorization'), basic('first', 'b%2Fc%2Bd+e%25f%3Ag%C3%A9'));
+    assert.equal(asked?.body.toString(), 'grant_type=client_credentials');
+    assert.deepEqual(shown('first'), bearer('first', 1, 1));
+  });
+
+  test('is asked for with the scope, and an id of any characters', async () => {
+    instancesOf(await query('scoped'));
+    const [asked] = endpoint.requestsOf('scoped');
+    assert.equal(asked?.body.toString(), 'grant_type=client_credentials&scope=read+write');
+    assert.equal(asked?.header('authorization'), basic('%C3%A4%3Ab+c', 'b%2Fc%2Bd+e%25f%3Ag%C3%A9'));
+  });
+
+  test('is asked for once, however many calls wait for it', async () => {
+    endpoint.answer('crowd', async (fresh) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return fresh();
+    });
+    const replies = await Promise.all(Array.from({ length: 50 }, () => query('crowd')));
+    for (const reply of replies) instancesOf(reply);
+    assert.equal(endpoint.requestsOf('crowd').length, 1);
+  });
+
+  for (const [index, lifetime] of lifetimes.entries()) {
+    test(`is kept where its expires_in is ${JSON.stringify(lifetime)}`, async () => {
+      const client = `lifetime-${index}`;
+      endpoint.answer(client, (fresh) => fresh({ expires_in: lifetime }));
+      for (let count = 0; count < 3; count += 1) instancesOf(await query(client));
+      assert.equal(endpoint.requestsOf(client).length, 1);
+    });
+  }
+
+  test('that has expired is not sent any more', async () => {
+    endpoint.answer('brief', (fresh) => fresh({ expires_in: 1 }));
+    instancesOf(await query('brief'));
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    instancesOf(await query('brief'));
+    assert.deepEqual(shown('brief'), bearer('brief', 1, 2));
+  });
+
+  test('is renewed ahead of its expiry, while calls go on with it', async () => {
+    let mayAnswer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      mayAnswer = resolve;
+    });
+    endpoint.answer('ahead', (fresh) => fresh({ expires_in: 4 }));
+    instancesOf(await query('ahead'));
+    endpoint.answer('ahead', async (fresh) => {
+      await held;
+      return fresh();
+    });
+    while (endpoint.requestsOf('ahead').length < 2) await unhurried('ahead');
+    instancesOf(await query('ahead'));
+    assert.deepEqual(new Set(shown('ahead')), new Set(bearer('ahead', 1)));
+    mayAnswer();
+    while (!shown('ahead').includes('Bearer ahead.2')) await unhurried('ahead');
+    assert.equal(endpoint.requestsOf('ahead').length, 2);
+  });
+});
+
+describe('a 401 of the orchestrator', () => {
+  test('renews the token, and a query is sent once more with it', async () => {
+    refuse();
+    instancesOf(await query('revoked-query'));
+    refuse('Bearer revoked-query.1');
+    assert.deepEqual(instancesOf(await query('revoked-query')), [{ a: '1' }]);
+    assert.deepEqual(shown('revoked-query'), bearer('revoked-query', 1, 2));
+    assert.equal(endpoint.requestsOf('revoked-query').length, 2);
+  });
+
+  test('renews the token once for all the queries that meet it', async () => {
+    refuse();
+    instancesOf(await query('moved'));
+    refuse('Bearer moved.1');
+    for (const reply of await Promise.all(Array.from({ length: 20 }, () => query('moved')))) instancesOf(reply);
+    assert.equal(endpoint.requestsOf('moved').length, 2);
+  });
+
+  test('does not send an action again; the next one goes with another token', async () => {
+    refuse('Bearer revoked-action.1');
+    const problem = assertProblem(await action('revoked-action'), 502, 'upstream-error');
+    assert.deepEqual(problem.upstream?.status, 401);
+    assert.deepEqual(shown('revoked-action'), bearer('revoked-action', 1));
+    resultOf(await action('revoked-action'));
+    assert.deepEqual(shown('revoked-action'), bearer('revoked-action', 1, 2));
+  });
+
+  test('is the answer to a request that may change something, and to a GET only where a second token is refused too', async () => {
+    const statusOf = (reply: Reply): unknown => (reply.json() as { readonly statusCode: number }).statusCode;
+    refuse('Bearer revoked-request.1');
+    assert.equal(statusOf(await request('revoked-request', 'PUT')), 401);
+    assert.equal(statusOf(await request('revoked-request', 'GET')), 200);
+    assert.deepEqual(shown('revoked-request'), bearer('revoked-request', 1, 2));
+  });
+
+  test('to every token is an error after exactly one more try, and uses up no further token', async () => {
+    far.answer(() => httpReply({ status: 401 }));
+    const problem = assertProblem(await query('stubborn'), 502, 'upstream-error');
+    assert.equal(problem.upstream?.status, 401);
+    assert.deepEqual(shown('stubborn'), bearer('stubborn', 1, 2));
+    for (let count = 0; count < 3; count += 1) assertProblem(await query('stubborn'), 502, 'upstream-error');
+    assert.deepEqual(shown('stubborn'), bearer('stubborn', 1, 2, 2, 2, 2));
+    assert.equal(endpoint.requestsOf('stubborn').length, 2);
+  });
+});
+
+describe('a token endpoint', () => {
+  for (const [index, [what, reply, said]] of faults.entries()) {
+    test(`that ${what} is named in a 503, and the orchestrator is not called`, async () => {
+      far.answer(() => jsonReply('{}'));
+      endpoint.answer(`fault-${index}`, () => reply);
+      for (const call of [query, action]) {
+        const { detail } = unavailable(await call(`fault-${index}`));
+        assert.match(detail, said);
+        assert.ok(detail.includes(`"fault-${index}"`) && detail.includes(endpoint.authority), detail);
+        assert.ok(!detail.includes(clientSecret), detail);
+      }
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('that nothing listens for is named in a 503', async () => {
+    assert.match(unavailable(await action('refused')).detail, /could not be asked: .*127\.0\.0\.1/u);
+  });
+
+  test('that fails is not asked again for a moment, then it is', async () => {
+    far.answer(() => jsonReply('{}'));
+    endpoint.answer('forgetful', () => httpReply({ status: 500 }));
+    await Promise.all(Array.from({ length: 10 }, () => query('forgetful').then(unavailable)));
+    assert.equal(endpoint.requestsOf('forgetful').length, 1);
+    endpoint.answer('forgetful', (fresh) => fresh());
+    while ((await query('forgetful')).status !== 200) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(endpoint.requestsOf('forgetful').length, 2);
+  });
+
+  test('that fails while a token is good is of no account', async () => {
+    endpoint.answer('down', (fresh) => fresh({ expires_in: 10 }));
+    instancesOf(await query('down'));
+    endpoint.answer('down', () => httpReply({ status: 500 }));
+    while (endpoint.requestsOf('down').length < 3) await unhurried('down');
+    assert.deepEqual(new Set(shown('down')), new Set(bearer('down', 1)));
+  });
+
+  test('that is slow costs a caller only its own time, and the others get the token', async () => {
+    let mayAnswer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      mayAnswer = resolve;
+    });
+    endpoint.answer('slow', async (fresh) => {
+      await held;
+      return fresh();
+    });
+    const patient = query('slow');
+    assert.match(unavailable(await query('slow', { Prefer: 'wait=1' })).detail, /in the time that the call has/u);
+    mayAnswer();
+    instancesOf(await patient);
+    assert.equal(endpoint.requestsOf('slow').length, 1);
+  });
+
+  test('is trusted by the system’s authorities and the adapter’s own, whatever serverName says', async () => {
+    assert.match(unavailable(await query('public')).detail, /could not be asked: TLS/u);
+    assert.match(unavailable(await query('private')).detail, /without an access_token/u);
+  });
+
+  test('is asked through the adapter’s proxy', async () => {
+    assert.match(unavailable(await query('proxied')).detail, /without an access_token/u);
+    assert.deepEqual(
+      proxy.tunnels.map(({ authority }) => authority),
+      [secure.authority],
+    );
+  });
+
+  test('that fails is what POST /adapters/:adapterId/test finds, as authentication', async () => {
+    endpoint.answer('trial', () => refusal(401, 'invalid_client', 'who?'));
+    const reply = await gateway.send({ method: 'POST', target: '/adapters/trial/test', role: 'admin' });
+    const text = reply.text;
+    assert.equal(reply.status, 200, text);
+    assert.match(text, /"step":"authentication","ok":false/u);
+    assert.match(text, /invalid_client/u);
+    const listed = await gateway.send({ target: '/adapters', role: 'admin' });
+    assert.match(listed.text, /invalid_client/u);
+  });
+
+  test('that never answers is given up', { timeout: 30_000 }, async () => {
+    assert.match(unavailable(await silent).detail, /could not be asked: it took longer than 10000 ms/u);
+  });
+
+  test('that is being asked does not keep the gateway from stopping', { timeout: 20_000 }, async (t) => {
+    endpoint.answer('leaving', () => undefined);
+    const stopping = await startGateway(t, { adapters: [using('leaving')] });
+    const params = { path: 'leaving', accept };
+    unavailable(await relay(stopping, 'restQuery', 'leaving', { params }, { headers: { Prefer: 'wait=1' } }));
+    const before = performance.now();
+    assert.equal(await stopping.stop(), 0);
+    // The request for the token would have had nine seconds more.
+    assert.ok(performance.now() - before < 7_000);
+  });
+});

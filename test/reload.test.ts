@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { connect } from 'node:tls';
+import { assertProblem, instancesOf, relay, responseOf, restCall } from './support/calls.ts';
+import { createAuthority } from './support/certificate.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import { hangUp, logLines, type Reloaded, reloadWith, rewrite, until } from './support/reloading.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { temporaryFile } from './support/temporary-file.ts';
+
+// Contract 7 and 10: SIGHUP and POST /adapters/reload take the configuration in again; calls in flight finish on what they began with.
+
+const [old, young] = [await farSide({ after }), await farSide({ after })];
+const patience = { timeout: 60_000 };
+const params = { path: 'x', accept: 'application/json' };
+
+function adapterAt(far: FarSide, more: object = {}): Readonly<Record<string, unknown>> {
+  return { name: 'a', kind: 'rest', url: far.url, auth: { type: 'none' }, ...more };
+}
+
+function started(t: TestContext, ...adapters: readonly Readonly<Record<string, unknown>>[]): Promise<Gateway> {
+  return startGateway(t, { adapters, config: { outbound: { allow: [old.authority, young.authority] } } });
+}
+
+const reloadAdapters = (gateway: Gateway, ...adapters: readonly Readonly<Record<string, unknown>>[]): Promise<Reloaded> =>
+  reloadWith(gateway, { adapters, config: { outbound: { allow: [old.authority, young.authority] } } });
+
+const query = (gateway: Gateway, adapter = 'a'): Promise<Reply> => relay(gateway, 'restQuery', adapter, { params });
+
+/** Has the far side hold its answers back; the result lets all go. */
+function holdBack(far: FarSide): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  far.answer(async () => {
+    await promise;
+    return jsonReply('{"from":"old"}');
+  });
+  return resolve;
+}
+
+test('a call in flight finishes at the old address while new calls go to the new one', patience, async (t) => {
+  const gateway = await started(t, adapterAt(old));
+  const release = holdBack(old);
+  young.answer(() => jsonReply('{"from":"young"}'));
+  const before = query(gateway);
+  await until('the call has arrived', () => old.requests.length === 1);
+  const { adapters, restartNeeded } = await reloadAdapters(gateway, adapterAt(young));
+  assert.deepEqual(adapters, { added: [], removed: [], changed: ['a'], unchanged: [] });
+  assert.deepEqual(restartNeeded, []);
+  assert.deepEqual(instancesOf(await query(gateway)), [{ from: 'young' }]);
+  release();
+  assert.deepEqual(instancesOf(await before), [{ from: 'old' }]);
+});
+
+test('a reply that streams comes to its end after its adapter instance was removed', patience, async (t) => {
+  const gateway = await started(t, adapterAt(old));
+  const half = Buffer.alloc(512 * 1024, 'x');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  old.answer(async (_request, socket) => {
+    socket.write(`HTTP/1.1 200 X\r\nContent-Type: text/plain\r\nContent-Length: ${2 * half.length}\r\n\r\n`);
+    socket.write(half);
+    await promise;
+    return half;
+  });
+  const before = query(gateway);
+  await until('the call has arrived', () => old.requests.length === 1);
+  const { adapters } = await reloadAdapters(gateway);
+  assert.deepEqual(adapters.removed, ['a']);
+  assertProblem(await query(gateway), 404, 'adapter-not-found');
+  resolve();
+  const reply = await before;
+  assert.ok(reply.complete);
+  assert.equal(instancesOf(reply)[0]?.['content']?.length, 2 * half.length);
+});
+
+test(
+  'calls that wait for a slot when their adapter instance is replaced get their turn at the old address',
+  patience,
+  async (t) => {
+    const gateway = await started(t, adapterAt(old, { concurrency: 1 }));
+    const release = holdBack(old);
+    const waiting = [query(gateway), query(gateway), query(gateway)];
+    await until('one call has arrived', () => old.requests.length === 1);
+    // The others are in the queue once a call behind them is known to the gateway.
+    assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await reloadAdapters(gateway);
+    release();
+    for (const reply of await Promise.all(waiting)) assert.deepEqual(instancesOf(reply), [{ from: 'old' }]);
+  },
+);
+
+test('a query that is between two attempts when its adapter instance is removed makes the second', patience, async (t) => {
+  const gateway = await started(t, adapterAt(old));
+  old.answer(() =>
+    old.requests.length === 1
+      ? httpReply({ status: 503, headers: { 'Retry-After': '2' }, body: 'not now' })
+      : jsonReply('{"from":"old"}'),
+  );
+  const before = query(gateway);
+  await until('the first attempt has arrived', () => old.requests.length === 1);
+  await reloadAdapters(gateway);
+  assert.deepEqual(instancesOf(await before), [{ from: 'old' }]);
+});
+
+test('an adapter instance whose configuration stays keeps its connection, whatever else changes', patience, async (t) => {
+  const password = temporaryFile(t, 'password', 'one');
+  const auth = { type: 'basic', username: 'u', password: { file: password } };
+  const gateway = await started(t, adapterAt(old, { auth }));
+  old.answer(() => jsonReply('{}'));
+  await query(gateway);
+  const { adapters } = await reloadAdapters(gateway, adapterAt(young, { name: 'b' }), adapterAt(old, { auth }));
+  assert.deepEqual(adapters, { added: ['b'], removed: [], changed: [], unchanged: ['a'] });
+  await query(gateway);
+  assert.equal(old.connections, 1);
+  assert.equal(old.requests.length, 2);
+});
+
+test('a secret that was rotated in its file makes an adapter instance anew', patience, async (t) => {
+  const { writeFile } = await import('node:fs/promises');
+  const password = temporaryFile(t, 'token', 'first-token');
+  const auth = { type: 'bearer', token: { file: password } };
+  const gateway = await started(t, adapterAt(old, { auth }));
+  await writeFile(password, 'second-token\n');
+  const { adapters } = await reloadAdapters(gateway, adapterAt(old, { auth }));
+  assert.deepEqual(adapters.changed, ['a']);
+  old.answer(() => jsonReply('{}'));
+  await query(gateway);
+  assert.equal(old.request.header('authorization'), 'Bearer second-token');
+});
+
+test('SIGHUP does the same, and says in the log what it did', patience, async (t) => {
+  const gateway = await started(t, adapterAt(old));
+  rewrite(gateway, {
+    adapters: [
+      adapterAt(young),
+      { name: 'insecure', kind: 'rest', url: 'https://127.0.0.1:9', auth: { type: 'none' }, tls: { verify: false } },
+    ],
+    config: { server: { port: 1, openMetrics: true } },
+  });
+  const lines = await hangUp(gateway);
+  const done = lines.find(({ msg }) => msg === 'the configuration was taken in again');
+  assert.equal(done?.reason, 'adapter instances: added "insecure"; changed "a"; 0 unchanged');
+  const restart = lines.find(({ msg }) => msg.includes('restart'));
+  assert.deepEqual([restart?.level, restart?.reason], ['warn', 'server.port, server.openMetrics']);
+  assert.ok(
+    lines.some(({ level, reason }) => level === 'warn' && reason?.startsWith('adapters[1].tls.verify')),
+    JSON.stringify(lines),
+  );
+  young.answer(() => jsonReply('{"from":"young"}'));
+  assert.deepEqual(instancesOf(await query(gateway)), [{ from: 'young' }]);
+});
+
+test('what the outbound policy denies is denied for the next call, also where a connection is open', patience, async (t) => {
+  const gateway = await started(t);
+  const uri = `${old.url}/x`;
+  const call = { uri, verb: 'GET', responseHeaders: false };
+  old.answer(() => jsonReply('{"a":1}'));
+  assert.equal(responseOf(await restCall(gateway, call)), '{"a":1}');
+  await reloadWith(gateway, { config: { outbound: { allow: [old.authority], deny: [old.authority] } } });
+  assertProblem(await restCall(gateway, call), 403, 'destination-denied');
+  assert.equal(old.requests.length, 1);
+  await reloadWith(gateway, { config: { outbound: { allow: [old.authority], responseLimit: '1KiB' } } });
+  old.answer(() => jsonReply(JSON.stringify('x'.repeat(2_000))));
+  assertProblem(await restCall(gateway, call), 502, 'response-too-large');
+});
+
+test('a redirect that is under way finishes by the policy that it began with', patience, async (t) => {
+  const gateway = await started(t);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  old.answer(async ({ target }) => {
+    if (target === '/end') return jsonReply('"end"');
+    await promise;
+    return httpReply({ status: 302, headers: { Location: '/end' } });
+  });
+  const before = restCall(gateway, { uri: `${old.url}/begin`, verb: 'GET', responseHeaders: false });
+  await until('the call has arrived', () => old.requests.length === 1);
+  await reloadWith(gateway, { config: { outbound: { allow: [young.authority] } } });
+  resolve();
+  assert.equal(responseOf(await before), '"end"');
+});
+
+test('rate limit and log level follow', patience, async (t) => {
+  const gateway = await started(t, adapterAt(old));
+  old.answer(() => jsonReply('{}'));
+  const adapters = [adapterAt(old)];
+  await reloadWith(gateway, { adapters, config: { server: { rateLimit: { calls: 1, per: '1h' }, logLevel: 'error' } } });
+  assert.equal((await query(gateway)).status, 200);
+  assertProblem(await query(gateway), 429, 'too-many-requests');
+  // A reload is no way to get one's calls back.
+  await reloadWith(gateway, { adapters, config: { server: { rateLimit: { calls: 1, per: '1h' } } } });
+  assertProblem(await query(gateway), 429, 'too-many-requests');
+  await reloadWith(gateway, { adapters });
+  assert.equal((await query(gateway)).status, 200);
+  await until('requests are logged again', () => logLines(gateway).filter(({ msg }) => msg === 'request').length >= 2);
+  const written = logLines(gateway).filter(({ msg }) => msg === 'request');
+  // The two calls and the reload under logLevel error are not among them.
+  assert.ok(written.length <= 5, JSON.stringify(written));
+});
+
+test('a certificate that was replaced is shown to the next connection', patience, async (t) => {
+  const authority = createAuthority();
+  const identities = [authority.issue({ names: ['127.0.0.1'] }), authority.issue({ names: ['127.0.0.1'] })] as const;
+  const files = identities.map(({ cert, key }) => ({
+    certFile: temporaryFile(t, 'cert.pem', cert),
+    keyFile: temporaryFile(t, 'key.pem', key),
+  }));
+  const gateway = await startGateway(t, { config: { server: { tls: files[0] } } });
+  const shown = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect({ port: gateway.port, host: '127.0.0.1', ca: authority.cert }, () => {
+        resolve(socket.getPeerX509Certificate()?.toString() ?? '');
+        socket.destroy();
+      }).on('error', reject);
+    });
+  assert.equal(await shown(), identities[0].cert);
+  rewrite(gateway, { config: { server: { tls: files[1] } } });
+  await hangUp(gateway);
+  assert.equal(await shown(), identities[1].cert);
+  rewrite(gateway, {});
+  const lines = await hangUp(gateway);
+  assert.equal(lines.find(({ msg }) => msg.includes('restart'))?.reason, 'server.tls');
+  assert.equal(await shown(), identities[1].cert);
+});
