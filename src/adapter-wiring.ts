@@ -27,7 +27,7 @@ export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): Adap
   const credentials = createCredentials({
     name: adapter.name,
     authentication: adapter.auth,
-    openTokenSender: () => openTokenSender(adapter, resolve),
+    openTokenSender: () => openTokenSender(adapter, { resolve, pooled }),
     clock,
     userAgent,
   });
@@ -51,9 +51,13 @@ export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): Adap
 }
 
 /** To the token endpoint of an OAuth client: what `tls` says of the orchestrator's name and of the gateway's certificate is not for it. */
-function openTokenSender({ tls, proxy }: AdapterConfig, resolve: Resolve): Sender {
+function openTokenSender(
+  { name, tls, proxy }: AdapterConfig,
+  { resolve, pooled }: Pick<AdapterNeeds, 'resolve' | 'pooled'>,
+): Sender {
   const through = proxy === undefined ? {} : { proxy };
-  return createSender({ connect: createConnector({ resolve, timeouts: tokenTimeouts, tls: tlsBesideOwn(tls?.ca), ...through }) });
+  const connect = createConnector({ resolve, timeouts: tokenTimeouts, tls: tlsBesideOwn(tls?.ca), ...through });
+  return pooled({ pool: 'tokens', adapter: name }, createSender({ connect }));
 }
 
 /** Milliseconds; a request for a token has 10 s altogether. */

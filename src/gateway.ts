@@ -7,6 +7,7 @@ import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import { openDatabase } from '#database/database.ts';
 import { measureAdapters } from '#http/adapter-metrics.ts';
+import type { Metrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import type { Route } from '#http/route.ts';
@@ -68,10 +69,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const live = started.adopt(parts, (made) => made.close());
   const access = await openAccess(started, {
-    config,
+    ...options,
     database,
-    clock,
-    log,
     resolve,
     userAgent,
     pooled,
@@ -92,18 +91,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     reload: () => reloading.reload(),
   });
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const server = createHttpServer({
-    server: config.server,
-    routes,
-    access,
-    clock,
+  const rateLimit = (): ReturnType<LiveParts['rateLimit']> => live.rateLimit();
+  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, tracing, pressure, rateLimit });
+  const reloading = createReloading({
+    config,
+    load: options.loadAgain,
+    live,
+    follow: followers({ server, access, metrics, log }),
     log,
-    metrics,
-    tracing,
-    pressure,
-    rateLimit: () => live.rateLimit(),
   });
-  const reloading = createReloading({ config, load: options.loadAgain, live, follow: followers({ server, access, log }), log });
   started.defer(() => reloading.stop());
   started.defer(() => server.close());
   const url = await server.listen();
@@ -145,10 +141,12 @@ function servedRoutes({
 function followers({
   server,
   access,
+  metrics,
   log,
 }: {
   readonly server: HttpServer;
   readonly access: Access;
+  readonly metrics: Metrics;
   readonly log: ProcessLog;
 }): (next: Config, current: Config) => void {
   return (next, current) => {
@@ -156,6 +154,7 @@ function followers({
     if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
     // Else every verdict stays as it was, and is not to be reached anew for all callers at once.
     if (!sameConfig(next.access, current.access)) access.reload(next.access);
+    metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
   };
 }

@@ -261,7 +261,9 @@ test('every alert rule names series, labels and values that there are', async ()
     assert.match(labels.severity, /^(?:critical|warning)$/u, alert);
     const names = readPromql(expr);
     // Where something is summed up, only the labels it is grouped by are left.
-    const left = new Set(names.labels.length > 0 ? names.labels : ['instance', 'job']);
+    const of = new Set(names.series.map((one) => one.name));
+    const own = all.filter((sample) => of.has(sample.name)).flatMap((sample) => Object.keys(sample.labels));
+    const left = new Set(names.labels.length > 0 ? names.labels : ['instance', 'job', ...own]);
     for (const [, label = ''] of `${annotations.summary} ${annotations.description}`.matchAll(/\$labels\.(\w+)/gu))
       assert.ok(left.has(label), `${alert} shows a label ${label} that it does not have`);
   }

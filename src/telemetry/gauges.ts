@@ -3,8 +3,8 @@ import type { PooledSender, Sender } from '#outbound/sender.ts';
 
 /** Whose connections they are: callers' restCalls, an adapter instance, or what the gateway fetches for itself. */
 export interface PoolName {
-  readonly pool: 'adapter' | 'issuers' | 'restCall' | 'traces';
-  /** Of `adapter` alone. */
+  readonly pool: 'adapter' | 'issuers' | 'restCall' | 'tokens' | 'traces';
+  /** Of `adapter` and `tokens`. */
   readonly adapter?: string;
 }
 
