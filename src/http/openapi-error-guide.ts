@@ -154,7 +154,8 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'adapter-unavailable': {
     meaning:
       'The orchestrator behind the adapter instance failed repeatedly, so calls to it are held back for a while, or there is no token to call it with. Nothing was carried out.',
-    remedy: 'Send the call again after `Retry-After`; the operator looks at the orchestrator, or at the token endpoint that `detail` names.',
+    remedy:
+      'Send the call again after `Retry-After`; the operator looks at the orchestrator, or at the token endpoint that `detail` names.',
   },
   overloaded: {
     meaning:
