@@ -183,6 +183,18 @@ suite('SQLite alone', () => {
     assert.deepEqual(await pragma('foreign_keys'), { foreign_keys: 1 });
   });
 
+  test('a closed store is one file, whatever was read from it', async (t) => {
+    const options = await sqliteStore.fresh(t);
+    assert.ok(options.kind === 'sqlite');
+    for (let round = 0; round < 10; round += 1) {
+      const database = await openDatabase({ store: options, log: silentLog });
+      await Promise.all([1, 2, 3].map(() => database.read.selectFrom('signing_key').selectAll().execute()));
+      await database.query.deleteFrom('signing_key').execute();
+      await database.close();
+      await assert.rejects(stat(`${options.file}-wal`), { code: 'ENOENT' });
+    }
+  });
+
   test('a file that is no database is refused and left as it is', async (t) => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');

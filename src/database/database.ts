@@ -53,7 +53,11 @@ export async function openDatabase({ store, log, watcher }: OpenOptions): Promis
   const dialect = store.kind;
   if (store.kind === 'postgres') await migratePostgres(store.url);
   const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
-  const close = async (): Promise<void> => void (await Promise.all([readers.close(), writers.close()]));
+  const close = async (): Promise<void> => {
+    // The last connection to a SQLite file folds the write-ahead log in, and one that only reads cannot.
+    await readers.close();
+    await writers.close();
+  };
   const watched = (source: SessionSource, access: 'read' | 'write'): SessionSource =>
     watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), log);
   const query = kyselyOver(dialect, watched(writers, 'write'));
