@@ -41,13 +41,18 @@ export async function serve(
     return 1;
   }
   logConfigWarnings(log, warnings);
-  // From the start on: unheard, the signal would end the process.
+  // From the start on: unheard, these signals would end the process.
   process.on('SIGUSR2', debugToggle(log));
+  const hangUpEarly = (): void => log.warn('SIGHUP: the gateway is starting, with the configuration that it has read');
+  process.on('SIGHUP', hangUpEarly);
   const gateway = await start(options, log, process);
+  process.off('SIGHUP', hangUpEarly);
   if (gateway === undefined) return 1;
+  // Before anybody is told: who reads the line may send a signal at once.
+  const drained = drainOnSignal(gateway, log, process);
   process.stdout.write(`listening on ${gateway.url}\n`);
   ready(gateway.url);
-  return drainOnSignal(gateway, log, process);
+  return drained;
 }
 
 /** To debug, and back to the level before; where that was debug or trace already, to info. Said at a level that shows it. */

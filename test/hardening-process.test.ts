@@ -127,6 +127,19 @@ test('R76: SIGTERM under 200 calls in flight loses none of them', { timeout: 90_
   assert.equal(await stopped, 0);
 });
 
+/** The log comes by another way than the reply: it is waited for. */
+async function loggedLine(
+  gateway: Gateway,
+  isIt: (line: Record<string, unknown>) => boolean,
+): Promise<Record<string, unknown> | undefined> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const found = gateway.stderr.map((line) => JSON.parse(line) as Record<string, unknown>).find(isIt);
+    if (found !== undefined || performance.now() > deadline) return found;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 test('R78: what nobody expected is a 500 that tells nothing, and its log line says where it happened', async (t) => {
   const gateway = await started(t);
   const database = new DatabaseSync(join(gateway.directory, 'gateway.db'));
@@ -141,8 +154,7 @@ test('R78: what nobody expected is a 500 that tells nothing, and its log line sa
   const problem = assertProblem(reply, 500, 'internal-error');
   assert.equal(problem.requestId, 'lost-table');
   assert.doesNotMatch(reply.text, /sql|login_failure|\.ts|node:| at \w+ \(/i);
-  const lines = gateway.stderr.map((line) => JSON.parse(line) as Record<string, unknown>);
-  const logged = lines.find((line) => line['requestId'] === 'lost-table' && line['level'] === 'error');
+  const logged = await loggedLine(gateway, (line) => line['requestId'] === 'lost-table' && line['level'] === 'error');
   assert.match(String(logged?.['stack']), /^\s+at /);
   assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
 });
