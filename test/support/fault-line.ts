@@ -137,7 +137,10 @@ export function carry(options: {
   const cut = (reset: boolean): void => {
     if (over) return;
     over = true;
-    for (const socket of [near, far]) reset ? resetHard(socket) : socket.end();
+    for (const socket of [near, far]) {
+      if (reset) resetHard(socket);
+      else socket.end();
+    }
     // A close in order is up to the other sides: they may have the patience for it, the proxy has not.
     after(1_000, destroy);
   };

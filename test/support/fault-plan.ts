@@ -41,7 +41,7 @@ export function faultPlan(seed: number, proxy: number, number: number): FaultPla
   // Enough connections are whole that keeping them open, and their standing idle, is tried as well.
   const fault = random.chance(0.25)
     ? 'none'
-    : random.chance(0.02)
+    : random.chance(0.04)
       ? 'down'
       : random.pick(faultKinds.filter((kind) => kind !== 'down'));
   return {

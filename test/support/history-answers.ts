@@ -7,7 +7,7 @@ const precise = '18446744073709551615';
 export function replyText({ id, reply }: PlannedCall): string {
   switch (reply.shape) {
     case 'empty':
-      return '';
+      break;
     case 'restconf-error':
       return restconfError(`${id} failed`);
     case 'plain-error':
@@ -19,6 +19,7 @@ export function replyText({ id, reply }: PlannedCall): string {
     case 'too-large':
       return `{"item":["${id}","${'x'.repeat(replyLimit)}"]}`;
   }
+  return '';
 }
 
 function instance(id: string, part: number): string {

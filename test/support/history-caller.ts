@@ -74,11 +74,11 @@ function acknowledgedText({ route, withHeaders }: PlannedCall, reply: Reply): st
       );
     case 'restRequest':
       return (value as { readonly body: string }).body;
-    case 'restCall': {
-      const { response } = value as { readonly response: string };
-      return withHeaders ? bodyWithin(response) : response;
-    }
+    case 'restCall':
+      break;
   }
+  const { response } = value as { readonly response: string };
+  return withHeaders ? bodyWithin(response) : response;
 }
 
 /** `body` stands last: its JSON text where it is JSON, else a string. */

@@ -102,8 +102,9 @@ function boundsOf({ changes, attempts, told }: CallRecord): Bounds | undefined {
       return [told.code === 'upstream-error' ? 1 : 0, attempts];
     case 'no-reply':
     case 'silent':
-      return undefined;
+      break;
   }
+  return undefined;
 }
 
 function howOften(call: CallRecord, count: number): string | undefined {
