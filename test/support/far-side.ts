@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { headerValues, MessageReader } from './message-reader.ts';
 import type { Owner } from './owner.ts';
 
@@ -115,16 +115,23 @@ export async function farSide(owner: Owner, handler?: FarHandler): Promise<FarSi
   };
 }
 
-/** A port of 127.0.0.1 on which nothing listens. */
+/** A port of 127.0.0.1 on which nothing listens: a privileged one, which no test that runs beside this one is given by the system. */
 export async function closedPort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = 600 + Math.floor(Math.random() * 400);
+    if (await isRefused(port)) return port;
+  }
+}
+
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(true));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+  });
 }
 
 class State {
