@@ -3,6 +3,8 @@ import { createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import type { AdapterAuthentication } from '#adapters/authentication.ts';
+import { createAuditLog } from '#audit/audit-log.ts';
+import { createAuditReader } from '#audit/audit-reader.ts';
 import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
@@ -12,6 +14,7 @@ import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import { createRateLimit } from '#http/rate-limit.ts';
+import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
@@ -24,6 +27,7 @@ import { fetchDocument } from '#outbound/document.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { createSender, type Sender } from '#outbound/sender.ts';
 import { restCall } from '#relay/rest-call.ts';
+import { longestCallOf } from './longest-call.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -47,6 +51,11 @@ export async function startGateway(options: {
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
   const database = started.adopt(await openDatabase({ store: config.store, log }), (opened) => opened.close());
+  const longestCall = longestCallOf(config);
+  const audit = started.adopt(
+    await createAuditLog({ database, clock, log, version, config: config.audit, longestCall }),
+    (opened) => opened.close(),
+  );
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
@@ -80,6 +89,7 @@ export async function startGateway(options: {
     }),
     ...automationRoutes(catalogue),
     ...sessionRoutes(access),
+    ...auditRoutes(createAuditReader({ database, clock, longestCall })),
     ...operationsRoutes({
       openMetrics: config.server.openMetrics,
       metrics,
@@ -91,7 +101,7 @@ export async function startGateway(options: {
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
   const { rateLimit: rate } = config.server;
   const rateLimit = rate === undefined ? undefined : createRateLimit({ ...rate, clock });
-  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, pressure, rateLimit });
+  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, audit, pressure, rateLimit });
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();

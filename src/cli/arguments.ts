@@ -15,6 +15,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
     tokens: true,
     options: {
       ...Object.fromEntries(Object.keys(command.options).map((name) => [name, { type: 'string' as const }])),
+      ...Object.fromEntries(Object.keys(command.flags ?? {}).map((name) => [name, { type: 'boolean' as const }])),
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -30,6 +31,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
     return { fault: `unexpected argument ${JSON.stringify(positionals[operands.length])}` };
   return {
     option: (name) => String(values[name] ?? command.options[name]?.default),
+    flag: (name) => values[name] === true,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
   };
 }
@@ -45,10 +47,11 @@ function optionFault(command: Command, token: OptionToken, earlier: readonly Opt
   const { name, rawName, value } = token;
   const known = command.options[name];
   if (name === 'help') return `${rawName} takes no value`;
+  if (Object.hasOwn(command.flags ?? {}, name)) return value === undefined ? undefined : `${rawName} takes no value`;
   if (known === undefined || !Object.hasOwn(command.options, name)) {
     return `unknown option ${rawName}${didYouMean(
       rawName,
-      [...Object.keys(command.options), 'help'].map((option) => `--${option}`),
+      [...Object.keys(command.options), ...Object.keys(command.flags ?? {}), 'help'].map((option) => `--${option}`),
     )}`;
   }
   if (value === undefined || value === '' || (token.inlineValue !== true && value.startsWith('-'))) {

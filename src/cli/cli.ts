@@ -2,6 +2,8 @@ import { hashPassword } from '#access/password-hash.ts';
 import { didYouMean } from '#config/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
+import { auditList } from './commands/audit-list.ts';
+import { auditVerify } from './commands/audit-verify.ts';
 import { automationExport } from './commands/automation-export.ts';
 import { automationImport } from './commands/automation-import.ts';
 import { configCheck } from './commands/config-check.ts';
@@ -20,6 +22,8 @@ export const commands: readonly Command[] = [
   passwordHash,
   automationImport,
   automationExport,
+  auditList,
+  auditVerify,
 ];
 
 const wrongUsage = 2;
@@ -34,7 +38,10 @@ interface CliOptions extends Omit<CommandContext, 'hashPassword'> {
 /** Runs the command that `argv` names and answers the exit code: 0 done, 1 failed, 2 wrong usage. Never touches `process`. */
 export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
   const context: CommandContext = { hashPassword, ...rest };
-  const [name, ...more] = argv;
+  // "audit list" is one command of two words.
+  const words = argv[0] === 'audit' && argv[1] !== undefined && !argv[1].startsWith('-') ? 2 : 1;
+  const name = argv.length === 0 ? undefined : argv.slice(0, words).join(' ');
+  const more = argv.slice(words);
   if (name === '--help' || name === '-h') {
     context.stdout.write(programHelp(commands));
     return 0;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Authentication } from '#access/authentication.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
@@ -29,6 +30,7 @@ interface HttpServerOptions extends RouteRunnerOptions {
   readonly routes: readonly Route[];
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly audit: AuditLog;
 }
 
 interface HttpServer {
@@ -150,6 +152,7 @@ function openRequest(
     route: request.routeOptions.url,
     sourceAddress: request.ip,
     clock: options.clock,
+    audit: options.audit,
   });
   request.scope = scope;
   const end = connections.begin(request.raw);
@@ -180,6 +183,7 @@ function noRoute(routes: readonly Route[], request: IncomingMessage): GatewayErr
 
 /** One line and one observation for each request, once its reply is out. */
 function observe(scope: RequestScope, status: number, { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>): void {
+  scope.over(status);
   metrics.requestDone(scope, status);
   const { requestId, method, route, sourceAddress, adapter, upstreamStatus, failure } = scope;
   log.info('request', {

@@ -37,9 +37,13 @@ function loginRoute(access: Access): Route {
       limit: credentialsLimit,
       variants: { schemas: [credentials, nestedCredentials], choose: loginVariant },
     },
-    async handle({ body, sourceAddress }) {
+    async handle({ body, sourceAddress, context }) {
       const given = body as Credentials | { readonly user: Credentials };
-      const { token, expiresAt, cookie } = await access.login({ ...('user' in given ? given.user : given), sourceAddress });
+      const { token, expiresAt, cookie } = await access.login({
+        ...('user' in given ? given.user : given),
+        sourceAddress,
+        tried: (principal) => context.note({ principal }),
+      });
       return json(200, { token, expiresAt }, { ...notStored, 'Set-Cookie': cookie });
     },
     docs: {
@@ -127,6 +131,7 @@ function tokenRoute(access: Access): Route {
         form: new URLSearchParams(request.body as string),
         ...(authorization === undefined ? {} : { authorization }),
         sourceAddress: request.sourceAddress,
+        tried: (principal) => request.context.note({ principal }),
       });
       if ('error' in answer)
         return json(
