@@ -23,16 +23,20 @@ export interface Position {
 
 export const auditPage = { usual: 100, most: 1_000 } as const;
 
-export const auditParameters = ['from', 'to', 'principal', 'adapter', 'outcome', 'limit', 'cursor'] as const;
+const auditParameters = ['from', 'to', 'principal', 'adapter', 'outcome', 'limit', 'cursor'] as const;
 
 type Parameter = (typeof auditParameters)[number];
 
-/** Reads the parameters of `GET /audit`: every problem at once, each once. Names it does not know are passed over. */
+/** Reads the parameters of `GET /audit`: every problem at once. */
 export function readAuditQuery(
   parameters: URLSearchParams,
 ): { readonly query: AuditQuery } | { readonly problems: readonly RequestProblem[] } {
   const problems: RequestProblem[] = [];
   const read: Partial<Record<keyof AuditQuery, unknown>> = { limit: auditPage.usual };
+  for (const name of new Set(parameters.keys())) {
+    if (!auditParameters.some((known) => known === name))
+      problems.push({ pointer: `?${name.slice(0, 128)}`, detail: 'is no query parameter of this route; leave it out' });
+  }
   for (const name of auditParameters) {
     const values = parameters.getAll(name);
     const [value] = values;

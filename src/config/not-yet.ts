@@ -19,7 +19,6 @@ const rows: readonly NotYet[] = [
     isUsed: (place) => itemsOf(place).length > 1,
     what: 'more than one address is not supported yet; write one',
   },
-  { at: ['audit', 'checkpointFile'], isUsed: () => true, what: 'is not supported yet; remove it' },
 ];
 
 /** Reports each use of what is not built, so that nobody relies on a setting without effect. */
