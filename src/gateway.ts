@@ -3,17 +3,14 @@ import { createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import type { AdapterAuthentication } from '#adapters/authentication.ts';
-import { createAuditLog } from '#audit/audit-log.ts';
-import { createAuditReader } from '#audit/audit-reader.ts';
 import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { AdapterConfig, Config } from '#config/config.ts';
-import { openDatabase } from '#database/database.ts';
 import { createMetrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
-import { createRateLimit } from '#http/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '#http/rate-limit.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
@@ -27,7 +24,7 @@ import { fetchDocument } from '#outbound/document.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { createSender, type Sender } from '#outbound/sender.ts';
 import { restCall } from '#relay/rest-call.ts';
-import { longestCallOf } from './longest-call.ts';
+import { openStore } from './open-store.ts';
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -50,12 +47,7 @@ export async function startGateway(options: {
   const userAgent = `orchestration-gateway/${version}`;
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const database = started.adopt(await openDatabase({ store: config.store, log }), (opened) => opened.close());
-  const longestCall = longestCallOf(config);
-  const audit = started.adopt(
-    await createAuditLog({ database, clock, log, version, config: config.audit, longestCall }),
-    (opened) => opened.close(),
-  );
+  const { database, audit, auditReader } = await openStore(started, options);
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
@@ -76,7 +68,7 @@ export async function startGateway(options: {
   const refuseDenied = (url: URL): void => refuseBeforeLookup(policy, url);
   const connectByPolicy = createConnector({ ...outbound, resolve: resolveForCallers, policy });
   const outboundSender = started.adopt(createSender({ connect: connectByPolicy }), (sender) => sender.close());
-  const metrics = createMetrics();
+  const metrics = createMetrics(() => audit.counts());
   const gauge = createPressureGauge(options.memory);
   const pressure = started.adopt(createPressure({ gauge, log }), (measured) => measured.close());
   const catalogue = createAutomationCatalogue({ database, clock });
@@ -89,7 +81,7 @@ export async function startGateway(options: {
     }),
     ...automationRoutes(catalogue),
     ...sessionRoutes(access),
-    ...auditRoutes(createAuditReader({ database, clock, longestCall })),
+    ...auditRoutes(auditReader),
     ...operationsRoutes({
       openMetrics: config.server.openMetrics,
       metrics,
@@ -99,13 +91,16 @@ export async function startGateway(options: {
     }),
   ];
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const { rateLimit: rate } = config.server;
-  const rateLimit = rate === undefined ? undefined : createRateLimit({ ...rate, clock });
+  const rateLimit = rateLimitOf(config, clock);
   const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, audit, pressure, rateLimit });
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
   return { url, stop: () => running.disposeAsync() };
+}
+
+function rateLimitOf({ server: { rateLimit } }: Config, clock: Clock): RateLimit | undefined {
+  return rateLimit === undefined ? undefined : createRateLimit({ ...rateLimit, clock });
 }
 
 /** For what an OIDC issuer publishes; milliseconds. */

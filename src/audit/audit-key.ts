@@ -8,7 +8,7 @@ export interface AuditKey {
 }
 
 /** As the store keeps it, base64url each. */
-export interface StoredAuditKey {
+interface StoredAuditKey {
   readonly macKey: string;
   readonly privateKey: string;
   readonly publicKey: string;

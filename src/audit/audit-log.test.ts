@@ -102,7 +102,7 @@ eachStore((store) => {
   test('several gateways write to one store, each a chain of its own, and later ones name where the earlier stand', async (t) => {
     const database = await store.open(t);
     const [first, second] = await Promise.all([begin(database), begin(database)]);
-    await Promise.all([...Array.from({ length: 50 }, () => [act(first.log), act(second.log)]).flat()]);
+    await Promise.all(Array.from({ length: 50 }, () => [act(first.log), act(second.log)]).flat());
     await first.log.close();
     const third = await begin(database);
     await second.log.close();

@@ -8,7 +8,7 @@ import { createAuditStore } from './audit-store.ts';
 import { createChainWriter } from './chain-writer.ts';
 import { checkpointLine } from './checkpoint.ts';
 import { checkpointSink } from './checkpoint-sink.ts';
-import { createEntryQueue } from './entry-queue.ts';
+import { EntryQueue } from './entry-queue.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
 
 /** Who did what, and what came of it, kept in the store. */
@@ -71,22 +71,11 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
     adapter: facts.adapter,
     facts: JSON.stringify(facts),
   });
-  let failing = false;
-  const queue = createEntryQueue({
+  const queue = new EntryQueue({
     writer,
     droppedEntry: (count) => entry('record', 0, { event: 'dropped', detail: `${count} records were not kept` }),
     refusedEntry: ({ call }) => entry('outcome', call, { event: 'request', outcome: 'refused', code: 'audit-unavailable' }),
-    onFailure(error) {
-      if (failing) return;
-      failing = true;
-      log.error('the audit log cannot be written: calls that change something are refused', {
-        errorName: error instanceof Error ? error.name : 'unknown',
-      });
-    },
-    onSuccess() {
-      if (failing) log.info('the audit log is written again');
-      failing = false;
-    },
+    ...failureLog(log),
   });
   const upkeep = createUpkeep({ ...options, chain, store, writer });
   await queue.flush();
@@ -113,6 +102,24 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
       const left = await queue.flush();
       if (left > 0) log.error('records of the audit log could not be written and are lost', { reason: `${left} records` });
       await upkeep.end();
+    },
+  };
+}
+
+/** One line when the store begins to refuse, and one when it takes entries again. */
+function failureLog(log: Log): { readonly onFailure: (error: unknown) => void; readonly onSuccess: () => void } {
+  let failing = false;
+  return {
+    onFailure(error) {
+      if (failing) return;
+      failing = true;
+      log.error('the audit log cannot be written: calls that change something are refused', {
+        errorName: error instanceof Error ? error.name : 'unknown',
+      });
+    },
+    onSuccess() {
+      if (failing) log.info('the audit log is written again');
+      failing = false;
     },
   };
 }

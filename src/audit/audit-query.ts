@@ -87,7 +87,8 @@ export function writeCursor({ at, chain, seq }: Position): string {
   return Buffer.from(JSON.stringify([at, chain, seq])).toString('base64url');
 }
 
-function readCursor(text: string): Position | undefined {
+/** The place that a cursor stands for; undefined for any other text. */
+export function readCursor(text: string): Position | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     if (!Array.isArray(value) || value.length !== 3) return undefined;

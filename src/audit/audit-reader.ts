@@ -56,12 +56,10 @@ export function createAuditReader(options: {
       let { after } = query;
       for (let looked = 0; looked < lookedAt; looked += chunk) {
         const entries = await store.entries({ ...query, ...(after === undefined ? {} : { after }) }, { order, limit: chunk });
-        for (const [index, record] of (await merged(entries)).entries()) {
-          after = positionOf(entries[index], after);
-          if (query.outcome === undefined || record.outcome === query.outcome) list.push(record);
-          if (list.length === query.limit)
-            return pageOf(list, index < entries.length - 1 || entries.length === chunk ? after : undefined);
-        }
+        const found = take(await merged(entries), query, list);
+        const last = entries[found.looked - 1];
+        if (last !== undefined) after = { at: last.at, chain: last.chain, seq: last.seq };
+        if (found.full) return pageOf(list, found.looked < entries.length || entries.length === chunk ? after : undefined);
         if (entries.length < chunk) return pageOf(list, undefined);
       }
       return pageOf(list, after);
@@ -73,8 +71,19 @@ function pageOf(list: readonly AuditRecord[], after: Position | undefined): Audi
   return after === undefined ? { list } : { list, cursor: writeCursor(after) };
 }
 
-function positionOf(entry: ChainedEntry | undefined, otherwise: Position | undefined): Position | undefined {
-  return entry === undefined ? otherwise : { at: entry.at, chain: entry.chain, seq: entry.seq };
+/** Adds what is asked for to `list`, up to its limit. */
+function take(
+  records: readonly AuditRecord[],
+  { outcome, limit }: AuditQuery,
+  list: AuditRecord[],
+): { readonly looked: number; readonly full: boolean } {
+  let looked = 0;
+  for (const record of records) {
+    looked += 1;
+    if (outcome === undefined || record.outcome === outcome) list.push(record);
+    if (list.length === limit) return { looked, full: true };
+  }
+  return { looked, full: false };
 }
 
 function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeUnderWay: boolean): AuditRecord {

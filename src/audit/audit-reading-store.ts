@@ -4,7 +4,7 @@ import { type ChainedEntry, storable } from './audit-entry.ts';
 import type { AuditQuery } from './audit-query.ts';
 
 /** What reading the log needs of the store. */
-export interface AuditReadingStore {
+interface AuditReadingStore {
   /** Those that are shown, an intent for its call; `outcome` is not looked at. */
   entries(
     query: AuditQuery,

@@ -71,7 +71,7 @@ export function createAuditStore(database: Database): AuditStore {
 }
 
 /** The key of this store, made by whichever gateway needs it first. */
-export async function auditKey(query: Database['query'] | Transaction<Tables>, now: number): Promise<AuditKey> {
+async function auditKey(query: Database['query'] | Transaction<Tables>, now: number): Promise<AuditKey> {
   const made = newAuditKey();
   await query
     .insertInto('audit_key')

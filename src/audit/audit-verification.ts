@@ -84,6 +84,8 @@ interface Walk {
   readonly links: readonly ChainLink[];
 }
 
+type ChainRow = Tables['audit_chain'];
+
 async function walkChain(snapshot: Snapshot, key: AuditKey, chain: string): Promise<Walk> {
   const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
   if (row === undefined) return { records: 0, problems: [`the chain ${chain} has records and no row of its own`], links: [] };
@@ -99,20 +101,22 @@ async function walkChain(snapshot: Snapshot, key: AuditKey, chain: string): Prom
         return { records, links, problems: [whatHappened({ key: key.macKey, previous, entries: page.slice(index), chain })] };
       }
       last = JSON.parse(entry.facts) as AuditFacts;
-      links.push(...(last.event === 'start' ? (last.links ?? []) : []));
+      links.push(...linksOf(last));
       previous = entry;
       records += 1;
     }
-    if (page.length === pageSize) continue;
-    const cutOff = row.ended_at !== null && (last?.event ?? 'end') !== 'end';
-    return {
-      records,
-      links,
-      problems: cutOff
-        ? [`${chain}/${previous.seq + 1} and what followed was cut off: the chain has ended, and its end is gone`]
-        : [],
-    };
+    if (page.length < pageSize) return { records, links, problems: endProblems(row, previous.seq, last) };
   }
+}
+
+function linksOf({ event, links = [] }: AuditFacts): readonly ChainLink[] {
+  return event === 'start' ? links : [];
+}
+
+/** The gateway says at its end that it ends. */
+function endProblems({ chain, ended_at }: ChainRow, seq: number, last: AuditFacts | undefined): readonly string[] {
+  if (ended_at === null || last === undefined || last.event === 'end') return [];
+  return [`${chain}/${seq + 1} and what followed was cut off: the chain has ended, and its end is gone`];
 }
 
 function pageAfter(snapshot: Snapshot, chain: string, seq: number): Promise<readonly ChainedEntry[]> {

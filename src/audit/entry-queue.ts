@@ -12,21 +12,9 @@ const charactersAtMost = 33_554_432;
 const usualDelay = 500;
 const delayAfterFailure = 1_000;
 
-/** What waits to be written. Entries that come while a batch is being written go together in the next one (group commit). */
-export interface EntryQueue {
-  /** Resolves once the entry is durable; rejects with 503 where it is not, and then it is not written later either. */
-  ahead(entry: UnchainedEntry): Promise<void>;
-  /** Resolves once the entry is durable, or once the store refused it: then it is kept and written as soon as the store takes it. */
-  owed(entry: UnchainedEntry): Promise<void>;
-  /** Written within a second. */
-  behind(entry: UnchainedEntry): void;
-  counts(): { readonly waiting: number; readonly dropped: number };
-  /** Writes what there is; resolves with how many entries could not be. */
-  flush(): Promise<number>;
-}
-
 interface Waiting {
   readonly entry: UnchainedEntry;
+  /** `ahead` of a call that it holds up; `owed` to a call that has happened; or `behind` its call. */
   readonly kind: 'ahead' | 'behind' | 'owed';
   readonly settle?: { readonly resolve: () => void; readonly reject: (error: Error) => void };
 }
@@ -41,146 +29,176 @@ interface EntryQueueOptions {
   readonly onSuccess: () => void;
 }
 
-export function createEntryQueue(options: EntryQueueOptions): EntryQueue {
-  const { writer } = options;
-  const urgent: Waiting[] = [];
-  let patient: Waiting[] = [];
-  let characters = 0;
-  let dropped = 0;
-  let untold = 0;
+/** What waits to be written. Entries that come while a batch is being written go together in the next one (group commit). */
+export class EntryQueue {
+  readonly #options: EntryQueueOptions;
+  readonly #urgent: Waiting[] = [];
+  #patient: Waiting[] = [];
+  #characters = 0;
+  #dropped = 0;
+  /** Dropped, and no entry says so yet. */
+  #untold = 0;
   /** The batch that the writer is in doubt about. */
-  let lost: readonly Waiting[] = [];
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  #doubtful: readonly Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  const keep = (waiting: Waiting): void => {
-    if (patient.length >= waitingAtMost || characters + waiting.entry.facts.length > charactersAtMost) {
-      dropped += 1;
-      untold += 1;
+  constructor(options: EntryQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once the entry is durable; rejects with 503 where it is not, and then it is not written later either. */
+  ahead(entry: UnchainedEntry): Promise<void> {
+    return this.#promised(entry, 'ahead');
+  }
+
+  /** Resolves once the entry is durable, or once the store refused it: then it is kept and written as soon as the store takes it. */
+  owed(entry: UnchainedEntry): Promise<void> {
+    return this.#promised(entry, 'owed');
+  }
+
+  /** Written within a second. */
+  behind(entry: UnchainedEntry): void {
+    this.#keep({ entry, kind: 'behind' });
+    this.#wake(usualDelay);
+  }
+
+  counts(): { readonly waiting: number; readonly dropped: number } {
+    return { waiting: this.#urgent.length + this.#left, dropped: this.#dropped };
+  }
+
+  /** Writes what there is; resolves with how many entries could not be. */
+  async flush(): Promise<number> {
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await this.#start();
+      this.#rest();
+      if (this.#left === 0) break;
+    }
+    return this.#left;
+  }
+
+  get #left(): number {
+    return this.#patient.length + this.#doubtful.length;
+  }
+
+  #promised(entry: UnchainedEntry, kind: 'ahead' | 'owed'): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#urgent.push({ entry, kind, settle: { resolve, reject } });
+    void this.#start();
+    return promise;
+  }
+
+  #keep(waiting: Waiting): void {
+    const characters = this.#characters + waiting.entry.facts.length;
+    if (this.#patient.length >= waitingAtMost || characters > charactersAtMost) {
+      this.#drop(1);
       return;
     }
-    characters += waiting.entry.facts.length;
-    patient.push(waiting);
-  };
+    this.#characters = characters;
+    this.#patient.push(waiting);
+  }
 
-  const keepBefore = (earlier: readonly Waiting[]): void => {
-    const later = patient;
-    patient = [];
-    characters = 0;
-    for (const waiting of [...earlier, ...later]) keep(waiting);
-  };
+  #keepBefore(earlier: readonly Waiting[]): void {
+    const later = this.#patient;
+    this.#patient = [];
+    this.#characters = 0;
+    for (const waiting of [...earlier, ...later]) this.#keep(waiting);
+  }
 
-  const wake = (delay: number): void => {
-    timer ??= setTimeout(start, delay);
-  };
+  #drop(entries: number): void {
+    this.#dropped += entries;
+    this.#untold += entries;
+  }
 
-  const start = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    running ??= run().finally(() => {
-      running = undefined;
+  #wake(delay: number): void {
+    this.#timer ??= setTimeout(() => void this.#start(), delay);
+  }
+
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Writes until nothing is urgent; resolves then, or when the store refuses. */
+  #start(): Promise<void> {
+    this.#rest();
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
       // What came in between the last look and now.
-      if (urgent.length > 0) start();
-      else if (patient.length > 0) wake(usualDelay);
+      if (this.#urgent.length > 0) void this.#start();
+      else if (this.#patient.length > 0) this.#wake(usualDelay);
     });
-  };
+    return this.#running;
+  }
 
-  const run = async (): Promise<void> => {
+  async #run(): Promise<void> {
     do {
       try {
-        await settle();
+        await this.#settle();
       } catch (error) {
-        refuse(urgent.splice(0), error);
+        this.#refused(this.#urgent.splice(0), error);
         return;
       }
-      const batch = nextBatch();
+      const batch = this.#nextBatch();
       if (batch.length === 0) return;
       try {
-        await writer.append(batch.map(({ entry }) => entry));
+        await this.#options.writer.append(batch.map(({ entry }) => entry));
       } catch (error) {
-        lost = batch;
-        refuse([], error);
-        answer(batch, error);
+        this.#failed(batch, error);
         return;
       }
-      for (const { settle: settled } of batch) settled?.resolve();
-      options.onSuccess();
-    } while (urgent.length > 0 || patient.length >= batchSize);
-  };
+      for (const { settle } of batch) settle?.resolve();
+      this.#options.onSuccess();
+    } while (this.#urgent.length > 0 || this.#patient.length >= batchSize);
+  }
 
-  const nextBatch = (): readonly Waiting[] => {
-    if (untold > 0) {
-      const entry = options.droppedEntry(untold);
-      untold = 0;
-      urgent.push({ entry, kind: 'behind' });
+  #nextBatch(): readonly Waiting[] {
+    if (this.#untold > 0) {
+      this.#urgent.push({ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' });
+      this.#untold = 0;
     }
-    const batch = urgent.splice(0, batchSize);
-    const more = patient.splice(0, batchSize - batch.length);
-    for (const { entry } of more) characters -= entry.facts.length;
-    return [...batch, ...more];
-  };
+    const urgent = this.#urgent.splice(0, batchSize);
+    const patient = this.#patient.splice(0, batchSize - urgent.length);
+    for (const { entry } of patient) this.#characters -= entry.facts.length;
+    return [...urgent, ...patient];
+  }
 
   /** A batch whose writing failed may be there nevertheless: then its entries are not written again. */
-  const settle = async (): Promise<void> => {
-    const { lastBatchIsIn } = await writer.settle();
-    const doubtful = lost;
-    lost = [];
+  async #settle(): Promise<void> {
+    const { lastBatchIsIn } = await this.#options.writer.settle();
+    const doubtful = this.#doubtful;
+    this.#doubtful = [];
     if (doubtful.length === 0) return;
-    keepBefore(
+    const { refusedEntry } = this.#options;
+    this.#keepBefore(
       lastBatchIsIn
-        ? doubtful.filter(isIntent).map(({ entry }) => ({ entry: options.refusedEntry(entry), kind: 'owed' }))
+        ? doubtful.filter(isIntent).map(({ entry }) => ({ entry: refusedEntry(entry), kind: 'owed' }))
         : doubtful.filter(({ kind }) => kind !== 'ahead'),
     );
-  };
+  }
 
-  /** The store is away: what was not tried is kept, but for what was to be written ahead of a call. */
-  const refuse = (waiting: readonly Waiting[], error: unknown): void => {
-    options.onFailure(error);
-    keepBefore(waiting.filter(({ kind }) => kind !== 'ahead'));
-    answer(waiting, error);
-    // What a store refuses that answers would be refused again and again, and hold up what comes behind it.
-    if (error instanceof StatementRefused && error.kind === 'other') {
-      dropped += lost.length;
-      untold += lost.length;
-      lost = [];
-    }
-    wake(delayAfterFailure);
-  };
+  /** The store is away, and none of these was tried: only what was to be written ahead of a call is given up. */
+  #refused(waiting: readonly Waiting[], error: unknown): void {
+    this.#keepBefore(waiting.filter(({ kind }) => kind !== 'ahead'));
+    this.#answer(waiting, error);
+  }
 
-  const answer = (waiting: readonly Waiting[], error: unknown): void => {
+  #failed(batch: readonly Waiting[], error: unknown): void {
+    // What a store that answers refuses, it would refuse again and again, and hold up what comes behind it.
+    if (error instanceof StatementRefused && error.kind === 'other') this.#drop(batch.length);
+    else this.#doubtful = batch;
+    this.#answer(batch, error);
+  }
+
+  #answer(waiting: readonly Waiting[], error: unknown): void {
+    this.#options.onFailure(error);
     const refusal = notOnRecord(error);
-    for (const { kind, settle: settled } of waiting) {
-      if (kind === 'ahead') settled?.reject(refusal);
-      else settled?.resolve();
+    for (const { kind, settle } of waiting) {
+      if (kind === 'ahead') settle?.reject(refusal);
+      else settle?.resolve();
     }
-  };
-
-  const promised = (entry: UnchainedEntry, kind: 'ahead' | 'owed'): Promise<void> => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    urgent.push({ entry, kind, settle: { resolve, reject } });
-    start();
-    return promise;
-  };
-
-  return {
-    ahead: (entry) => promised(entry, 'ahead'),
-    owed: (entry) => promised(entry, 'owed'),
-    behind(entry) {
-      keep({ entry, kind: 'behind' });
-      wake(usualDelay);
-    },
-    counts: () => ({ waiting: urgent.length + patient.length + lost.length, dropped }),
-    async flush() {
-      for (let attempt = 0; attempt < 2; attempt += 1) {
-        start();
-        while (running !== undefined) await running;
-        clearTimeout(timer);
-        timer = undefined;
-        if (patient.length + lost.length === 0) break;
-      }
-      return patient.length + lost.length;
-    },
-  };
+    this.#wake(delayAfterFailure);
+  }
 }
 
 function isIntent({ kind, entry }: Waiting): boolean {

@@ -16,16 +16,20 @@ export function whatHappened({ key, previous, entries, chain }: Break): string {
   if (entry === undefined) throw new Error('A break is at an entry.');
   const expected = previous.seq + 1;
   const name = `${chain}/${expected}`;
-  const fits = (candidate: ChainedEntry | undefined, before: string, seq: number): boolean =>
-    candidate !== undefined && macOf(key, before, { ...candidate, seq }) === candidate.mac;
-  if (entry.seq > expected) {
-    return entry.seq === expected + 1 ? `${name} was removed` : `${name} to ${chain}/${entry.seq - 1} were removed`;
-  }
-  if (fits(entry, previous.mac, entry.seq)) return `${name} was changed: what it is found by is not what it says`;
-  const own = later.findIndex((candidate) => fits(candidate, previous.mac, expected));
-  if (own < 0) return `${name} was changed`;
+  if (entry.seq === expected + 1) return `${name} was removed`;
+  if (entry.seq > expected) return `${name} to ${chain}/${entry.seq - 1} were removed`;
+  if (fits(key, entry, previous.mac, entry.seq)) return `${name} was changed: what it is found by is not what it says`;
+  const own = later.findIndex((candidate) => fits(key, candidate, previous.mac, expected));
+  const found = later[own];
+  if (found === undefined) return `${name} was changed`;
   // The record that belongs here stands further on: either the two changed places, or one was put in between.
-  const before = own === 0 ? later[0] : later[own - 1];
-  const swapped = fits(entry, before?.mac ?? '', later[own]?.seq ?? 0);
-  return swapped ? `${name} was swapped with ${chain}/${later[own]?.seq}` : `${name} was inserted`;
+  const before = later[Math.max(0, own - 1)];
+  return fits(key, entry, before?.mac ?? '', found.seq)
+    ? `${name} was swapped with ${chain}/${found.seq}`
+    : `${name} was inserted`;
+}
+
+/** True where the record was written as number `seq`, behind the record of that MAC. */
+function fits(key: Buffer, candidate: ChainedEntry, before: string, seq: number): boolean {
+  return macOf(key, before, { ...candidate, seq }) === candidate.mac;
 }

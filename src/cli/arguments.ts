@@ -36,6 +36,15 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
   };
 }
 
+function isSwitch({ flags = {} }: Command, name: string): boolean {
+  return name === 'help' || Object.hasOwn(flags, name);
+}
+
+/** A wish for help is answered before anything is judged, unless it has a value. */
+function switchFault({ name, rawName, value }: OptionToken): string | undefined {
+  return name !== 'help' && value === undefined ? undefined : `${rawName} takes no value`;
+}
+
 interface OptionToken {
   readonly name: string;
   readonly rawName: string;
@@ -45,10 +54,9 @@ interface OptionToken {
 
 function optionFault(command: Command, token: OptionToken, earlier: readonly OptionToken[]): string | undefined {
   const { name, rawName, value } = token;
-  const known = command.options[name];
-  if (name === 'help') return `${rawName} takes no value`;
-  if (Object.hasOwn(command.flags ?? {}, name)) return value === undefined ? undefined : `${rawName} takes no value`;
-  if (known === undefined || !Object.hasOwn(command.options, name)) {
+  if (isSwitch(command, name)) return switchFault(token);
+  const known = Object.hasOwn(command.options, name) ? command.options[name] : undefined;
+  if (known === undefined) {
     return `unknown option ${rawName}${didYouMean(
       rawName,
       [...Object.keys(command.options), ...Object.keys(command.flags ?? {}), 'help'].map((option) => `--${option}`),

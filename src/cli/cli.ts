@@ -38,10 +38,7 @@ interface CliOptions extends Omit<CommandContext, 'hashPassword'> {
 /** Runs the command that `argv` names and answers the exit code: 0 done, 1 failed, 2 wrong usage. Never touches `process`. */
 export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
   const context: CommandContext = { hashPassword, ...rest };
-  // "audit list" is one command of two words.
-  const words = argv[0] === 'audit' && argv[1] !== undefined && !argv[1].startsWith('-') ? 2 : 1;
-  const name = argv.length === 0 ? undefined : argv.slice(0, words).join(' ');
-  const more = argv.slice(words);
+  const { name, more } = namedCommand(argv);
   if (name === '--help' || name === '-h') {
     context.stdout.write(programHelp(commands));
     return 0;
@@ -61,6 +58,14 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
     return wrongUsage;
   }
   return command.run(context, parsed);
+}
+
+/** The first word, or two where a command has two, such as "audit list". */
+function namedCommand(argv: readonly string[]): { readonly name: string | undefined; readonly more: readonly string[] } {
+  const [first, second = ''] = argv;
+  const isGroup = commands.some(({ name }) => name.startsWith(`${first} `));
+  if (!isGroup || second === '' || second.startsWith('-')) return { name: first, more: argv.slice(1) };
+  return { name: `${first} ${second}`, more: argv.slice(2) };
 }
 
 function unknownCommand(name: string): string {

@@ -9,7 +9,7 @@ export interface Metrics {
   requestDone(scope: RequestScope, status: number): void;
 }
 
-export function createMetrics(): Metrics {
+export function createMetrics(auditCounts: () => { readonly waiting: number; readonly dropped: number }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -32,6 +32,7 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300],
     registers,
   });
+  for (const metric of auditMetrics(auditCounts)) registry.registerMetric(metric);
   const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
   return {
     mediaType: registry.contentType,
@@ -55,3 +56,27 @@ export function createMetrics(): Metrics {
 }
 
 const knownMethods = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+
+/** Records that are not in the store yet, and those that never will be. */
+function auditMetrics(counts: () => { readonly waiting: number; readonly dropped: number }): readonly (Counter | Gauge)[] {
+  const waiting = new Gauge({
+    name: 'gateway_audit_entries_waiting',
+    help: 'Entries of the audit log that are not written yet.',
+    registers: [],
+    collect() {
+      this.set(counts().waiting);
+    },
+  });
+  let told = 0;
+  const dropped = new Counter({
+    name: 'gateway_audit_entries_dropped_total',
+    help: 'Entries of the audit log that were dropped: the store was away for long.',
+    registers: [],
+    collect() {
+      const now = counts().dropped;
+      this.inc(now - told);
+      told = now;
+    },
+  });
+  return [waiting, dropped];
+}

@@ -23,30 +23,34 @@ interface RecordedRequest {
 
 /** Who asks for what: all that is known before a call is made. */
 export function requestFacts(scope: RecordedRequest, url: string): AuditFacts {
-  const { verb, address, adapter, rule } = scope.facts;
+  const { verb, address = url, adapter, rule } = scope.facts;
+  const { requestId, sourceAddress, principal, failure } = scope;
   return {
     event: 'request',
-    requestId: scope.requestId,
+    requestId,
     traceId: scope.trace.traceId,
-    ...(scope.principal.username === '' ? {} : { principal: scope.principal.username, roles: scope.principal.roles }),
-    sourceAddress: scope.sourceAddress,
+    ...(principal.username === '' ? {} : { principal: principal.username, roles: principal.roles }),
+    sourceAddress,
     ...(scope.route === undefined ? {} : { route: `${scope.method} ${scope.route}` }),
     ...(adapter === undefined ? {} : { adapter }),
     ...(verb === undefined ? {} : { verb }),
-    address: maskedAddress(address ?? url).slice(0, longestAddress),
-    decision: scope.failure?.status === 401 || scope.failure?.status === 403 ? 'denied' : 'allowed',
+    address: maskedAddress(address).slice(0, longestAddress),
+    decision: isDenial(failure) ? 'denied' : 'allowed',
     ...(rule === undefined ? {} : { rule }),
   };
+}
+
+function isDenial(failure: unknown): failure is GatewayError {
+  return failure instanceof GatewayError && (failure.status === 401 || failure.status === 403);
 }
 
 /** What came of a call, as far as it is known now. `failure` is what it ended with, if it failed. */
 export function outcomeFacts(scope: RecordedRequest, failure: unknown): AuditFacts {
   const { upstreamStatus, traffic } = scope.facts;
   const { attempts, bytesSent, bytesReceived, left } = traffic?.traffic ?? noTraffic;
-  const denied = failure instanceof GatewayError && (failure.status === 401 || failure.status === 403);
   return {
     event: 'request',
-    ...(denied ? { decision: 'denied', rule: failure.message.slice(0, 500) } : {}),
+    ...(isDenial(failure) ? { decision: 'denied', rule: failure.message.slice(0, 500) } : {}),
     ...(traffic === undefined ? {} : { attempts, bytesSent, bytesReceived }),
     ...(upstreamStatus === undefined ? {} : { upstreamStatus }),
     ...answered(scope, failure),
@@ -81,7 +85,7 @@ const alwaysRecorded: ReadonlySet<string> = new Set(['/audit', '/automation_cata
  */
 export function isRecorded({ route, method, failure }: RecordedRequest): boolean {
   if (route === undefined) return false;
-  if (failure?.status === 401 || failure?.status === 403) return true;
+  if (isDenial(failure)) return true;
   return (method !== 'GET' && method !== 'HEAD') || alwaysRecorded.has(route);
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
-import { readAuditQuery } from '../../src/audit/audit-query.ts';
+import { readCursor } from '../../src/audit/audit-query.ts';
 import { type AuditRecord, createAuditReader } from '../../src/audit/audit-reader.ts';
 import { verifyAudit } from '../../src/audit/audit-verification.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
@@ -102,10 +102,11 @@ interface Load {
 async function load({ gateway, far, authorization, ledger, killAfter, name }: Load): Promise<void> {
   const pool = new Pool(gateway.url, { connections: lanes });
   const headers = { authorization, 'content-type': 'application/json' };
-  let [answered, killed] = [0, false];
+  let answered = 0;
+  const killed = new AbortController();
   let dead: Promise<unknown> | undefined;
   const lane = async (number: number): Promise<void> => {
-    for (let count = 0; !killed; count += 1) {
+    for (let count = 0; !killed.signal.aborted; count += 1) {
       const path = `/${name}-${number}-${count}`;
       const action = (number + count) % 3 > 0;
       const body = action
@@ -118,7 +119,7 @@ async function load({ gateway, far, authorization, ledger, killAfter, name }: Lo
         assert.equal(reply.statusCode, 200, text);
         ledger.acknowledged.add(path);
         answered += 1;
-        if (answered === killAfter) dead = gateway.stop('SIGKILL').then(() => (killed = true));
+        if (answered === killAfter) dead = gateway.stop('SIGKILL').then(() => killed.abort());
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
         return;
@@ -161,8 +162,7 @@ async function recordsOf(database: Database, from: number): Promise<ReadonlyMap<
   const records = new Map<string, AuditRecord>();
   let cursor: string | undefined;
   do {
-    const read = cursor === undefined ? undefined : readAuditQuery(new URLSearchParams({ cursor }));
-    const after = read !== undefined && 'query' in read ? read.query.after : undefined;
+    const after = cursor === undefined ? undefined : readCursor(cursor);
     const page = await reader.list({ from, limit: 1_000, ...(after === undefined ? {} : { after }) });
     for (const record of page.list) records.set((record.address ?? '').replace(/^http:\/\/[^/]*/u, ''), record);
     ({ cursor } = page);

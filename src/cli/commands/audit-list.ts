@@ -1,4 +1,4 @@
-import { type AuditQuery, auditPage, readAuditQuery } from '#audit/audit-query.ts';
+import { type AuditQuery, auditPage, readAuditQuery, readCursor } from '#audit/audit-query.ts';
 import type { AuditRecord } from '#audit/audit-reader.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { auditLine } from '../audit-line.ts';
@@ -100,12 +100,12 @@ async function* newest(audit: StoredAudit, query: AuditQuery): AsyncGenerator<Au
     found.push(...page.list);
     ({ cursor } = page);
   } while (cursor !== undefined && found.length < query.limit);
-  yield* found.reverse();
+  yield* found.toReversed();
 }
 
 function onPage(query: AuditQuery, limit: number, cursor: string | undefined): AuditQuery {
-  const read = cursor === undefined ? undefined : readAuditQuery(new URLSearchParams({ cursor }));
-  return { ...query, limit, ...(read !== undefined && 'query' in read ? { after: read.query.after } : {}) } as AuditQuery;
+  const after = cursor === undefined ? undefined : readCursor(cursor);
+  return after === undefined ? { ...query, limit } : { ...query, limit, after };
 }
 
 /** Looks again and again at the last seconds; a call is printed once it is over. */

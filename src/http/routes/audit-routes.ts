@@ -53,6 +53,38 @@ const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   { name: 'cursor', description: '`cursor` of the page before, as it is; the filters stay the same.', schema: Type.String() },
 ];
 
+const example = {
+  query: { outcome: 'ok', limit: 1 },
+  reply: {
+    list: [
+      {
+        id: 'mi5c2k1q-5f0c9be31a42/7',
+        time: '2026-11-21T08:15:30.012Z',
+        event: 'request',
+        requestId: '0b1f6a52-3c39-4c8e-9c41-0f2f2f7d8f11',
+        traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+        principal: 'admin',
+        roles: ['admin'],
+        sourceAddress: '192.0.2.10',
+        route: 'POST /orchestrator_manager/restAction/:adapterId',
+        adapter: 'Local NSO',
+        verb: 'POST',
+        address: 'restconf/operations/devices/sync-from',
+        decision: 'allowed',
+        rule: 'allowPaths.actions',
+        attempts: 1,
+        upstreamStatus: 200,
+        status: 200,
+        outcome: 'ok',
+        bytesSent: 0,
+        bytesReceived: 41,
+        durationMs: 212.4,
+      },
+    ],
+    cursor: 'WzE3NjM3MTI5MzAwMTIsIm1pNWMyazFxLTVmMGM5YmUzMWE0MiIsN10',
+  },
+};
+
 /** Who did what, for whoever answers for it. */
 export function auditRoutes(reader: AuditReader): readonly Route[] {
   return [
@@ -81,37 +113,7 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
           schema: closedObject({ list: Type.Array(record), cursor: text }),
         },
         errors: [],
-        example: {
-          query: { outcome: 'ok', limit: 1 },
-          reply: {
-            list: [
-              {
-                id: 'mi5c2k1q-5f0c9be31a42/7',
-                time: '2026-11-21T08:15:30.012Z',
-                event: 'request',
-                requestId: '0b1f6a52-3c39-4c8e-9c41-0f2f2f7d8f11',
-                traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-                principal: 'admin',
-                roles: ['admin'],
-                sourceAddress: '192.0.2.10',
-                route: 'POST /orchestrator_manager/restAction/:adapterId',
-                adapter: 'Local NSO',
-                verb: 'POST',
-                address: 'restconf/operations/devices/sync-from',
-                decision: 'allowed',
-                rule: 'allowPaths.actions',
-                attempts: 1,
-                upstreamStatus: 200,
-                status: 200,
-                outcome: 'ok',
-                bytesSent: 0,
-                bytesReceived: 41,
-                durationMs: 212.4,
-              },
-            ],
-            cursor: 'WzE3NjM3MTI5MzAwMTIsIm1pNWMyazFxLTVmMGM5YmUzMWE0MiIsN10',
-          },
-        },
+        example,
       },
     },
   ];
