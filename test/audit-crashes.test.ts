@@ -9,7 +9,7 @@ import { eachStore } from './support/stores.ts';
 const rounds = 20;
 
 eachStore((store) => {
-  test(`no action is without its record, and no acknowledged one without its outcome, after ${rounds} kills under load`, async (t) => {
+  test(`R71: no action is without its record, and no acknowledged one without its outcome, after ${rounds} kills under load`, async (t) => {
     const seed = crashSeed();
     t.diagnostic(`to play these rounds again: CRASH_SEED=${seed}`);
     const { acknowledged, arrivedUnanswered, unknown } = await auditCrashRounds(t, { store, rounds, seed });

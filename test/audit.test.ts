@@ -231,7 +231,7 @@ test('GET /audit judges its parameters, every one of them, and pages follow each
   assert.equal((await audit(gateway, `?adapter=NSO&to=${future}`)).list.length, 5);
 });
 
-test('the command line lists and verifies the log, and a checkpoint file elsewhere shows a log that was cut off', async (t) => {
+test('R95: the command line lists and verifies the log, and a checkpoint file elsewhere shows a log that was cut off', async (t) => {
   const { gateway } = await start(t, { audit: { checkpointFile: 'checkpoints' } });
   await relay(gateway, 'restAction', 'NSO', { params: { path: 'x', accept: json }, body: {} });
   const command = (...argv: readonly string[]) =>
@@ -263,7 +263,7 @@ test('the command line lists and verifies the log, and a checkpoint file elsewhe
   assert.match(tampered.stdout, /^\S+\/2 was changed\n$/);
 });
 
-test('a disk that is full refuses changes before they leave, and takes them again once there is room', async (t) => {
+test('R73: a disk that is full refuses changes before they leave, and takes them again once there is room', async (t) => {
   const disk = smallDisk(t);
   if (disk === undefined) {
     t.skip('this user may not mount');

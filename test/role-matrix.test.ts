@@ -85,6 +85,7 @@ const rows: readonly Row[] = [
     may: ['admin'],
   },
   { method: 'GET', path: '/automation_catalog/export', may: ['admin'] },
+  { method: 'GET', path: '/audit', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
   { method: 'GET', path: '/whoami', may: 'all' },
   { method: 'POST', path: '/logout', may: 'all' },

@@ -133,7 +133,7 @@ eachStore((store) => {
     ['cut off at the beginning', 'delete from audit_entry where seq < 3', /^C\/1 to C\/2 were removed$/],
   ];
   for (const [what, statement, said] of tamperings) {
-    test(`verification names the first record that was ${what}`, async (t) => {
+    test(`R95: verification names the first record that was ${what}`, async (t) => {
       const database = await endedChain(t, store);
       assert.equal(await problems(database), '');
       await sql.raw(statement).execute(database.query);
@@ -141,7 +141,7 @@ eachStore((store) => {
     });
   }
 
-  test('verification names the first record that was swapped, or inserted', async (t) => {
+  test('R95: verification names the first record that was swapped, or inserted', async (t) => {
     const swapped = await endedChain(t, store);
     for (const [from, to] of [
       [4, 104],
@@ -163,7 +163,7 @@ eachStore((store) => {
     assert.match(await problems(inserted), /^C\/5 was inserted$/);
   });
 
-  test('verification notices a chain that is gone or begins late, and a checkpoint kept elsewhere shows what the store itself cannot', async (t) => {
+  test('R95: verification notices a chain that is gone or begins late, and a checkpoint kept elsewhere shows what the store itself cannot', async (t) => {
     const file = join(tmpdir(), `checkpoints-${randomBytes(6).toString('hex')}`);
     const database = await endedChain(t, store, file);
     const next = await begin(database, { checkpointFile: file });
