@@ -99,7 +99,7 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
     async close() {
       await upkeep.stop();
       queue.behind(entry('record', 0, { event: 'end' }));
-      const left = await queue.flush();
+      const left = await queue.close();
       if (left > 0) log.error('records of the audit log could not be written and are lost', { reason: `${left} records` });
       await upkeep.end();
     },

@@ -42,6 +42,7 @@ export class EntryQueue {
   #doubtful: readonly Waiting[] = [];
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #closed = false;
 
   constructor(options: EntryQueueOptions) {
     this.#options = options;
@@ -65,6 +66,14 @@ export class EntryQueue {
 
   counts(): { readonly waiting: number; readonly dropped: number } {
     return { waiting: this.#urgent.length + this.#left, dropped: this.#dropped };
+  }
+
+  /** Writes what there is and takes no more; resolves with how many entries could not be written. */
+  async close(): Promise<number> {
+    const left = await this.flush();
+    this.#closed = true;
+    this.#rest();
+    return left;
   }
 
   /** Writes what there is; resolves with how many entries could not be. */
@@ -111,6 +120,7 @@ export class EntryQueue {
   }
 
   #wake(delay: number): void {
+    if (this.#closed) return;
     this.#timer ??= setTimeout(() => void this.#start(), delay);
   }
 

@@ -116,6 +116,8 @@ async function load({ gateway, far, authorization, ledger, killAfter, name }: Lo
       try {
         const reply = await pool.request({ method: 'POST', path: target, headers, body: JSON.stringify(body) });
         const text = await reply.body.text();
+        // A machine that is busy with other things; such a call does not leave.
+        if (reply.statusCode === 503 && text.includes('"overloaded"')) continue;
         assert.equal(reply.statusCode, 200, text);
         ledger.acknowledged.add(path);
         answered += 1;
@@ -150,7 +152,7 @@ async function prove(
   }
   for (const [path, { outcome }] of records) {
     if (!path.startsWith(`/${name}`) || ledger.arrived.has(path)) continue;
-    assert.equal(outcome, 'unknown', `${path} never reached the far side`);
+    assert.ok(outcome === 'unknown' || outcome === 'refused', `${path} never reached the far side`);
   }
   return { unknown, arrivedUnanswered };
 }
