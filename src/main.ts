@@ -14,6 +14,7 @@ if (Number(major) < 26) {
   const { runCli } = await import('#cli/cli.ts');
   const { serve } = await import('./serve.ts');
   const { demo } = await import('./demo.ts');
+  const { withStoredAudit } = await import('./stored-audit.ts');
   const { withStoredCatalogue } = await import('./stored-catalogue.ts');
   const { untilInterrupted } = await import('./until-interrupted.ts');
   process.exitCode = await runCli({
@@ -29,6 +30,7 @@ if (Number(major) < 26) {
     progressColumns: process.stderr.isTTY ? process.stderr.columns || 80 : undefined,
     serve: (options) => serve(options, process),
     demo: (options) => demo(options, process),
+    withAudit: withStoredAudit,
     withCatalogue: withStoredCatalogue,
     untilInterrupted: (work) => untilInterrupted(process, work),
   });

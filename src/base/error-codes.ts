@@ -39,6 +39,7 @@ export const errorCodes = {
   'adapter-busy': { status: 503, title: 'The adapter instance has no room for the call' },
   'adapter-unavailable': { status: 503, title: 'The adapter instance is unavailable' },
   overloaded: { status: 503, title: 'The gateway has more to do than it can' },
+  'audit-unavailable': { status: 503, title: 'The call cannot be put on record' },
   'store-unavailable': { status: 503, title: 'The store is unavailable' },
   'upstream-timeout': { status: 504, title: 'The far side did not answer in time' },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;

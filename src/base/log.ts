@@ -21,6 +21,8 @@ export interface LogFields {
   readonly address?: string;
   readonly file?: string;
   readonly reason?: string;
+  /** A signed checkpoint of the audit log, as JSON text. */
+  readonly checkpoint?: string;
 }
 
 /** Static message, fields beside it. `error` means that someone must act now. */

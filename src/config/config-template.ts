@@ -116,5 +116,5 @@ const adapters = `# Orchestrators by name: POST /orchestrator_manager/restQuery/
 
 const audit = `#audit:
 #  retention: 90d
-#  checkpointFile: checkpoints # signed checkpoints of the audit chain (not supported yet)
+#  checkpointFile: checkpoints # signed checkpoints of the audit log, to be kept elsewhere
 `;

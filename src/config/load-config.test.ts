@@ -486,10 +486,6 @@ test('outbound rules are hosts, suffixes, addresses or CIDRs with an optional po
   await only(t, allow('10.1'), /would be read as the address 10\.0\.0\.1/u);
 });
 
-test('a key of what is not built yet is a problem, unless it holds its default', async (t) => {
-  await only(t, `${callers}audit: { checkpointFile: c }`, /audit\.checkpointFile: is not supported yet/u);
-});
-
 test('any text is loaded or refused with problems that have a place in it', async (t) => {
   const cwd = await directory(t);
   const word = constantFrom(

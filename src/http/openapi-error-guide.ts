@@ -163,6 +163,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy:
       'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways or memory.',
   },
+  'audit-unavailable': {
+    meaning:
+      'The record of a call that may change something cannot be written to the audit log, so the call did not leave the gateway.',
+    remedy: 'Send the request again after `Retry-After`: nothing has happened. The operator looks at `/readyz` and the log.',
+  },
   'store-unavailable': {
     meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',
     remedy: 'Send the request again after `Retry-After`; the operator looks at `/readyz` and the log.',

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '#access/principal.ts';
+import type { AuditLog, Intended } from '#audit/audit-log.ts';
+import { maskedAddress } from '#audit/masked-address.ts';
 import type { Clock } from '#base/clock.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
-import type { CallContext } from '#relay/call-context.ts';
+import type { CallContext, CallFacts } from '#relay/call-context.ts';
 import type { Attempted } from './attempts.ts';
 import { preferredWait, receivedRequestId } from './request-checks.ts';
+import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
 export class RequestScope implements CallContext {
@@ -19,8 +22,9 @@ export class RequestScope implements CallContext {
   readonly sourceAddress: string;
   readonly startedAt: number;
   principal: Principal = nobody;
-  adapter: string | undefined;
-  upstreamStatus: number | undefined;
+  facts: CallFacts = {};
+  /** What was answered, once it was. */
+  status: number | undefined;
   failure: GatewayError | undefined;
   /** What counts the call of this request; throws where there is none left. */
   count: () => void = () => {};
@@ -34,6 +38,10 @@ export class RequestScope implements CallContext {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   readonly #watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
+  readonly #audit: AuditLog;
+  #intended: Intended | undefined;
+  /** Bytes of the far side's reply that its record speaks of. */
+  #recordedBytes = 0;
   #trace: TraceContext | undefined;
 
   constructor(options: {
@@ -44,11 +52,13 @@ export class RequestScope implements CallContext {
     readonly sourceAddress: string;
     readonly clock: Clock;
     readonly watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
+    readonly audit: AuditLog;
   }) {
     this.#request = options.request;
     this.#response = options.response;
     this.#clock = options.clock;
     this.#watchAttempts = options.watchAttempts;
+    this.#audit = options.audit;
     this.route = options.route;
     this.relays = options.relays;
     this.method = options.request.method ?? '';
@@ -96,9 +106,45 @@ export class RequestScope implements CallContext {
     else this.#response.once('close', () => callback(this.#response.writableFinished));
   }
 
-  note(fact: { readonly adapter?: string; readonly upstreamStatus?: number }): void {
-    if (fact.adapter !== undefined) this.adapter = fact.adapter;
-    if (fact.upstreamStatus !== undefined) this.upstreamStatus = fact.upstreamStatus;
+  get adapter(): string | undefined {
+    return this.facts.adapter;
+  }
+
+  get upstreamStatus(): number | undefined {
+    return this.facts.upstreamStatus;
+  }
+
+  note(facts: CallFacts): void {
+    this.facts = { ...this.facts, ...facts };
+    if (facts.principal !== undefined) this.principal = facts.principal;
+  }
+
+  async intend(): Promise<void> {
+    this.#intended = await this.#audit.intend(requestFacts(this, this.#url));
+  }
+
+  async goesOn(address: string): Promise<void> {
+    await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+  }
+
+  async concluded(failure?: unknown): Promise<void> {
+    const facts = outcomeFacts(this, failure);
+    this.#recordedBytes = facts.bytesReceived ?? 0;
+    await this.#intended?.outcome(facts);
+  }
+
+  /** The reply is out, or broken off: whatever is not on record by now is put there, behind the call. */
+  over(status: number): void {
+    this.status = status;
+    if (this.#intended !== undefined) {
+      if (hasGrown(this.#recordedBytes, this.facts)) this.#intended.afterword(outcomeFacts(this, this.failure));
+    } else if (isRecorded(this)) {
+      this.#audit.record({ ...requestFacts(this, this.#url), ...outcomeFacts(this, this.failure) });
+    }
+  }
+
+  get #url(): string {
+    return this.#request.url ?? '';
   }
 
   failed(failure: GatewayError): void {

@@ -16,6 +16,8 @@ export class CallScope {
   #abort: ((reason: Error) => void) | undefined;
   #giveBack: (() => void) | undefined;
   #finished = false;
+  #mayChange = false;
+  readonly #sendings: Sending[] = [];
 
   /** `total` is in milliseconds. */
   constructor(options: { readonly total: number; readonly clock: Clock; readonly attempts?: AttemptWatcher | undefined }) {
@@ -30,6 +32,31 @@ export class CallScope {
   /** Milliseconds left, at least 0. */
   remaining(): number {
     return Math.max(0, this.#expiresAt - this.#clock.monotonic());
+  }
+
+  /** The call is on record: from now on it may be sent, whatever its method. */
+  permitChange(): void {
+    this.#mayChange = true;
+  }
+
+  get mayChange(): boolean {
+    return this.#mayChange;
+  }
+
+  /** One more request of this call. */
+  sends(sending: Sending): void {
+    this.#sendings.push(sending);
+  }
+
+  /** What went to far sides for this call so far, and what came back; bytes of bodies, those that came decoded. */
+  get traffic(): Traffic {
+    const left = this.#sendings.filter((sending) => sending.left);
+    return {
+      attempts: this.#sendings.length,
+      left: left.length > 0,
+      bytesSent: left.reduce((sum, { bodyLength }) => sum + bodyLength, 0),
+      bytesReceived: left.reduce((sum, { received }) => sum + received, 0),
+    };
   }
 
   /** Why the call is over before its time, if it is. */
@@ -64,6 +91,22 @@ export class CallScope {
     this.#giveBack?.();
     this.#giveBack = undefined;
   }
+}
+
+/** One request and its reply as far as they have come. */
+export interface Sending {
+  /** A byte of it may have left. */
+  readonly left: boolean;
+  readonly bodyLength: number;
+  readonly received: number;
+}
+
+/** See CallScope.traffic. */
+export interface Traffic {
+  readonly attempts: number;
+  readonly left: boolean;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
 }
 
 /** The caller went away: the call at the far side is cancelled, nobody reads the error. */

@@ -146,7 +146,7 @@ function restCallRoute(options: RelayRoutesOptions): Route {
         schema: closedObject({ response: Type.String() }),
         headers: { ...replyHeaders, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
       },
-      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown'],
+      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown', 'audit-unavailable'],
     },
   };
 }
@@ -180,7 +180,7 @@ function restActionRoute(options: RelayRoutesOptions): Route {
         schema: Type.Array(closedObject({ result: Type.String() })),
         headers: replyHeaders,
       },
-      errors: [...orchestratorErrors, 'outcome-unknown'],
+      errors: [...orchestratorErrors, 'outcome-unknown', 'audit-unavailable'],
     },
   };
 }
