@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
-import { closedPort, type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { closedPort, type FarSide, farSide, freePort, httpReply, jsonReply } from './support/far-side.ts';
 import { type BalancedReply, type Haproxy, noHaproxy, startHaproxy } from './support/haproxy.ts';
 import type { Owner } from './support/owner.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
@@ -33,7 +33,7 @@ async function cluster(owner: Owner): Promise<Cluster> {
   assert.ok(foundPostgres !== undefined, 'no PostgreSQL answers');
   const store = { url: storeUrl(await foundPostgres.fresh(owner)) };
   const orchestrator = await farSide(owner, done);
-  const ports = [await closedPort(), await closedPort()] as const;
+  const ports = [await freePort(), await freePort()] as const;
   const start = (port: number): Promise<Gateway> =>
     startGateway(owner, {
       config: { server: { port, trustedProxies: ['127.0.0.1'] }, store },

@@ -6,7 +6,7 @@ import { readDestination } from '../src/outbound/destination.ts';
 import { assertProblem, pointersOf, responseOf, restCall } from './support/calls.ts';
 import { startCanary } from './support/canary.ts';
 import { connectProxy } from './support/connect-proxy.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { farSide, freePort, httpReply, jsonReply } from './support/far-side.ts';
 import { startGateway } from './support/start-gateway.ts';
 
 // Contract 9 through the whole gateway: whatever a caller writes, no connection reaches what the policy denies. The canaries
@@ -346,7 +346,7 @@ describe('the entries of allow and deny', async () => {
 
 describe('R12: the gateway’s own listener', () => {
   test('is denied under every rule that is not exactly its address and port, and the refusal names that entry', async (t) => {
-    const port = await closedPort();
+    const port = await freePort();
     const allow = ['127.0.0.0/8', '127.0.0.1', '0.0.0.0/0', `127.0.0.0/8:${port}`, 'localhost', `localhost:${port}`, '::/0'];
     const own = await startGateway(t, { config: { server: { port }, outbound: { allow } } });
     assert.equal(own.port, port);
@@ -360,13 +360,13 @@ describe('R12: the gateway’s own listener', () => {
   });
 
   test('is called under exactly its address and port', async (t) => {
-    const port = await closedPort();
+    const port = await freePort();
     const own = await startGateway(t, { config: { server: { port }, outbound: { allow: [`127.0.0.1:${port}`] } } });
     assert.match(responseOf(await restCall(own, get(`${own.url}/healthz`))), /^\{/u);
   });
 
   test('is not called even so where deny covers it', async (t) => {
-    const port = await closedPort();
+    const port = await freePort();
     const outbound = { allow: [`127.0.0.1:${port}`], deny: [`127.0.0.1:${port}`] };
     const own = await startGateway(t, { config: { server: { port }, outbound } });
     assertProblem(await restCall(own, get(`${own.url}/healthz`)), 403, 'destination-denied');

@@ -40,11 +40,19 @@ export function pathReadings(path: string): readonly string[] | undefined {
   const decodings = percentDecodings(path);
   const last = decodings.at(-1) ?? '';
   if (decodings.length > mostRounds && decodedOnce(last) !== last) return undefined;
-  const [written = '', ...decoded] = decodings;
-  const readings = [written, ...decoded.flatMap((reading) => [reading, asUtf8(reading)])];
+  const readings = [path, ...decodedTexts(path, mostRounds).flatMap((reading) => [reading, asUtf8(reading)])];
   const steps = [endedEarly, withoutNul, withoutParameters, withSlashes];
   const all = steps.reduce<readonly string[]>((found, step) => distinct([...found, ...found.map(step)]), distinct(readings));
   return distinct(all.map((reading) => segmentsOf(reading).join('/')));
+}
+
+/**
+ * What is left of a text after each round of decoding, with `;parameters` taken away before a round as well: a slash that was
+ * encoded in a parameter would end it after the round.
+ */
+function decodedTexts(text: string, rounds: number): readonly string[] {
+  const next = distinct([text, withoutParameters(text)].map(decodedOnce)).filter((decoded) => decoded !== text);
+  return rounds === 0 ? [] : distinct(next.flatMap((decoded) => [decoded, ...decodedTexts(decoded, rounds - 1)]));
 }
 
 /** Without those that change nothing: an empty one and `.`. */

@@ -109,6 +109,11 @@ test('whatever a server by RFC 3986 takes for the denied path is denied', () => 
   );
 });
 
+test('a slash encoded in a parameter does not hide what stands before the parameter', () => {
+  for (const path of ['%61//b;%2Fa', 'a%2Fb;%2fa', '%2561/b;%2Fx', '%61/b;x%252Fy'])
+    assert.equal(decidePath(rights(['**'], ['a/b']), 'queries', path).allowed, false, path);
+});
+
 test('a path that was put together at random is denied wherever a server would serve the denied resource', () => {
   const denied = rights(['**'], ['a/b']);
   const pieces = ['a', 'b', '/', '.', ';', '%61', '%62', '%2e', '%2f', '%2F', '%3b', 'x', '//', '%', '5c', '%25'];

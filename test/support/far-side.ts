@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { headerValues, MessageReader } from './message-reader.ts';
 import type { Owner } from './owner.ts';
 
@@ -115,8 +115,16 @@ export async function farSide(owner: Owner, handler?: FarHandler): Promise<FarSi
   };
 }
 
-/** A port of 127.0.0.1 on which nothing listens. */
+/** A port of 127.0.0.1 on which nothing listens: a privileged one, which no test that runs beside this one is given by the system. */
 export async function closedPort(): Promise<number> {
+  for (;;) {
+    const port = 600 + Math.floor(Math.random() * 400);
+    if (await isRefused(port)) return port;
+  }
+}
+
+/** A port of 127.0.0.1 that may be listened on, unless another test is quicker. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -125,6 +133,17 @@ export async function closedPort(): Promise<number> {
   await once(server, 'close');
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
+}
+
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', () => resolve(true));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+  });
 }
 
 class State {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAuthority } from './certificate.ts';
-import { closedPort } from './far-side.ts';
+import { freePort } from './far-side.ts';
 import type { Owner } from './owner.ts';
 import { childEnvironment, collect } from './start-gateway.ts';
 
@@ -61,7 +61,7 @@ export async function startHaproxy(owner: Owner, gateways: readonly [number, num
   const { cert, key } = authority.issue({ names: ['127.0.0.1'] });
   const certificate = join(directory, 'gateway.pem');
   writeFileSync(certificate, cert + key, { mode: 0o600 });
-  const port = await closedPort();
+  const port = await freePort();
   const socket = join(directory, 'admin.sock');
   const child = spawn('haproxy', ['-db', '-f', configuration], {
     env: childEnvironment({

@@ -4,7 +4,7 @@ import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { closedPort } from './far-side.ts';
+import { freePort } from './far-side.ts';
 import type { Owner } from './owner.ts';
 
 /** A PostgreSQL server that belongs to one test, which may stop it and start it again as it likes. */
@@ -40,7 +40,7 @@ export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
     encoding: 'utf8',
   });
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
-  const port = await closedPort();
+  const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   let server: ChildProcess | undefined;
   const stop = async (mode: 'fast' | 'immediate'): Promise<void> => {
