@@ -252,6 +252,29 @@ describe('a drain waited for connections that had nothing in flight', () => {
     await stopped;
   });
 
+  test('for a minute after a caller left whose long reply was still behind another', async (t) => {
+    const long = jsonReply(`"${'x'.repeat(1_000_000)}"`);
+    const far = await farSide(t, ({ target }) => (target === '/long' ? long : undefined));
+    const gateway = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
+    const connection = await openConnection(gateway.port);
+    const headers = {
+      Authorization: gateway.basicFor('admin'),
+      'Content-Type': 'application/json',
+      Connection: 'keep-alive',
+    };
+    for (const path of ['never', 'long']) {
+      const body = JSON.stringify({ params: { path, accept: 'x/y' }, body: {} });
+      connection.write(
+        requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
+      );
+    }
+    while (far.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    // The gateway is to have begun with the long reply.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    connection.socket.destroy();
+    await drained(gateway);
+  });
+
   test('and for half a request', async (t) => {
     const gateway = await startGateway(t);
     const connection = await openConnection(gateway.port);

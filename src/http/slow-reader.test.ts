@@ -100,6 +100,35 @@ describe('a caller that takes its reply', () => {
   });
 });
 
+describe('a piece for a caller that has just left', () => {
+  // Node keeps what a connection that is gone does not take, and forgets it, and its callback, when it closes the response.
+  test('rejects where the connection was gone before the response knew', { timeout: 5_000 }, async (t) => {
+    const outcome = Promise.withResolvers<unknown>();
+    const { port } = await serve(t, (response) => {
+      response.socket?.destroy();
+      written(response, Buffer.from('a')).catch(outcome.resolve);
+    });
+    await ask(t, port);
+    assert.ok((await outcome.promise) instanceof Error);
+  });
+
+  test('rejects where an earlier reply of the connection was still to come', { timeout: 5_000 }, async (t) => {
+    const outcome = Promise.withResolvers<unknown>();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let count = 0;
+    const { port } = await serve(t, (response) => {
+      count += 1;
+      if (count === 1) return first.resolve();
+      written(response, Buffer.from('a')).catch(outcome.resolve);
+      second.resolve();
+    });
+    const socket = await ask(t, port, 2);
+    await Promise.all([first.promise, second.promise]);
+    socket.destroy();
+    assert.ok((await outcome.promise) instanceof Error);
+  });
+});
+
 describe('a piece that takes too long', () => {
   test('rejects and ends the connection', async (t) => {
     const outcome = Promise.withResolvers<unknown>();

@@ -22,11 +22,16 @@ export function closeStalledConnections(server: Server, stall: number): void {
 export function written(response: ServerResponse, chunk: Buffer, limit = pieceLimit): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => response.destroy(), limit);
-    response.write(chunk, (error) => {
+    const over = (error?: Error | null): void => {
       clearTimeout(timer);
+      response.off('close', left);
       if (error === null || error === undefined) resolve();
       else reject(error);
-    });
+    };
+    const left = (): void => over(new Error('the caller has left'));
+    // Node never calls back for what it kept while the connection was going, or while an earlier reply was due.
+    response.once('close', left);
+    response.write(chunk, over);
   });
 }
 
