@@ -12,7 +12,7 @@ import { Client } from 'pg';
 import { Pool } from 'undici';
 import { ownPostgres } from '../test/support/own-postgres.ts';
 import { startGateway } from '../test/support/start-gateway.ts';
-import { processorSeconds } from './processor-seconds.ts';
+import { processorSeconds } from './process-tree.ts';
 
 const seconds = Number(process.argv[2] ?? 5);
 const callers = 32;

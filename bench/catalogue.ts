@@ -51,7 +51,7 @@ function say(text: string): void {
 async function measure(kind: TestStore): Promise<void> {
   await using cleanUp = new AsyncDisposableStack();
   const place = await kind.fresh({ after: (close) => cleanUp.defer(async () => close()) });
-  const database = await openDatabase({ store: place, log: silentLog });
+  const database = await openDatabase({ store: place, part: 'main', log: silentLog });
   cleanUp.defer(() => database.close());
   const store = createAutomationStore(database);
   say(`\n### ${kind.dialect === 'sqlite' ? 'SQLite' : 'PostgreSQL'}\n`);

@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { closedPort, farSide, jsonReply } from '../test/support/far-side.ts';
 import { startGateway } from '../test/support/start-gateway.ts';
+import { median, quantile } from './statistics.ts';
 
 const seconds = Number(process.argv[2] ?? 4);
 const rounds = Number(process.argv[3] ?? 5);
@@ -49,14 +50,6 @@ async function load(call: Call, adapter: string, perSecond: number): Promise<Fig
   }
   await Promise.all(underway);
   return { latencies: latencies.sort((one, other) => one - other), statuses };
-}
-
-function percentile({ latencies }: Figures, share: number): number {
-  return latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function told({ statuses }: Figures): string {
@@ -119,13 +112,13 @@ try {
     '| neighbours | calls | failed | p50 ms | p99 ms | p99 to that alone | answers of the neighbours in the last round |',
   );
   console.log('|---|---|---|---|---|---|---|');
-  const p99 = seen.map((figures) => median(figures.map((one) => percentile(one, 0.99))));
+  const p99 = seen.map((figures) => median(figures.map((one) => quantile(one.latencies, 0.99))));
   const [alone = Number.NaN] = p99;
   for (const [place, { name }] of cases.entries()) {
     const figures = seen[place] ?? [];
     const calls = figures.reduce((sum, { latencies }) => sum + latencies.length, 0);
     const failed = calls - figures.reduce((sum, { statuses }) => sum + (statuses.get(200) ?? 0), 0);
-    const p50 = median(figures.map((one) => percentile(one, 0.5)));
+    const p50 = median(figures.map((one) => quantile(one.latencies, 0.5)));
     const worst = p99[place] ?? Number.NaN;
     const cells = [name, calls, failed, p50.toFixed(1), worst.toFixed(1), (worst / alone).toFixed(2), beside[place]?.join('; ')];
     console.log(`| ${cells.join(' | ')} |`);

@@ -15,7 +15,8 @@ import { join } from 'node:path';
 import { Pool } from 'undici';
 import { collector } from '../test/support/collector.ts';
 import { basic, childEnvironment, collect, configurationOf, readyPort, testPassword } from '../test/support/start-gateway.ts';
-import { processorSeconds } from './processor-seconds.ts';
+import { processorSeconds } from './process-tree.ts';
+import { median } from './statistics.ts';
 
 const rounds = Number(process.argv[2] ?? 7);
 const callsARound = 2_000;
@@ -76,9 +77,6 @@ async function round({ pid, pool, costs }: Called, calls: number): Promise<void>
   await Promise.all(Array.from({ length: callers }, lane));
   costs.push(((processorSeconds(pid) - before) / calls) * 1e6);
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 try {
   const farSide = createServer((request, response) => {

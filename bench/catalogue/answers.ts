@@ -1,6 +1,7 @@
 import type { AutomationStore } from '../../src/automations/automation-store.ts';
 import type { ListOptions } from '../../src/automations/list-options.ts';
-import { type Block, costOf, median, timesOf } from './measure.ts';
+import { median } from '../statistics.ts';
+import { type Block, costOf, timesOf } from './measure.ts';
 import { type Question, questions, type Viewer, viewers } from './questions.ts';
 
 /** What one question took for one caller in one order. */

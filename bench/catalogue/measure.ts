@@ -18,11 +18,6 @@ export async function timesOf(runs: number, work: () => Promise<unknown>): Promi
   return times;
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[sorted.length >>> 1] ?? 0;
-}
-
 export interface Block {
   /** By the processor's time: what the thread itself did between two looks. */
   readonly own: number;

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { test } from 'node:test';
+import { processorSeconds } from './process-tree.ts';
+import { barChart } from './speed/chart.ts';
+import { table } from './speed/report.ts';
+import { median, quantile, slope } from './statistics.ts';
+
+test('a median is of the sorted values, and does not sort them in place', () => {
+  const values = [10, 9, 100];
+  assert.equal(median(values), 10);
+  assert.deepEqual(values, [10, 9, 100]);
+  assert.equal(median([]), 0);
+});
+
+test('a quantile is one of the values, the greatest at most', () => {
+  const values = Array.from({ length: 100 }, (_, index) => index);
+  assert.equal(quantile(values, 0.99), 99);
+  assert.equal(quantile(values, 1), 99);
+});
+
+test('the slope is that of the line with the least squares', () => {
+  const points = [0, 1, 2, 3].map((x) => ({ x, y: 200 + 1.5 * x + (x % 3 === 0 ? 0.1 : -0.1) }));
+  assert.ok(Math.abs(slope(points) - 1.5) < 0.05);
+  assert.equal(slope([{ x: 1, y: 1 }]), 0);
+});
+
+test('a table has a line for its head, one below it and one for each row', () => {
+  assert.equal(table(['a', 'b'], [['1', '2']]), '| a | b |\n| --- | --- |\n| 1 | 2 |');
+});
+
+test('names in a chart are escaped', () => {
+  assert.match(barChart('<x>', [{ name: 'a & b', value: 1, own: true }], 1.25), /&lt;x>[\s\S]*a &amp; b/u);
+});
+
+test('the processor time of a process counts its children', { skip: process.platform !== 'linux' }, async (t) => {
+  const child = spawn('sh', [
+    '-c',
+    `${process.execPath} -e 'for (const end = Date.now() + 400; Date.now() < end; );'; read line`,
+  ]);
+  t.after(() => child.kill('SIGKILL'));
+  const patience = Date.now() + 60_000;
+  while (processorSeconds(child.pid ?? 0) < 0.1 && Date.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(processorSeconds(child.pid ?? 0) >= 0.1);
+});

@@ -1,0 +1,82 @@
+/**
+ * The load, a process of its own that takes orders over IPC: so many callers, each on a connection that it keeps, call again as soon
+ * as they are answered, until the time is over. Those under way then are waited for.
+ */
+import { quantile } from '../statistics.ts';
+import { type Caller, openCaller } from './caller.ts';
+
+export interface Order {
+  readonly port: number;
+  /** A whole HTTP/1.1 request. */
+  readonly request: string;
+  readonly callers: number;
+  readonly milliseconds: number;
+  /** Further callers that are answered once before and once after the others, and keep their connections in between. */
+  readonly idle?: number;
+}
+
+export interface Served {
+  /** All that were answered. */
+  readonly calls: number;
+  /** Those within the time. */
+  readonly served: number;
+  readonly seconds: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** A hundred at a time, so that no listen queue overflows. */
+async function openCallers(port: number, count: number): Promise<readonly Caller[]> {
+  const callers: Caller[] = [];
+  while (callers.length < count) {
+    const some = Array.from({ length: Math.min(100, count - callers.length) }, () => openCaller(port));
+    callers.push(...(await Promise.all(some)));
+  }
+  return callers;
+}
+
+/** Callers who have been answered once: a connection without a request is not kept for long. */
+async function openAnswered(port: number, count: number, bytes: Buffer): Promise<readonly Caller[]> {
+  const callers: Caller[] = [];
+  while (callers.length < count) {
+    const some = await openCallers(port, Math.min(10, count - callers.length));
+    await eachCalls(some, bytes);
+    callers.push(...some);
+  }
+  return callers;
+}
+
+/** Ten at a time, for they are not the load. */
+async function eachCalls(callers: readonly Caller[], bytes: Buffer): Promise<void> {
+  for (let at = 0; at < callers.length; at += 10)
+    await Promise.all(callers.slice(at, at + 10).map((caller) => caller.call(bytes)));
+}
+
+async function serve({ port, request, callers, milliseconds, idle = 0 }: Order): Promise<Served> {
+  const bytes = Buffer.from(request);
+  const silent = await openAnswered(port, idle, bytes);
+  const busy = await openCallers(port, callers);
+  const times: number[] = [];
+  const started = performance.now();
+  const lane = async (caller: Caller): Promise<void> => {
+    for (let sent = performance.now(); sent - started < milliseconds; sent = performance.now()) {
+      await caller.call(bytes);
+      times.push(performance.now() - sent);
+    }
+    caller.close();
+  };
+  await Promise.all(busy.map(lane));
+  const seconds = (performance.now() - started) / 1000;
+  await eachCalls(silent, bytes);
+  for (const caller of silent) caller.close();
+  return { calls: times.length + 2 * idle, served: times.length, seconds, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+}
+
+process.on('message', (order: Order) => {
+  serve(order).then(
+    (served) => process.send?.({ served }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Owner } from '../../test/support/owner.ts';
+import { mebibytes, processorSeconds } from '../process-tree.ts';
+import { median } from '../statistics.ts';
+import { temporaryDirectory } from './child.ts';
+import { type Surroundings, startSurroundings } from './far-side.ts';
+import type { Served } from './load.ts';
+import { table } from './report.ts';
+import type { Section, SectionOptions } from './section.ts';
+import { type Subject, startThisGateway } from './subjects.ts';
+
+/** Milliseconds from the start of a gateway until it is ready (issue 7). */
+const mark = 1000;
+const [wantedIdle, busyCallers, seconds, starts, loads] = [10_000, 1000, 10, 5, 4];
+const openFiles = 65_536;
+/** Connections for others, such as the one that fetched the token. */
+const spare = 20;
+
+/** The gateway holds half as many connections as it may open files, and displaces idle ones when 95 in 100 are taken. */
+function possibleIdle(pid: number): number {
+  const granted = Number(/^Max open files\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]);
+  const possible = Math.floor((granted / 2) * 0.95) - busyCallers - spare;
+  return Math.min(wantedIdle, Math.floor(possible / 100) * 100);
+}
+
+/** Many callers who keep their connections; how soon a gateway is there, and what it holds then. */
+export async function many(owner: Owner, _options: SectionOptions): Promise<Section> {
+  const surroundings = await startSurroundings(owner);
+  const startUps = await measureStarts(owner, surroundings);
+  const gateway = await startThisGateway(owner, { ...surroundings, openFiles });
+  await sleep(3000);
+  const idle = mebibytes(gateway.pid, 'VmRSS');
+  const idleCallers = possibleIdle(gateway.pid);
+  const { served, cost, calls } = await crowd(gateway, surroundings, idleCallers);
+  const sum = (of: (one: Served) => number): number => served.reduce((total, one) => total + of(one), 0);
+  const most = mebibytes(gateway.pid, 'VmHWM');
+  await sleep(5000);
+  const rows = [
+    ['ready on a new SQLite file, ms, median of five (greatest)', shown(startUps.fresh)],
+    ['ready on that file again, ms', shown(startUps.again)],
+    ['processor time of a start with one login, ms', shown(startUps.costs)],
+    ['memory once it is ready, MiB', idle.toFixed(0)],
+    ['calls/s of those at work', (sum((one) => one.served) / seconds).toFixed(0)],
+    ['p50, p99 of their calls, ms', `${worst(served, 'p50')}, ${worst(served, 'p99')}`],
+    ['processor time a call, µs, the connecting included', ((cost / calls) * 1e6).toFixed(0)],
+    ['most memory, MiB', most.toFixed(0)],
+    ['memory 5 s after all have gone, MiB', mebibytes(gateway.pid, 'VmRSS').toFixed(0)],
+  ];
+  const reached = median(startUps.fresh) < mark;
+  return {
+    title: 'Many callers',
+    text: [
+      `${idleCallers} callers who keep their connections to themselves (answered once before and once after, on the same connection) and ${busyCallers} at work for ${seconds} s, restQuery.${idleCallers < wantedIdle ? ` Not ${wantedIdle}: the system does not let the gateway open more files, and half of them are for callers.` : ''}`,
+      table(['what', 'figure'], rows),
+      `Mark: ready within ${mark} ms. ${reached ? 'Reached.' : '**Not reached.**'}`,
+    ].join('\n\n'),
+  };
+}
+
+async function measureStarts(
+  owner: Owner,
+  surroundings: Surroundings,
+): Promise<Readonly<Record<'fresh' | 'again' | 'costs', number[]>>> {
+  const [fresh, again, costs]: [number[], number[], number[]] = [[], [], []];
+  for (let count = 0; count < starts; count += 1) {
+    const directory = temporaryDirectory(owner);
+    for (const times of [fresh, again]) {
+      const gateway = await startThisGateway(owner, { ...surroundings, directory });
+      times.push(gateway.startedIn);
+      costs.push(processorSeconds(gateway.pid) * 1000);
+      await gateway.stop();
+    }
+  }
+  return { fresh, again, costs };
+}
+
+/** Spread over several processes, for one alone would be measured itself. */
+async function crowd(
+  gateway: Subject,
+  surroundings: Surroundings,
+  idleCallers: number,
+): Promise<{ readonly served: readonly Served[]; readonly calls: number; readonly cost: number }> {
+  const order = {
+    port: gateway.port,
+    request: gateway.request('restQuery'),
+    callers: busyCallers / loads,
+    idle: idleCallers / loads,
+    milliseconds: seconds * 1000,
+  };
+  const loaders = Array.from({ length: loads }, () => surroundings.newLoad());
+  const before = processorSeconds(gateway.pid);
+  return surroundings.exactly(async () => {
+    const served = await Promise.all(loaders.map((load) => load(order)));
+    const calls = served.reduce((sum, one) => sum + one.calls, 0);
+    return { served, calls, cost: processorSeconds(gateway.pid) - before };
+  });
+}
+
+function shown(times: readonly number[]): string {
+  return `${median(times).toFixed(0)} (${Math.max(...times).toFixed(0)})`;
+}
+
+/** Of the processes; their median may not be that of all. */
+function worst(served: readonly Served[], part: 'p50' | 'p99'): string {
+  return Math.max(...served.map((one) => one[part])).toFixed(0);
+}

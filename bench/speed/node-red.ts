@@ -1,0 +1,60 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../../test/support/far-side.ts';
+import { start, temporaryDirectory } from './child.ts';
+import { missingModules, modules, versionOf } from './node-rivals.ts';
+import type { Rival } from './rival.ts';
+import { requestOf } from './subjects.ts';
+
+const token = 'a-token-of-the-benchmark';
+
+/** What the gateway does, as one would write it there: who asks, may they, is the body right. Left by the first way out, or answered by the second. */
+function checks(upstream: string): string {
+  return `
+const roles = { 'Bearer ${token}': 'engineering' };
+const refuse = (status, title) => [null, { ...msg, statusCode: status, payload: { title } }];
+const role = roles[msg.req.headers.authorization];
+if (role === undefined) return refuse(401, 'unauthenticated');
+if (role !== 'engineering' && role !== 'admin') return refuse(403, 'forbidden');
+const { params } = msg.payload;
+if (typeof params !== 'object' || params === null || typeof params.path !== 'string') return refuse(400, 'malformed-request');
+if (params.path !== 'status') return refuse(403, 'path-denied');
+msg.url = '${upstream}/' + params.path;
+msg.headers = { accept: params.accept };
+delete msg.payload;
+return [msg, null];`;
+}
+
+function flow(upstream: string): readonly object[] {
+  return [
+    { id: 'tab', type: 'tab', label: 'bench' },
+    { id: 'in', z: 'tab', type: 'http in', url: '/orchestrator_manager/restQuery/:adapter', method: 'post', wires: [['checks']] },
+    { id: 'checks', z: 'tab', type: 'function', func: checks(upstream), outputs: 2, wires: [['ask'], ['out']] },
+    { id: 'ask', z: 'tab', type: 'http request', method: 'GET', ret: 'txt', persist: true, wires: [['out']] },
+    { id: 'out', z: 'tab', type: 'http response', wires: [] },
+  ];
+}
+
+export const nodeRed: Rival = {
+  name: 'Node-RED',
+  about: 'token, role, schema, path by a function node; no log, no audit, no metrics',
+  route: 'restQuery',
+  version: () => versionOf('node-red') ?? '',
+  missing: missingModules,
+  start: async (owner, { upstream }) => {
+    const [directory, port] = [temporaryDirectory(owner), await freePort()];
+    writeFileSync(join(directory, 'flows.json'), JSON.stringify(flow(upstream)));
+    const settings = { flowFile: 'flows.json', uiHost: '127.0.0.1', uiPort: port, httpAdminRoot: false };
+    writeFileSync(join(directory, 'settings.js'), `module.exports = ${JSON.stringify(settings)};\n`);
+    writeFileSync(join(directory, 'package.json'), '{"private":true}');
+    const args = [join(modules, 'node-red/red.js'), '--userDir', directory];
+    const started = await start(owner, {
+      command: process.execPath,
+      args,
+      directory,
+      port,
+      environment: { NODE_ENV: 'production' },
+    });
+    return { ...started, request: (route) => requestOf(route, { upstream, token }) };
+  },
+};

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import type { Figures } from './turns.ts';
+
+/** A table in Markdown; cells are written as they are. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** What a figure without it is worth nothing: where and when it was measured. */
+export function machine(): string {
+  const [processor] = cpus();
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  const load = loadavg().map((value) => value.toFixed(1));
+  return (
+    `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpus().length} × ${processor?.model.trim()}, ${memory} GiB, ` +
+    `${systemName()}, Linux ${release()}, Node ${process.versions.node}, load average ${load.join(', ')} (the measurement's own load is in it)`
+  );
+}
+
+function systemName(): string {
+  return /^PRETTY_NAME="(.*)"$/mu.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'unknown system';
+}
+
+export function smallTable(figures: readonly Figures[]): string {
+  const head = ['who relays', 'processor time a call, µs', 'to the floor', 'least, greatest', 'calls/s', 'p50 ms', 'p99 ms'];
+  return table(
+    head,
+    figures.map(({ name, cost, ratio, ratios, callsASecond, p50, p99 }) => [
+      name,
+      cost.toFixed(0),
+      ratio.toFixed(2),
+      ratios.map((value) => value.toFixed(2)).join(', '),
+      callsASecond.toFixed(0),
+      p50.toFixed(2),
+      p99.toFixed(2),
+    ]),
+  );
+}

@@ -1,0 +1,40 @@
+import type { Owner } from '../../test/support/owner.ts';
+import { mebibytes } from '../process-tree.ts';
+import { median, type Point, slope } from '../statistics.ts';
+import { startSurroundings } from './far-side.ts';
+import { table } from './report.ts';
+import type { Section, SectionOptions } from './section.ts';
+import { routes, startThisGateway } from './subjects.ts';
+
+/** This part of the time V8 may take to compile and to size its heap. */
+const warmUp = 0.2;
+
+/** What a gateway under load holds as time goes by. */
+export async function soak(owner: Owner, { minutes, seconds, callers }: SectionOptions): Promise<Section> {
+  const surroundings = await startSurroundings(owner);
+  const gateway = await startThisGateway(owner, surroundings);
+  const idle = mebibytes(gateway.pid, 'VmRSS');
+  const points: Point[] = [];
+  const started = performance.now();
+  const elapsed = (): number => (performance.now() - started) / 60_000;
+  let calls = 0;
+  for (let turn = 0; elapsed() < minutes; turn += 1) {
+    const request = gateway.request(routes[turn % routes.length] ?? 'restQuery');
+    calls += (await surroundings.load({ port: gateway.port, request, callers, milliseconds: seconds * 1000 })).calls;
+    points.push({ x: elapsed(), y: mebibytes(gateway.pid, 'VmRSS') });
+  }
+  const counted = points.filter(({ x }) => x > minutes * warmUp);
+  const half = (later: boolean): string => {
+    const middle = (minutes * (1 + warmUp)) / 2;
+    return median(counted.filter(({ x }) => x > middle === later).map(({ y }) => y)).toFixed(0);
+  };
+  const rows = [
+    ['calls', String(calls)],
+    ['memory at first, MiB', idle.toFixed(0)],
+    ['median of the first and of the second half, MiB', `${half(false)}, ${half(true)}`],
+    ['most, MiB', mebibytes(gateway.pid, 'VmHWM').toFixed(0)],
+    ['slope by least squares, MiB/min', slope(counted).toFixed(2)],
+  ];
+  const text = `${minutes} minutes of ${callers} callers, restCall, restAction and restQuery in turn; memory after each turn of ${seconds} s, without the first ${warmUp * 100} %.`;
+  return { title: 'A soak', text: `${text}\n\n${table(['what', 'figure'], rows)}` };
+}

@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Owner } from '../../test/support/owner.ts';
+import { configurationOf, executable, testPassword } from '../../test/support/start-gateway.ts';
+import { type Started, start, temporaryDirectory } from './child.ts';
+import { program } from './far-side.ts';
+
+/** Something that relays, as it is called: requests are whole HTTP/1.1 messages. */
+export interface Subject extends Started {
+  request(route: Route): string;
+}
+
+export const routes = ['restCall', 'restAction', 'restQuery'] as const;
+export type Route = (typeof routes)[number];
+
+/** What a far side is asked for: `/status`, or a large list. */
+interface Asked {
+  readonly upstream: string;
+  readonly path?: string;
+}
+
+/** The same bytes to whoever relays, but for the port and the token. */
+export function requestOf(route: Route, { upstream, path = 'status', token }: Asked & { readonly token: string }): string {
+  const params = { path, accept: 'application/json' };
+  const [target, body] = {
+    restCall: ['/tools/restCall', { uri: `${upstream}/${path}`, verb: 'GET', responseHeaders: false }],
+    restAction: ['/orchestrator_manager/restAction/Bench', { params, body: { device: 'core-router-01', dryRun: false } }],
+    restQuery: ['/orchestrator_manager/restQuery/Bench', { params }],
+  }[route] as [string, object];
+  const text = JSON.stringify(body);
+  const head = [
+    `POST ${target} HTTP/1.1`,
+    'Host: gateway.example.net',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${text}`;
+}
+
+export async function startBareRelay(owner: Owner, asked: Asked, mode: 'buffered' | 'stream' = 'buffered'): Promise<Subject> {
+  const args = [program('bare-relay.ts'), `${asked.upstream}/${asked.path ?? 'status'}`, mode];
+  const started = await start(owner, { command: process.execPath, args, directory: temporaryDirectory(owner) });
+  return { ...started, request: (route) => requestOf(route, { ...asked, token: 'none' }) };
+}
+
+interface GatewayOptions extends Asked {
+  /** `store.url`; a new SQLite file without it. */
+  readonly store?: string;
+  /** Arguments of node's own. */
+  readonly nodeArguments?: readonly string[];
+  /** As many files as it may open, where the system grants it: beyond the hard limit it takes CAP_SYS_RESOURCE. */
+  readonly openFiles?: number;
+  /** Where it was started before; a new one without it. */
+  readonly directory?: string;
+}
+
+/** This gateway as its configuration's defaults have it, log of requests, audit and metrics included; paths are restricted, too. */
+export async function startThisGateway(owner: Owner, options: GatewayOptions): Promise<Subject> {
+  const { upstream, store, nodeArguments = [], openFiles, directory = temporaryDirectory(owner) } = options;
+  const paths = ['/status', '/list/*'];
+  const limits = { responseLimit: '4GiB', timeouts: { total: '600s' } };
+  const configuration = configurationOf({
+    config: {
+      outbound: { allow: [new URL(upstream).host], ...limits },
+      ...(store === undefined ? {} : { store: { url: store } }),
+    },
+    adapters: [
+      { name: 'Bench', kind: 'rest', url: upstream, concurrency: 64, allowPaths: { actions: paths, queries: paths }, ...limits },
+    ],
+  });
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configuration));
+  const args = [...nodeArguments, executable, 'serve'];
+  const started = await start(owner, { command: process.execPath, args, directory, ...(openFiles && { openFiles }) });
+  const token = await tokenOf(started.port);
+  return { ...started, request: (route) => requestOf(route, { ...options, token }) };
+}
+
+async function tokenOf(port: number): Promise<string> {
+  const reply = await fetch(`http://127.0.0.1:${port}/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ username: 'admin-user', password: testPassword }),
+  });
+  if (reply.status !== 200) throw new Error(`login: ${reply.status} ${await reply.text()}`);
+  return ((await reply.json()) as { readonly token: string }).token;
+}
