@@ -9,14 +9,15 @@ export const mayImport = {
   xml: ['base', 'json'],
   config: ['base', 'access', 'outbound'],
   database: ['base'],
+  audit: ['base', 'database'],
   access: ['base', 'database'],
   outbound: ['base', 'json'],
   adapters: ['base', 'json', 'xml', 'outbound'],
   telemetry: ['base', 'access', 'database', 'outbound'],
   relay: ['base', 'json', 'xml', 'access', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
-  http: ['base', 'json', 'config', 'access', 'adapters', 'relay', 'automations'],
-  cli: ['base', 'config', 'access'],
+  http: ['base', 'json', 'config', 'access', 'adapters', 'relay', 'automations', 'audit'],
+  cli: ['base', 'config', 'access', 'audit'],
 };
 
 /** npm packages and Node modules that belong to one folder each. */

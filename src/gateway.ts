@@ -1,17 +1,20 @@
 import type { Access } from '#access/access.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
+import type { AuditReader } from '#audit/audit-reader.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
-import { openDatabase } from '#database/database.ts';
 import { measureAdapters } from '#http/adapter-metrics.ts';
+import { measureAudit } from '#http/audit-metrics.ts';
 import type { Metrics } from '#http/metrics.ts';
 import { createPressure } from '#http/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/pressure-gauge.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
+import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
@@ -22,6 +25,7 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { openAccess } from './access-wiring.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
+import { openStore } from './open-store.ts';
 import { createReloading, type ReloadResult } from './reload.ts';
 import { createTelemetry } from './telemetry-wiring.ts';
 
@@ -54,9 +58,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const userAgent = `orchestration-gateway/${version}`;
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const { metrics, pooled, ...telemetry } = createTelemetry(options);
-  const watcher = telemetry.storeWatcher;
-  const database = started.adopt(await openDatabase({ store: config.store, log, watcher }), (opened) => opened.close());
+  const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
+  const { database, store, audit, auditReader } = await openStore(started, { ...options, watcher: storeWatcher });
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
@@ -68,36 +71,42 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const live = started.adopt(parts, (made) => made.close());
-  const access = await openAccess(started, {
-    ...options,
-    database,
-    resolve,
-    userAgent,
-    pooled,
-    watcher: telemetry.accessWatcher,
-  });
+  const access = await openAccess(started, { ...options, database, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
+  measureAudit(metrics.registry, () => audit.counts());
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
-  telemetry.measure({ store: () => database.figures(), overloaded: () => pressure.overloaded });
+  telemetry.measure({ store: () => store.figures(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const { openMetrics } = config.server;
   const served = servedRoutes({
     access,
+    auditReader,
     catalogue,
     live,
     userAgent,
-    operations: { openMetrics, metrics, pingStore: () => database.ping(), isOverloaded: () => pressure.overloaded },
+    operations: { openMetrics, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
     reload: () => reloading.reload(),
   });
   const routes = [...served, ...documentationRoutes({ routes: served, version })];
   const rateLimit = (): ReturnType<LiveParts['rateLimit']> => live.rateLimit();
-  const server = createHttpServer({ server: config.server, routes, access, clock, log, metrics, tracing, pressure, rateLimit });
+  const server = createHttpServer({
+    server: config.server,
+    routes,
+    access,
+    audit,
+    clock,
+    log,
+    metrics,
+    tracing,
+    pressure,
+    rateLimit,
+  });
   const reloading = createReloading({
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, metrics, log }),
+    follow: followers({ server, access, audit, metrics, log }),
     log,
   });
   started.defer(() => reloading.stop());
@@ -110,6 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** Every route but the documentation's. */
 function servedRoutes({
   access,
+  auditReader,
   catalogue,
   live,
   userAgent,
@@ -117,6 +127,7 @@ function servedRoutes({
   reload,
 }: {
   readonly access: Access;
+  readonly auditReader: AuditReader;
   readonly catalogue: AutomationCatalogue;
   readonly live: LiveParts;
   readonly userAgent: string;
@@ -132,6 +143,7 @@ function servedRoutes({
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(catalogue),
     ...sessionRoutes(access),
+    ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
     ...reloadRoutes(reload),
   ];
@@ -141,11 +153,13 @@ function servedRoutes({
 function followers({
   server,
   access,
+  audit,
   metrics,
   log,
 }: {
   readonly server: HttpServer;
   readonly access: Access;
+  readonly audit: AuditLog;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
 }): (next: Config, current: Config) => void {
@@ -156,5 +170,6 @@ function followers({
     if (!sameConfig(next.access, current.access)) access.reload(next.access);
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
+    audit.record({ event: 'configuration', detail: 'taken in again' });
   };
 }

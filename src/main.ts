@@ -9,11 +9,17 @@ if (Number(major) < 26) {
 } else {
   // Name look-ups may have half of libuv's threads; with four of them two slow names would hold all others up.
   process.env['UV_THREADPOOL_SIZE'] ??= '16';
+  // Modules stripped of their types and compiled, kept from one start to the next: beside the code, where only who may change that may
+  // change them. Where it cannot be written to, every start is a first one.
+  const { fileURLToPath } = await import('node:url');
+  const { enableCompileCache, flushCompileCache } = await import('node:module');
+  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/orchestration-gateway', import.meta.url)));
   const { limitYoungGeneration } = await import('#base/young-generation.ts');
   limitYoungGeneration();
   const { runCli } = await import('#cli/cli.ts');
   const { serve } = await import('./serve.ts');
   const { demo } = await import('./demo.ts');
+  const { withStoredAudit } = await import('./stored-audit.ts');
   const { withStoredCatalogue } = await import('./stored-catalogue.ts');
   const { untilInterrupted } = await import('./until-interrupted.ts');
   process.exitCode = await runCli({
@@ -27,8 +33,9 @@ if (Number(major) < 26) {
     printsToTerminal: process.stdout.isTTY,
     // Some terminals say that they have no columns.
     progressColumns: process.stderr.isTTY ? process.stderr.columns || 80 : undefined,
-    serve: (options) => serve(options, process),
+    serve: (options) => serve(options, process, () => flushCompileCache()),
     demo: (options) => demo(options, process),
+    withAudit: withStoredAudit,
     withCatalogue: withStoredCatalogue,
     untilInterrupted: (work) => untilInterrupted(process, work),
   });

@@ -10,7 +10,7 @@ const noLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
 /** Opens the catalogue on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
 export async function withStoredCatalogue<T>({ store }: Config, work: (catalogue: StoredCatalogue) => Promise<T>): Promise<T> {
-  const database = await openDatabase({ store, log: noLog });
+  const database = await openDatabase({ store, part: 'main', log: noLog });
   try {
     const automations = createAutomationStore(database);
     return await work({

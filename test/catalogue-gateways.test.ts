@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { StoreOptions } from '../src/database/database.ts';
+import { migrationsOf } from '../src/database/migrate.ts';
 import { migrations } from '../src/database/migrations.ts';
 import { type CatalogueLoad, catalogueLoad, proofCallers, proofUsers } from './support/catalogue-load.ts';
 import { proveCatalogue } from './support/catalogue-proof.ts';
@@ -38,12 +39,14 @@ eachStore((store) => {
         assert.equal(reply.status, 200, reply.text);
       }
     }
-    const database = await store.open(t, options);
-    const applied = await database.query.selectFrom('schema_migration').select('number').orderBy('number').execute();
-    assert.deepEqual(
-      applied.map(({ number }) => number),
-      migrations.map(({ number }) => number),
-    );
+    const parts = { main: await store.open(t, options), audit: await store.openAudit(t, options) };
+    for (const part of ['main', 'audit'] as const) {
+      const applied = await parts[part].query.selectFrom('schema_migration').select('number').orderBy('number').execute();
+      assert.deepEqual(
+        applied.map(({ number }) => number),
+        migrationsOf({ dialect: store.dialect, migrations, part }).map(({ number }) => number),
+      );
+    }
   });
 
   test('a change of groups on one gateway is in force for the next request on the other', async () => {

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { closedPort, type FarSide, farSide, freePort, httpReply, jsonReply } from './support/far-side.ts';
 import { type BalancedReply, type Haproxy, noHaproxy, startHaproxy } from './support/haproxy.ts';
 import type { Owner } from './support/owner.ts';
+import { until } from './support/reloading.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 import { foundPostgres, storeUrl } from './support/stores.ts';
 
@@ -130,8 +131,11 @@ describe('HAProxy as the guide configures it', { skip: missing }, () => {
       const reply = await haproxy.send({ path: '/whoami', headers: forged, from: '127.0.0.7' });
       assert.equal(reply.status, 200, reply.text);
     }
+    const askedOf = (gateway: Gateway): ReturnType<typeof requestsIn> =>
+      requestsIn(gateway).filter(({ route }) => route === '/whoami');
+    await until('all are logged', () => gateways.flatMap(askedOf).length >= 20);
     for (const gateway of gateways) {
-      const asked = requestsIn(gateway).filter(({ route }) => route === '/whoami');
+      const asked = askedOf(gateway);
       assert.ok(asked.length >= 5, `${asked.length} of 20 calls`);
       assert.deepEqual([...new Set(asked.map(({ sourceAddress }) => sourceAddress))], ['127.0.0.7']);
     }

@@ -306,7 +306,7 @@ describe('the operator’s routes', () => {
     assert.match(ready.header('content-type') ?? '', /^application\/json/);
     assert.match(ready.text, /adapters/);
     assert.doesNotMatch(ready.text, /Very Secret Name/);
-    assert.ok(!ready.text.includes(`${far.port}`));
+    assert.ok(!ready.text.includes(`:${far.port}`));
   });
 
   test('/metrics speaks Prometheus and counts relayed calls', async (t) => {

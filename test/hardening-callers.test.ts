@@ -80,7 +80,11 @@ test('R81: on each of the four routes a caller with the wrong role is 403 and no
 });
 
 test('R83: no read list opens an automation to all, a list of other groups hides it from all but its groups and admin', async (t) => {
-  const database = await openDatabase({ store: { kind: 'sqlite', file: join(gateway.directory, 'gateway.db') }, log: silentLog });
+  const database = await openDatabase({
+    store: { kind: 'sqlite', file: join(gateway.directory, 'gateway.db') },
+    part: 'main',
+    log: silentLog,
+  });
   t.after(() => database.close());
   const store = createAutomationStore(database);
   for (const [name, gbac] of [

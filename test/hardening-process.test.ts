@@ -71,11 +71,15 @@ test('R74: a store that another process has locked is 503 after a bounded wait, 
 });
 
 /** Each way to damage a store that was in use; the answer is what a start on it wrote to standard error. */
-async function startOnDamaged(t: TestContext, damage: (file: string, whole: Buffer) => Promise<void>): Promise<string> {
+async function startOnDamaged(
+  t: TestContext,
+  damage: (file: string, whole: Buffer) => Promise<void>,
+  name = 'gateway.db',
+): Promise<string> {
   const gateway = await started(t);
   assert.equal((await login(gateway)).status, 200);
   await gateway.stop();
-  const file = join(gateway.directory, 'gateway.db');
+  const file = join(gateway.directory, name);
   await damage(file, await readFile(file));
   const damaged = await readFile(file);
   const { code, stdout, stderr } = await command(['serve', '--config', gateway.configFile]);
@@ -100,6 +104,11 @@ test('R75: a store whose pages are overwritten stops the start with a clear mess
     writeFile(file, Buffer.concat([whole.subarray(0, 4096), randomBytes(whole.length - 4096)])),
   );
   assert.match(told, /gateway\.db/);
+});
+
+test('R75: an audit file that is damaged stops the start with a clear message and stays as it is', async (t) => {
+  const told = await startOnDamaged(t, (file) => writeFile(file, 'no database at all. '.repeat(500)), 'gateway.audit.db');
+  assert.match(told, /gateway\.audit\.db is no SQLite database, or a damaged one/);
 });
 
 test('R76: SIGTERM under 200 calls in flight loses none of them', { timeout: 90_000 }, async (t) => {

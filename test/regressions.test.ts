@@ -296,6 +296,7 @@ test('an action that waited for a connection while it was reset was told of as i
   t.after(() => sender.close());
   const act = async (): Promise<number> => {
     const scope = new CallScope({ total: 10_000, clock: systemClock });
+    scope.permitChange();
     const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 1_000 };
     try {
       const call = { origin: far.url, path: '/', method: 'POST', headers: [], stateChanging: true, ...limits } as const;

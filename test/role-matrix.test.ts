@@ -87,6 +87,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/automation_catalog/export', may: ['admin'] },
   { method: 'GET', path: '/adapters', may: ['admin'] },
   { method: 'POST', path: '/adapters/{adapterId}/test', target: '/adapters/none/test', answers: 404, may: ['admin'] },
+  { method: 'GET', path: '/audit', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
   { method: 'POST', path: '/adapters/reload', may: ['admin'] },
   { method: 'GET', path: '/whoami', may: 'all' },

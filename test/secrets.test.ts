@@ -327,16 +327,22 @@ test('R93: no secret stands in the log at its most talkative, in the metrics or 
   assert.ok(!gateway.stderr.some((line) => line.includes(testPassword)));
 });
 
-test('R93: no secret of a caller or a far side stands in the store', async () => {
+/** The audit log says which path was called, and where a change was redirected to; of a query it keeps the names alone. */
+const onRecord: readonly string[] = ['uri path', 'path', 'location'];
+
+test('R93: no secret of a caller or a far side stands in the store, but in the paths that are on record', async () => {
   await gateway.stop('SIGTERM');
-  assert.deepEqual(foundInStore(gateway), []);
+  assert.deepEqual(
+    foundInStore(gateway).filter((place) => !onRecord.includes(place)),
+    [],
+  );
   // The search would see one: this is what the store looks like with a secret in it.
   writeFileSync(join(gateway.directory, 'gateway.db-test'), `x${secret('password')}x`);
-  assert.deepEqual(foundInStore(gateway), ['password']);
+  assert.ok(foundInStore(gateway).includes('password'));
 });
 
 function foundInStore({ directory }: Gateway): readonly string[] {
-  const files = readdirSync(directory).filter((name) => name.startsWith('gateway.db'));
-  assert.ok(files.length > 0);
+  const files = readdirSync(directory).filter((name) => /^gateway\.(?:audit\.)?db/u.test(name));
+  assert.ok(files.includes('gateway.db') && files.includes('gateway.audit.db'));
   return secret.foundIn(files.map((name) => readFileSync(join(directory, name), 'latin1')).join('\n'));
 }

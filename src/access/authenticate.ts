@@ -22,13 +22,14 @@ interface AuthenticateOptions {
 type Origin = Pick<PresentedCredentials, 'sourceAddress' | 'requestId'>;
 
 export function createAuthenticate({ basic, tokens, cacheKey, watcher }: AuthenticateOptions): Authenticate {
-  const byHeader = (authorization: string, origin: Origin): Authentication | Promise<Authentication> => {
+  const byHeader = (authorization: string, { sourceAddress, requestId }: Origin): Authentication | Promise<Authentication> => {
     const key = cacheKey(authorization);
     const known = tokens.cached(key) ?? basic.cached(key);
     watcher.cacheAsked(known !== undefined);
     if (known !== undefined) return known;
     const header = readAuthorization(authorization);
-    if (header.scheme === 'basic') return basic.verify({ name: header.name, password: header.password, ...origin }, key);
+    if (header.scheme === 'basic')
+      return basic.verify({ name: header.name, password: header.password, sourceAddress, requestId }, key);
     if (header.scheme === 'bearer') return tokens.verify(header.token, key, 'bearer');
     throw credentialsMalformed();
   };
@@ -43,8 +44,9 @@ export function createAuthenticate({ basic, tokens, cacheKey, watcher }: Authent
     return known ?? tokens.verify(session.token, key, 'session');
   };
 
-  return ({ authorization, cookie, ...origin }) => {
-    if (authorization !== undefined) return byHeader(authorization, origin);
+  return (presented) => {
+    const { authorization, cookie } = presented;
+    if (authorization !== undefined) return byHeader(authorization, presented);
     if (cookie !== undefined) return byCookie(cookie);
     throw credentialsMissing();
   };

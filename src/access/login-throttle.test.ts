@@ -33,7 +33,7 @@ async function wrongs(throttle: LoginThrottle, times: number, name: string, sour
 eachStore((store) => {
   test('R89: an account has five failures, whoever tries, and then waits, also after the store was opened again', async (t) => {
     const options = await store.fresh(t);
-    const before = await openDatabase({ store: options, log: silentLog });
+    const before = await openDatabase({ store: options, part: 'main', log: silentLog });
     const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
     const outcomes: Outcome[] = [];
     for (let count = 0; count < 7; count += 1) outcomes.push(await wrong(first, 'admin', `192.0.2.${count}`));

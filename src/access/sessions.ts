@@ -1,8 +1,10 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AccessRules } from './access-rules.ts';
+import type { Account } from './accounts.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { readAuthorization } from './credentials-header.ts';
 import type { GatewayTokens } from './gateway-tokens.ts';
+import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import { clearSessionCookie, readSessionCookie, writeSessionCookie } from './session-cookie.ts';
 import { readTokenRequest, refuse, refuseClient, type TokenRefusal } from './token-request.ts';
@@ -14,6 +16,8 @@ export interface LoginRequest {
   readonly sourceAddress: string;
   /** Of the request that brings them, for the log. */
   readonly requestId?: string | undefined;
+  /** Hears whose credentials are tried, where that is a configured account: another name may be anything, a password too. */
+  readonly tried?: (principal: Principal) => void;
 }
 
 /** A session that has begun. */
@@ -32,6 +36,8 @@ export interface ClientTokenRequest {
   readonly sourceAddress: string;
   /** Of the request that brings them, for the log. */
   readonly requestId?: string | undefined;
+  /** As with a login. */
+  readonly tried?: (principal: Principal) => void;
 }
 
 /** The two members of RFC 6749 section 5.1 (`expiresIn` in seconds), or its section 5.2. */
@@ -70,8 +76,9 @@ export function createSessions({ rules, check, tokens, revocations, ended, secur
   };
 
   return {
-    async login({ username, password, ...origin }) {
+    async login({ username, password, tried, ...origin }) {
       const { accounts, tokenLifetime } = rules();
+      tell(tried, accounts.find('user', username));
       const account = await check({ kind: 'user', name: username, password, ...origin }, accounts);
       if (account === undefined) throw credentialsWrong();
       const { token, expiresAt, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
@@ -87,10 +94,11 @@ export function createSessions({ rules, check, tokens, revocations, ended, secur
       return { cookie: clearSessionCookie({ secure: secureCookies }) };
     },
 
-    async issueClientToken({ form, authorization, ...origin }) {
+    async issueClientToken({ form, authorization, tried, ...origin }) {
       const request = readTokenRequest(form, authorization);
       if (!request.ok) return request;
       const { accounts, tokenLifetime } = rules();
+      tell(tried, accounts.find('client', request.clientId));
       try {
         const account = await check({ kind: 'client', name: request.clientId, password: request.secret, ...origin }, accounts);
         if (account === undefined) return refuseClient('The client or its secret is wrong.');
@@ -102,4 +110,8 @@ export function createSessions({ rules, check, tokens, revocations, ended, secur
       }
     },
   };
+}
+
+function tell(tried: LoginRequest['tried'], account: Account | undefined): void {
+  if (account !== undefined) tried?.(account.principal);
 }

@@ -72,6 +72,7 @@ for (const kind of Object.values(adapterKinds)) {
   };
   const scopeOf = (t: TestContext): CallScope => {
     const scope = new CallScope({ total: 10_000, clock: systemClock });
+    scope.permitChange();
     t.after(() => scope.finish());
     return scope;
   };

@@ -31,12 +31,16 @@ function decodedOnce(text: string): string {
     );
 }
 
+/** Nothing in it that any of the steps below would change: most paths are such. */
+const readInOneWay = /^[\w\-.~/:@!$&'()*+,=]*$/u;
+
 /**
  * The resources that servers could take a path for, as segments joined by `/`: after each round of decoding, also with `;parameters`
  * left out (RFC 3986 3.3), ended at a decoded `?`, `#` or NUL, without NUL, with backslashes as slashes and as UTF-8; always without empty and `.`
  * segments. Undefined where the path is encoded more often than can be followed.
  */
 export function pathReadings(path: string): readonly string[] | undefined {
+  if (readInOneWay.test(path)) return [segmentsOf(path).join('/')];
   const decodings = percentDecodings(path);
   const last = decodings.at(-1) ?? '';
   if (decodings.length > mostRounds && decodedOnce(last) !== last) return undefined;

@@ -49,6 +49,7 @@ export function matchesGlob(glob: string, path: string): boolean {
 }
 
 function matchesSegment(pattern: string, segment: string): boolean {
+  if (!pattern.includes('*')) return pattern === segment;
   return matchesSequence(pattern.split(''), segment.split(''), '*', (one, other) => one === other);
 }
 

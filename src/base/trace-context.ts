@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomHex } from './random-hex.ts';
 
 /** The trace a call belongs to (W3C Trace Context, level 1). */
 export interface TraceContext {
@@ -40,8 +40,8 @@ function isSound(tracestate: string): boolean {
 
 /** Continues the caller's trace; starts a new one where there is none. */
 export function continueTrace(received: ReceivedTrace | undefined): TraceContext {
-  const traceId = received?.traceId ?? randomUUID().replaceAll('-', '');
-  const spanId = randomUUID().replaceAll('-', '').slice(16);
+  const traceId = received?.traceId ?? randomHex(16);
+  const spanId = randomHex(8);
   const state = received?.tracestate === undefined ? {} : { tracestate: received.tracestate };
   return { traceId, traceparent: `00-${traceId}-${spanId}-${received?.flags ?? '00'}`, ...state };
 }

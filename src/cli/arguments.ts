@@ -15,6 +15,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
     tokens: true,
     options: {
       ...Object.fromEntries(Object.keys(command.options).map((name) => [name, { type: 'string' as const }])),
+      ...Object.fromEntries(Object.keys(command.flags ?? {}).map((name) => [name, { type: 'boolean' as const }])),
       help: { type: 'boolean', short: 'h' },
     },
   });
@@ -30,8 +31,18 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
     return { fault: `unexpected argument ${JSON.stringify(positionals[operands.length])}` };
   return {
     option: (name) => String(values[name] ?? command.options[name]?.default),
+    flag: (name) => values[name] === true,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
   };
+}
+
+function isSwitch({ flags = {} }: Command, name: string): boolean {
+  return name === 'help' || Object.hasOwn(flags, name);
+}
+
+/** A wish for help is answered before anything is judged, unless it has a value. */
+function switchFault({ name, rawName, value }: OptionToken): string | undefined {
+  return name !== 'help' && value === undefined ? undefined : `${rawName} takes no value`;
 }
 
 interface OptionToken {
@@ -43,12 +54,12 @@ interface OptionToken {
 
 function optionFault(command: Command, token: OptionToken, earlier: readonly OptionToken[]): string | undefined {
   const { name, rawName, value } = token;
-  const known = command.options[name];
-  if (name === 'help') return `${rawName} takes no value`;
-  if (known === undefined || !Object.hasOwn(command.options, name)) {
+  if (isSwitch(command, name)) return switchFault(token);
+  const known = Object.hasOwn(command.options, name) ? command.options[name] : undefined;
+  if (known === undefined) {
     return `unknown option ${rawName}${didYouMean(
       rawName,
-      [...Object.keys(command.options), 'help'].map((option) => `--${option}`),
+      [...Object.keys(command.options), ...Object.keys(command.flags ?? {}), 'help'].map((option) => `--${option}`),
     )}`;
   }
   if (value === undefined || value === '' || (token.inlineValue !== true && value.startsWith('-'))) {

@@ -18,9 +18,9 @@ test('without a command the help goes to standard error, with --help to standard
 test('every command explains itself, whatever else is on the line', async (t) => {
   for (const command of commands) {
     for (const argv of [
-      [command.name, '--help'],
-      [command.name, '-h'],
-      [command.name, 'a', 'b', '--nonsense', '--help'],
+      [...command.name.split(' '), '--help'],
+      [...command.name.split(' '), '-h'],
+      [...command.name.split(' '), 'a', 'b', '--nonsense', '--help'],
     ]) {
       assert.deepEqual(pick(await runCommandLine(t, argv)), { code: 0, out: commandHelp(command), err: '' });
     }

@@ -2,6 +2,8 @@ import { hashPassword } from '#access/password-hash.ts';
 import { didYouMean } from '#config/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
+import { auditList } from './commands/audit-list.ts';
+import { auditVerify } from './commands/audit-verify.ts';
 import { automationExport } from './commands/automation-export.ts';
 import { automationImport } from './commands/automation-import.ts';
 import { configCheck } from './commands/config-check.ts';
@@ -20,6 +22,8 @@ export const commands: readonly Command[] = [
   passwordHash,
   automationImport,
   automationExport,
+  auditList,
+  auditVerify,
 ];
 
 const wrongUsage = 2;
@@ -34,7 +38,7 @@ interface CliOptions extends Omit<CommandContext, 'hashPassword'> {
 /** Runs the command that `argv` names and answers the exit code: 0 done, 1 failed, 2 wrong usage. Never touches `process`. */
 export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
   const context: CommandContext = { hashPassword, ...rest };
-  const [name, ...more] = argv;
+  const { name, more } = namedCommand(argv);
   if (name === '--help' || name === '-h') {
     context.stdout.write(programHelp(commands));
     return 0;
@@ -54,6 +58,14 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
     return wrongUsage;
   }
   return command.run(context, parsed);
+}
+
+/** The first word, or two where a command has two, such as "audit list". */
+function namedCommand(argv: readonly string[]): { readonly name: string | undefined; readonly more: readonly string[] } {
+  const [first, second = ''] = argv;
+  const isGroup = commands.some(({ name }) => name.startsWith(`${first} `));
+  if (!isGroup || second === '' || second.startsWith('-')) return { name: first, more: argv.slice(1) };
+  return { name: `${first} ${second}`, more: argv.slice(2) };
 }
 
 function unknownCommand(name: string): string {

@@ -1,4 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
+import type { AuditReader } from '#audit/audit-reader.ts';
+import type { AuditVerdict } from '#audit/audit-verification.ts';
+import type { Checkpoint } from '#audit/checkpoint.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 
@@ -22,10 +25,17 @@ export interface CommandContext {
   readonly demo: (options: DemoOptions) => Promise<number>;
   /** An argon2id PHC string. */
   readonly hashPassword: (password: string) => Promise<string>;
+  /** Opens the audit log on the configured store for as long as the work takes. */
+  readonly withAudit: <T>(config: Config, work: (audit: StoredAudit) => Promise<T>) => Promise<T>;
   /** Opens the catalogue on the configured store and closes it when `work` is done. Rejects with a GatewayError where it cannot. */
   readonly withCatalogue: <T>(config: Config, work: (catalogue: StoredCatalogue) => Promise<T>) => Promise<T>;
   /** The first SIGINT or SIGTERM while `work` runs aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
+}
+
+/** The audit log on its store, without a gateway around it. */
+export interface StoredAudit extends AuditReader {
+  verify(checkpoints: AsyncIterable<Checkpoint>): Promise<AuditVerdict>;
 }
 
 /** The automation catalogue on its store, without a gateway around it: whoever has the store's rights may do all. */
@@ -73,6 +83,7 @@ export interface DemoOptions {
 /** An option that takes a value. */
 export interface CommandOption {
   readonly value: string;
+  /** Empty where leaving it out means something else than any value. */
   readonly default: string;
   readonly meaning: string;
 }
@@ -84,6 +95,8 @@ export interface Command {
   readonly summary: string;
   readonly description: readonly string[];
   readonly options: Readonly<Record<string, CommandOption>>;
+  /** Options that take no value, and what they mean. */
+  readonly flags?: Readonly<Record<string, string>>;
   /** Arguments that must be given, in order: `FILE`. */
   readonly operands: readonly string[];
   /** Answers the exit code: 0 done, 1 failed. */
@@ -93,6 +106,8 @@ export interface Command {
 export interface GivenArguments {
   /** The value of an option, its default where it was not given. */
   readonly option: (name: string) => string;
+  /** True where it was given. */
+  readonly flag: (name: string) => boolean;
   /** The operand of that name; always given. */
   readonly operand: (name: string) => string;
 }

@@ -6,23 +6,25 @@ export const program = 'orchestration-gateway';
 export function commandHelp(command: Command): string {
   const options = Object.entries(command.options).map(([name, { value, meaning, default: standard }]) => ({
     left: `--${name} ${value}`,
-    right: `${meaning} (default: ${standard})`,
+    right: standard === '' ? meaning : `${meaning} (default: ${standard})`,
   }));
+  const flags = Object.entries(command.flags ?? {}).map(([name, meaning]) => ({ left: `--${name}`, right: meaning }));
   return [
     usage(command),
     '',
     ...command.description,
     '',
     'Options:',
-    ...columns([...options, { left: '--help, -h', right: 'show this help' }]),
+    ...columns([...options, ...flags, { left: '--help, -h', right: 'show this help' }]),
     '',
   ].join('\n');
 }
 
 /** One line. */
-export function usage({ name, options, operands }: Command): string {
+export function usage({ name, options, flags = {}, operands }: Command): string {
   const optional = Object.entries(options).map(([option, { value }]) => `[--${option} ${value}]`);
-  return ['Usage:', program, name, ...optional, ...operands].join(' ');
+  const switches = Object.keys(flags).map((flag) => `[--${flag}]`);
+  return ['Usage:', program, name, ...optional, ...switches, ...operands].join(' ');
 }
 
 /** The help of the program as a whole, ending in a newline. */

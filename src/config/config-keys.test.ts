@@ -28,7 +28,7 @@ const contractKeys = [
   ...members('adapters[].allowPaths', 'actions', 'queries'),
   ...members('adapters[].denyPaths', 'actions', 'queries'),
   ...members('adapters[].tls', 'serverName', 'verify'),
-  ...members('audit', 'retention', 'checkpointFile'),
+  ...members('audit', 'retention', 'maxSize', 'checkpointFile'),
 ];
 
 function members(parent: string, ...keys: readonly string[]): readonly string[] {

@@ -32,7 +32,7 @@ const server = `server:
 `;
 
 const store = `store:
-  # A file of this machine, or postgres://user@host/database, which several gateways can share.
+  # A file of this machine (the audit log is beside it, in gateway.audit.db), or postgres://user@host/database, which several gateways can share.
   url: sqlite:./data/gateway.db
 `;
 
@@ -116,5 +116,6 @@ const adapters = `# Orchestrators by name: POST /orchestrator_manager/restQuery/
 
 const audit = `#audit:
 #  retention: 90d
-#  checkpointFile: checkpoints # signed checkpoints of the audit chain (not supported yet)
+#  maxSize: 10GiB # beyond that the oldest records go earlier
+#  checkpointFile: checkpoints # signed checkpoints of the audit log, to be kept elsewhere
 `;

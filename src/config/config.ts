@@ -138,6 +138,9 @@ export interface PathRightsConfig {
 }
 
 export interface AuditConfig {
+  /** Milliseconds. */
   readonly retention: number;
+  /** Bytes. */
+  readonly maxSize?: number;
   readonly checkpointFile?: string;
 }

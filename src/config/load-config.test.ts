@@ -242,12 +242,20 @@ test('durations and sizes have a unit, are above zero and within their limit', a
   await only(t, `${callers}outbound: { responseLimit: 1024 }`, /1024 has no unit/u);
   const { config } = await load(
     t,
-    `${callers}outbound: { timeouts: { dns: 500ms, total: 1h }, responseLimit: 3KiB }\naudit: { retention: 10d }`,
+    `${callers}outbound: { timeouts: { dns: 500ms, total: 1h }, responseLimit: 3KiB }\naudit: { retention: 10d, maxSize: 10GiB }`,
   );
+  const { timeouts, responseLimit } = config.outbound;
   assert.deepEqual(
-    [config.outbound.timeouts.dns, config.outbound.timeouts.total, config.outbound.responseLimit, config.audit.retention],
-    [500, 3_600_000, 3072, 864_000_000],
+    [timeouts.dns, timeouts.total, responseLimit, config.audit],
+    [500, 3_600_000, 3072, { retention: 864_000_000, maxSize: 10_737_418_240 }],
   );
+  for (const [value, expected] of [
+    ['10GB', /audit\.maxSize: "10GB" is no size; write e\.g\. 10MiB/u],
+    ['1048577GiB', /audit\.maxSize: .*too large; write at most 1048576GiB/u],
+    ['0MiB', /audit\.maxSize: .*too small/u],
+  ] as const) {
+    await only(t, `${callers}audit: { maxSize: ${value} }`, expected);
+  }
 });
 
 test('a principal has a name of its own, a hash and known roles', async (t) => {
@@ -484,10 +492,6 @@ test('outbound rules are hosts, suffixes, addresses or CIDRs with an optional po
   }
   await only(t, allow('10.1.2.3/8'), /outbound\.allow\[0\]: "10\.1\.2\.3\/8" has bits set .* write 10\.0\.0\.0\/8/u);
   await only(t, allow('10.1'), /would be read as the address 10\.0\.0\.1/u);
-});
-
-test('a key of what is not built yet is a problem, unless it holds its default', async (t) => {
-  await only(t, `${callers}audit: { checkpointFile: c }`, /audit\.checkpointFile: is not supported yet/u);
 });
 
 test('any text is loaded or refused with problems that have a place in it', async (t) => {

@@ -2,7 +2,6 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-problem.ts';
 import { configShape } from './config-shape.ts';
-import { reportNotYet } from './not-yet.ts';
 import { Reading, TooManyNodes } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { parseYaml } from './yaml-text.ts';
@@ -43,7 +42,6 @@ export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<Loade
 
 async function readConfig(reading: Reading): Promise<LoadedConfig> {
   const config = await configShape.read(reading.root);
-  reportNotYet(reading.root);
   const { problems, warnings } = reading;
   if (config === undefined || problems.length > 0) throw new ConfigError(problems, warnings);
   return { config: deepFreeze(config), warnings };

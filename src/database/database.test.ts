@@ -8,7 +8,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { Secret } from '#base/secret.ts';
 import { eachStore, silentLog, sqliteStore } from '../../test/support/stores.ts';
 import { openDatabase } from './database.ts';
-import { migrate } from './migrate.ts';
+import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
 import { migrations } from './migrations.ts';
 import { isUniqueViolation } from './store-failure.ts';
@@ -22,7 +22,7 @@ function isUnavailable(error: unknown): boolean {
 eachStore((store) => {
   test('what is written is read again after the store was closed and opened', async (t) => {
     const options = await store.fresh(t);
-    const first = await openDatabase({ store: options, log: silentLog });
+    const first = await openDatabase({ store: options, part: 'main', log: silentLog });
     await first.query.insertInto('signing_key').values(key).execute();
     await first.close();
     const second = await store.open(t, options);
@@ -99,7 +99,7 @@ eachStore((store) => {
       const rows = await gateway.query.selectFrom('schema_migration').select('number').execute();
       assert.deepEqual(
         rows.map((row) => row.number),
-        migrations.map((migration) => migration.number),
+        migrationsOf({ dialect: store.dialect, migrations, part: 'main' }).map((migration) => migration.number),
       );
     }
   });
@@ -110,13 +110,14 @@ eachStore((store) => {
     const extra: Migration = {
       number: 9001,
       name: 'extra',
+      part: 'main',
       async up(transaction) {
         await transaction.schema.createTable('extra').addColumn('id', 'text').execute();
         if (broken) throw new Error('stopped half-way');
       },
     };
     const run = (): Promise<void> =>
-      migrate({ query: database.query, dialect: store.dialect, migrations: [...migrations, extra] });
+      migrate({ query: database.query, dialect: store.dialect, migrations: [...migrations, extra], part: 'main' });
     await assert.rejects(run(), /half-way/u);
     broken = false;
     await run();
@@ -128,12 +129,12 @@ eachStore((store) => {
     const options = await store.fresh(t);
     const database = await store.open(t, options);
     await database.query.insertInto('schema_migration').values({ number: 9999, name: 'future', applied_at: 1 }).execute();
-    await assert.rejects(openDatabase({ store: options, log: silentLog }), /schema 9999.*start the newer gateway/u);
+    await assert.rejects(openDatabase({ store: options, part: 'main', log: silentLog }), /schema 9999.*start the newer gateway/u);
   });
 
   test('ping answers while the store is open, and a closed store is unavailable', async (t) => {
     const options = await store.fresh(t);
-    const database = await openDatabase({ store: options, log: silentLog });
+    const database = await openDatabase({ store: options, part: 'main', log: silentLog });
     await database.ping();
     await database.close();
     await database.close();
@@ -187,7 +188,7 @@ suite('SQLite alone', () => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     for (let round = 0; round < 10; round += 1) {
-      const database = await openDatabase({ store: options, log: silentLog });
+      const database = await openDatabase({ store: options, part: 'main', log: silentLog });
       await Promise.all([1, 2, 3].map(() => database.read.selectFrom('signing_key').selectAll().execute()));
       await database.query.deleteFrom('signing_key').execute();
       await database.close();
@@ -199,11 +200,30 @@ suite('SQLite alone', () => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     await writeFile(options.file, 'this is a shopping list, not a database. '.repeat(100));
-    await assert.rejects(openDatabase({ store: options, log: silentLog }), /no SQLite database/u);
+    await assert.rejects(openDatabase({ store: options, part: 'main', log: silentLog }), /no SQLite database/u);
     assert.equal((await stat(options.file)).size, 4100);
     const directory = join(dirname(options.file), 'directory.db');
     await mkdir(directory);
-    await assert.rejects(openDatabase({ store: { kind: 'sqlite', file: directory }, log: silentLog }), isUnavailable);
+    await assert.rejects(
+      openDatabase({ store: { kind: 'sqlite', file: directory }, part: 'main', log: silentLog }),
+      isUnavailable,
+    );
+  });
+
+  test('the audit log is a file of its own, and neither part is taken for the other', async (t) => {
+    const options = await sqliteStore.fresh(t);
+    assert.ok(options.kind === 'sqlite');
+    const [main, audit] = [await sqliteStore.open(t, options), await sqliteStore.openAudit(t, options)];
+    await main.query.transaction().execute(async (writing) => {
+      await writing.insertInto('signing_key').values(key).execute();
+      // Were there one writer for both, this would wait for ever.
+      await audit.query.updateTable('audit_chain').set({ alive_until: 1 }).execute();
+    });
+    await assert.rejects(sql`select 1 from signing_key`.execute(audit.read));
+    await assert.rejects(sql`select 1 from audit_entry`.execute(main.read));
+    const auditFile = join(dirname(options.file), 'gateway.audit.db');
+    assert.equal((await stat(auditFile)).mode & 0o777, 0o600);
+    await assert.rejects(sqliteStore.open(t, { kind: 'sqlite', file: auditFile }), /another part .* another file name/u);
   });
 
   test('when the worker dies, calls under way get 503 and the next call starts another', async (t) => {
@@ -246,12 +266,15 @@ suite('SQLite alone', () => {
 suite('PostgreSQL alone', () => {
   test('a server that does not answer is 503 with what to check, and the password stays secret', async () => {
     for (const url of ['postgres://u:geheim@127.0.0.1:1/db', 'postgres://u:geheim@[broken/db']) {
-      await assert.rejects(openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, log: silentLog }), (error) => {
-        assert.ok(isUnavailable(error));
-        assert.match(String(error), /check store\.url/u);
-        assert.doesNotMatch(String((error as Error).stack) + String((error as Error).cause), /geheim/u);
-        return true;
-      });
+      await assert.rejects(
+        openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, part: 'main', log: silentLog }),
+        (error) => {
+          assert.ok(isUnavailable(error));
+          assert.match(String(error), /check store\.url/u);
+          assert.doesNotMatch(String((error as Error).stack) + String((error as Error).cause), /geheim/u);
+          return true;
+        },
+      );
     }
   });
 });

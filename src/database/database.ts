@@ -2,25 +2,26 @@ import { Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
-import { migrate } from './migrate.ts';
+import { migrate, migrationsOf } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { createPostgresSessions } from './postgres-sessions.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { cannotOpen } from './sqlite-connection.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import { isWriteRefusal, storeUnavailable } from './store-failure.ts';
-import type { SessionSource, StoreFigures } from './store-session.ts';
+import { fileOf, type StorePart } from './store-part.ts';
+import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import type { Tables } from './tables.ts';
 import { watchAvailability } from './watch-availability.ts';
 import { type StoreWatcher, watchTime } from './watch-time.ts';
 
-/** Where the gateway keeps what must outlive it. `file` is an absolute path. */
+/** Where the gateway keeps what must outlive it. `file` is an absolute path; the audit log is in a file beside it (store-part.ts). */
 export type StoreOptions =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: Secret };
 
 /**
- * The open store. Every statement rejects with a `store-unavailable` GatewayError (503) where the store cannot take it, and with
+ * An open store, or on SQLite one part of it. Every statement rejects with a `store-unavailable` GatewayError (503) where the store cannot take it, and with
  * `StatementRefused` where the store said no; neither shows a value of the statement.
  */
 export interface Database {
@@ -43,13 +44,19 @@ export interface Database {
 }
 
 interface OpenOptions {
+  /** As configured, whichever part is meant. */
   readonly store: StoreOptions;
+  readonly part: StorePart;
   readonly log: Log;
   readonly watcher?: StoreWatcher;
 }
 
-/** Opens the store and brings its schema up to date. Rejects with `store-unavailable` and what to do about it. */
-export async function openDatabase({ store, log, watcher }: OpenOptions): Promise<Database> {
+/**
+ * Opens a part of the store and brings its schema up to date; on PostgreSQL that is the whole of it. Rejects with `store-unavailable`
+ * and what to do about it.
+ */
+export async function openDatabase({ store: configured, part, log, watcher }: OpenOptions): Promise<Database> {
+  const { store, name } = placeOf(part, configured);
   const dialect = store.kind;
   if (store.kind === 'postgres') await migratePostgres(store.url);
   const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
@@ -59,14 +66,14 @@ export async function openDatabase({ store, log, watcher }: OpenOptions): Promis
     await writers.close();
   };
   const watched = (source: SessionSource, access: 'read' | 'write'): SessionSource =>
-    watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), log);
+    watchAvailability({ source: watcher === undefined ? source : watchTime(source, access, watcher), name, log });
   const query = kyselyOver(dialect, watched(writers, 'write'));
   const read = kyselyOver(dialect, watched(readers, 'read'));
   try {
-    if (dialect === 'sqlite') await migrate({ query, dialect, migrations });
+    if (dialect === 'sqlite') await migrate({ query, dialect, migrations, part });
   } catch (error) {
     // A full disk or a read-only file: what is there can be served nevertheless, and writing begins once it is possible.
-    if (!isWriteRefusal(error) || !(await isUpToDate(read))) {
+    if (!isWriteRefusal(error) || !(await isUpToDate(read, part))) {
       await close();
       throw store.kind === 'sqlite' ? namingFile(error, store.file) : error;
     }
@@ -87,10 +94,10 @@ export async function openDatabase({ store, log, watcher }: OpenOptions): Promis
   };
 }
 
-function sumOf(sources: readonly SessionSource[]): StoreFigures {
-  const figures = sources.map((source) => source.figures());
-  const sum = (name: keyof StoreFigures): number => figures.reduce((total, one) => total + one[name], 0);
-  return { busy: sum('busy'), idle: sum('idle'), waiting: sum('waiting') };
+/** Where a part is, and what it is called in the log. */
+function placeOf(part: StorePart, store: StoreOptions): { readonly store: StoreOptions; readonly name: string } {
+  if (store.kind === 'postgres' || part === 'main') return { store, name: 'the store' };
+  return { store: { kind: 'sqlite', file: fileOf(part, store.file) }, name: "the store's audit file" };
 }
 
 function sqliteSources(file: string): readonly [SessionSource, SessionSource] {
@@ -116,12 +123,14 @@ function namingFile(error: unknown, file: string): unknown {
   );
 }
 
-/** True where nothing has to be written before the gateway can start: the schema is there and up to date. */
-async function isUpToDate(read: Kysely<Tables>): Promise<boolean> {
+/** True where nothing has to be written to a SQLite file before the gateway can start: the schema is there and up to date. */
+async function isUpToDate(read: Kysely<Tables>, part: StorePart): Promise<boolean> {
   try {
     const rows = await read.selectFrom('schema_migration').select('number').execute();
     const applied = new Set(rows.map(({ number }) => number));
-    return applied.size === migrations.length && migrations.every(({ number }) => applied.has(number));
+    const last = migrations.at(-1)?.number ?? 0;
+    const wanted = migrationsOf({ dialect: 'sqlite', migrations, part });
+    return wanted.every(({ number }) => applied.has(number)) && rows.every(({ number }) => number <= last);
   } catch {
     return false;
   }
@@ -147,7 +156,7 @@ async function migratePostgres(url: Secret): Promise<void> {
   const sessions = createPostgresSessions({ url, connections: 1, statementLimit: 600_000 });
   const query = kyselyOver('postgres', sessions);
   try {
-    await migrate({ query, dialect: 'postgres', migrations });
+    await migrate({ query, dialect: 'postgres', migrations, part: 'main' });
   } catch (error) {
     if (error instanceof GatewayError && error.cause instanceof Error) {
       throw new GatewayError(

@@ -1,17 +1,22 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Migration } from './migration.ts';
+import type { StorePart } from './store-part.ts';
 import type { Tables } from './tables.ts';
 
 interface MigrateOptions {
   readonly query: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';
+  /** All that this gateway knows. */
   readonly migrations: readonly Migration[];
+  /** On SQLite: what the file is for. */
+  readonly part: StorePart;
 }
 
 /**
- * Brings the schema up to the last of `migrations`. Gateways that start at once take turns; each step is a transaction, so a
- * step that fails leaves nothing behind. Refuses a store that a newer gateway has already moved on.
+ * Brings the schema up to the last of `migrations`, or on SQLite to the last of those of `part`. Gateways that start at once take
+ * turns; each step is a transaction, so a step that fails leaves nothing behind. Refuses a store that a newer gateway has already
+ * moved on, and a file that is another part of a store.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   while (await options.query.transaction().execute((transaction) => takeOneStep(transaction, options))) {
@@ -20,7 +25,8 @@ export async function migrate(options: MigrateOptions): Promise<void> {
 }
 
 /** True where a step was taken and the next may follow. */
-async function takeOneStep(transaction: Transaction<Tables>, { dialect, migrations }: MigrateOptions): Promise<boolean> {
+async function takeOneStep(transaction: Transaction<Tables>, options: MigrateOptions): Promise<boolean> {
+  const { dialect, migrations, part } = options;
   // SQLite's transactions begin with the write lock. Two stores in two schemas of one PostgreSQL need not wait for each other.
   if (dialect === 'postgres') {
     await sql`select pg_advisory_xact_lock(hashtext('orchestration-gateway schema'), hashtext(current_schema()))`.execute(
@@ -36,7 +42,14 @@ async function takeOneStep(transaction: Transaction<Tables>, { dialect, migratio
       `The store is at schema ${newest}, this gateway knows it up to ${last}: start the newer gateway, or restore a back-up.`,
     );
   }
-  const next = migrations.find(({ number }) => !applied.has(number));
+  const wanted = migrationsOf(options);
+  if (applied.size > 0 && !wanted.some(({ number }) => applied.has(number))) {
+    throw new GatewayError(
+      'store-unavailable',
+      `A SQLite file that was to be the ${part} file of the store is another part of one: two gateways may be configured so that the store of one is the audit log of the other. Give store.url another file name.`,
+    );
+  }
+  const next = wanted.find(({ number }) => !applied.has(number));
   if (next === undefined) return false;
   await next.up(transaction, dialect);
   await transaction
@@ -44,6 +57,11 @@ async function takeOneStep(transaction: Transaction<Tables>, { dialect, migratio
     .values({ number: next.number, name: next.name, applied_at: Date.now() })
     .execute();
   return true;
+}
+
+/** The migrations that are to be run here. */
+export function migrationsOf({ dialect, migrations, part }: Omit<MigrateOptions, 'query'>): readonly Migration[] {
+  return dialect === 'postgres' ? migrations : migrations.filter((migration) => migration.part === part);
 }
 
 async function appliedNumbers(transaction: Transaction<Tables>): Promise<ReadonlySet<number>> {

@@ -2,6 +2,14 @@ import type { Migration } from './migration.ts';
 import { accessTables } from './migrations/0001-access.ts';
 import { automationTables } from './migrations/0002-automations.ts';
 import { automationCatalogueTables } from './migrations/0003-automation-catalogue.ts';
+import { auditTables } from './migrations/0004-audit.ts';
+import { idempotencyKeyTable } from './migrations/0005-idempotency-keys.ts';
 
-/** Every migration, in order. A published one is never edited: add the next number. */
-export const migrations: readonly Migration[] = [accessTables, automationTables, automationCatalogueTables];
+/** Every migration, in order, of every part of the store. A published one is never edited: add the next number. */
+export const migrations: readonly Migration[] = [
+  accessTables,
+  automationTables,
+  automationCatalogueTables,
+  auditTables,
+  idempotencyKeyTable,
+];

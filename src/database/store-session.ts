@@ -30,3 +30,10 @@ export interface SessionSource {
   /** Waits for the sessions that are out. */
   close(): Promise<void>;
 }
+
+/** The connections of several. */
+export function sumOf(parts: readonly { figures(): StoreFigures }[]): StoreFigures {
+  const figures = parts.map((part) => part.figures());
+  const sum = (name: keyof StoreFigures): number => figures.reduce((total, one) => total + one[name], 0);
+  return { busy: sum('busy'), idle: sum('idle'), waiting: sum('waiting') };
+}

@@ -12,6 +12,10 @@ export interface Tables {
   readonly automation_audience: AutomationAudienceTable;
   readonly automation_audience_group: AutomationAudienceGroupTable;
   readonly automation_block: AutomationBlockTable;
+  readonly audit_key: AuditKeyTable;
+  readonly audit_chain: AuditChainTable;
+  readonly audit_entry: AuditEntryTable;
+  readonly idempotency_key: IdempotencyKeyTable;
 }
 
 interface SchemaMigrationTable {
@@ -92,4 +96,67 @@ interface AutomationBlockTable {
   readonly name_key: Uint8Array;
   readonly name: Uint8Array;
   readonly documents: number;
+}
+
+/** One row, number 1. */
+interface AuditKeyTable {
+  readonly id: number;
+  /** 32 bytes, base64url. */
+  readonly mac_key: string;
+  /** Ed25519, PKCS #8 and SubjectPublicKeyInfo, base64url. */
+  readonly private_key: string;
+  readonly public_key: string;
+  readonly created_at: number;
+}
+
+/** The audit entries of one gateway process. */
+interface AuditChainTable {
+  readonly chain: string;
+  readonly started_at: number;
+  /** The process is there at least until then, unless it was killed. */
+  readonly alive_until: number;
+  readonly ended_at: number | null;
+  /** The last entry that the beginning of another chain names. */
+  readonly linked_seq: number;
+  /** The last entry that was pruned (0: none), its bytes and MAC, what was pruned with it, and the signature over all of these. */
+  readonly pruned_seq: number;
+  readonly pruned_total: number;
+  readonly pruned_mac: string;
+  readonly pruned_before: number;
+  readonly anchor: string;
+}
+
+interface AuditEntryTable {
+  readonly chain: string;
+  /** From 1, without a gap. */
+  readonly seq: number;
+  readonly kind: string;
+  /** Brings the entries of one call together, within its chain. */
+  readonly call: number;
+  /** Never before that of the entry before it. */
+  readonly at: number;
+  /** Characters of `facts` from the beginning of the chain up to here. */
+  readonly total: number;
+  /** As in `facts`, to be found by. */
+  readonly principal: string | null;
+  readonly adapter: string | null;
+  /** JSON text. */
+  readonly facts: string;
+  /** HMAC-SHA-256 over the entry and the MAC of the one before it, base64url. */
+  readonly mac: string;
+}
+
+/** A caller's idempotency key. What it is and what it protects can only be told by whoever sends it again (see IdempotentRequest). */
+interface IdempotencyKeyTable {
+  readonly id: string;
+  readonly fingerprint: string;
+  /** The call that it came with, in the audit log. */
+  readonly chain: string;
+  readonly call: number;
+  /** Milliseconds since the epoch. */
+  readonly taken_at: number;
+  /** What came of the call: `done`, `unknown`; null while it is under way. */
+  readonly state: string | null;
+  /** Sealed; null also where it was too long to be kept. */
+  readonly reply: string | null;
 }

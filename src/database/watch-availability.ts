@@ -3,17 +3,26 @@ import type { Log } from '#base/log.ts';
 import type { SessionSource, StoreSession } from './store-session.ts';
 
 /** Logs once when the store stops answering and once when it answers again, instead of once a call. */
-export function watchAvailability(source: SessionSource, log: Log): SessionSource {
+export function watchAvailability({
+  source,
+  name,
+  log,
+}: {
+  readonly source: SessionSource;
+  /** `the store`, or which file of it. */
+  readonly name: string;
+  readonly log: Log;
+}): SessionSource {
   let down = false;
   const failed = (error: unknown): void => {
     if (down || !(error instanceof GatewayError)) return;
     down = true;
-    log.error('the store is unavailable', { reason: error.cause instanceof Error ? error.cause.message : error.code });
+    log.error(`${name} is unavailable`, { reason: error.cause instanceof Error ? error.cause.message : error.code });
   };
   const answered = (): void => {
     if (!down) return;
     down = false;
-    log.info('the store answers again');
+    log.info(`${name} answers again`);
   };
   const watch = (session: StoreSession): StoreSession => {
     let transaction = false;

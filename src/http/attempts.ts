@@ -42,7 +42,7 @@ export function watchAttempts(scope: CallingScope, { metrics, log }: Observers):
         const milliseconds = scope.clock.monotonic() - startedAt;
         metrics.attemptDone(scope, milliseconds);
         endSpan(span, result);
-        log.debug('attempt', attemptFields(scope, call, milliseconds, result));
+        log.debug('attempt', () => attemptFields(scope, call, milliseconds, result));
       };
       return {
         headers: span === undefined ? call.headers : continued(call.headers, scope, span),

@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { callOutcome, callOutcomes } from './call-outcome.ts';
+import { auditOutcomes } from '#audit/audit-entry.ts';
+import { callOutcome } from './call-outcome.ts';
 import type { RequestScope } from './request-scope.ts';
 
 /** Seconds: from what the gateway itself takes to the longest time limit there is by default. */
@@ -36,7 +37,7 @@ export function createCallMetrics(registry: Registry): CallMetrics {
     registers,
   });
   const expect = (route: string, adapter: string): void => {
-    for (const outcome of callOutcomes) outcomes.inc({ route, adapter, outcome }, 0);
+    for (const outcome of auditOutcomes) outcomes.inc({ route, adapter, outcome }, 0);
   };
   return {
     callDone(scope) {

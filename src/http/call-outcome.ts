@@ -1,21 +1,27 @@
-import type { GatewayError } from '#base/gateway-error.ts';
-import type { Attempted } from './attempts.ts';
+import type { AuditOutcome } from '#audit/audit-entry.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { CallFacts } from '#relay/call-context.ts';
 
-/** `ok`: answered, whatever the far side said. `refused`: nothing left. `unknown`: it left, changes something, and was not answered. */
-export const callOutcomes = ['ok', 'refused', 'failed', 'unknown'] as const;
-type CallOutcome = (typeof callOutcomes)[number];
-
-/** What came of a relayed call, once its reply is out or its connection broke. */
+/** What came of a request: once its reply is out or its connection broke, or once its call was carried out. */
 export function callOutcome(call: {
-  readonly failure: GatewayError | undefined;
+  readonly failure: unknown;
+  /** The reply was not sent to its end. */
   readonly cutOff: boolean;
-  readonly attempted: Attempted | undefined;
-  readonly upstreamStatus: number | undefined;
-}): CallOutcome {
-  const { failure, attempted } = call;
-  if (failure === undefined && !call.cutOff) return 'ok';
-  if (attempted === undefined) return 'refused';
-  if (failure?.code === 'outcome-unknown') return 'unknown';
+  /** The reply is kept, for its caller to ask for again. */
+  readonly isKept: boolean;
+  readonly facts: CallFacts;
+}): AuditOutcome {
+  const { failure, facts } = call;
+  if (failure instanceof GatewayError) {
+    if (failure.status < 500 || failure.status === 503) return 'refused';
+    return failure.code === 'outcome-unknown' ? 'unknown' : 'failed';
+  }
+  if (failure === undefined && (!call.cutOff || call.isKept)) return 'ok';
   // The caller left before the far side had said anything: nobody can tell what it did.
-  return failure === undefined && call.upstreamStatus === undefined && attempted.stateChanging ? 'unknown' : 'failed';
+  return changeLeft(facts) && facts.upstreamStatus === undefined ? 'unknown' : 'failed';
+}
+
+/** True where the far side may have got a call that can change something. */
+export function changeLeft({ traffic, verb }: CallFacts): boolean {
+  return traffic?.traffic.left === true && verb !== 'GET';
 }

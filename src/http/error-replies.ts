@@ -5,6 +5,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { problemReply, unexpected } from './problem.ts';
+import { writeHead } from './reply-head.ts';
 import { bodyTooLarge } from './request-checks.ts';
 import type { ErrorShape } from './route.ts';
 
@@ -26,7 +27,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const closing = hasUnreadBody(request.raw) ? { Connection: 'close' } : {};
   const headers: Record<string, string> = { ...problem.headers, ...closing };
   if (headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
-  response.writeHead(problem.status, headers);
+  writeHead(response, problem.status, scope, headers);
   response.end(problem.body);
 }
 

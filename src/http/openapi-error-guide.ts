@@ -65,6 +65,16 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The configuration was to be reloaded, and the file or something that it names has problems. Nothing was changed: the gateway goes on with what it had.',
     remedy: 'Correct each place that `errors` lists, with file, line and column; then reload again.',
   },
+  'idempotency-key-in-use': {
+    meaning:
+      'The first request with this Idempotency-Key is still under way, here or at another gateway. Nothing was sent for this one.',
+    remedy: 'Send the same request again after `Retry-After`, until it is answered.',
+  },
+  'reply-not-kept': {
+    meaning:
+      'The first request with this Idempotency-Key was answered by the far side, with more than the 1 MiB that is kept of a reply. Nothing was sent for this one.',
+    remedy: 'Read from the far side what you need to know. To have the call made again, send it with another key.',
+  },
   'reload-unavailable': {
     meaning: 'The gateway has no configuration file to read again, as the demo has none, or it is stopping.',
     remedy: 'Start the gateway with `serve --config FILE`; after that, what changed in the file can be reloaded.',
@@ -83,6 +93,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The body is declared as another media type or charset than the route takes, or it is compressed.',
     remedy:
       'Send the media type that the `Accept` header (`Accept-Patch` for PATCH) of the reply names, in UTF-8 and without `Content-Encoding`.',
+  },
+  'idempotency-key-reused': {
+    meaning:
+      'A request with this Idempotency-Key and another payload came within the last 24 hours, from the same caller and to the same route. Nothing was sent for this one.',
+    remedy: 'Repeat a request byte for byte; give every other request a key of its own, such as a random UUID.',
   },
   'too-many-requests': {
     meaning:
@@ -144,8 +159,9 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'outcome-unknown': {
     meaning:
-      'A call that can change state left the gateway and was not answered. It may have been carried out or not; the gateway does not send it again. The status is 504 on a time-out, otherwise 502.',
-    remedy: 'Find out at the far side what happened, then decide whether to send it again.',
+      'A call that can change state left the gateway and was not answered. It may have been carried out or not; the gateway does not send it again. The status is 504 on a time-out, otherwise 502; it is 409 where a call came again with the Idempotency-Key of such a one.',
+    remedy:
+      'Find out at the far side what happened, then decide whether to send it again, with a new Idempotency-Key if it has one.',
   },
   'adapter-busy': {
     meaning: 'The adapter instance has `concurrency` calls in flight and `queue` more waiting. Nothing was sent.',
@@ -162,6 +178,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The gateway is more than 250 ms behind with its work, or close to the end of its memory. Calls and logins wait outside; health and metrics are answered.',
     remedy:
       'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways or memory.',
+  },
+  'audit-unavailable': {
+    meaning:
+      'The record of a call that may change something cannot be written to the audit log, so the call did not leave the gateway.',
+    remedy: 'Send the request again after `Retry-After`: nothing has happened. The operator looks at `/readyz` and the log.',
   },
   'store-unavailable': {
     meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',

@@ -56,6 +56,6 @@ describe('the errors of a route', () => {
 });
 
 test('an unknown outcome has two statuses, every other code one', () => {
-  assert.deepEqual(statusesOf('outcome-unknown'), [502, 504]);
+  assert.deepEqual(statusesOf('outcome-unknown'), [502, 504, 409]);
   assert.deepEqual(statusesOf('upstream-error'), [502]);
 });

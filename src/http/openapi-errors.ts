@@ -14,6 +14,7 @@ const ofEveryRoute: readonly ErrorCode[] = [
 /** Credentials are checked against the store, with the login throttle in between; then the caller's rate is. */
 const ofKnownCallers: readonly ErrorCode[] = ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'];
 const ofBodies: readonly ErrorCode[] = ['body-too-large', 'unsupported-media-type'];
+const ofIdempotencyKeys: readonly ErrorCode[] = ['idempotency-key-in-use', 'reply-not-kept', 'idempotency-key-reused'];
 const order = Object.keys(errorCodes) as readonly ErrorCode[];
 
 /** Every code that a route can answer with, in the order of the table: those that follow from its properties and those it names. */
@@ -24,12 +25,15 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   if (typeof route.access !== 'string') add(['forbidden']);
   if (isSheddable(route)) add(['overloaded']);
   if (route.body !== undefined) add(ofBodies);
+  if (route.idempotency !== undefined) add(ofIdempotencyKeys);
   if (route.body?.kind === 'json') add(['invalid-json']);
   return order.filter((code) => codes.has(code));
 }
 
-/** The statuses a code comes with: the table's, and for `outcome-unknown` also that of a time-out. */
+/** The statuses a code comes with: the table's, and for `outcome-unknown` also that of a time-out and that of a repeated Idempotency-Key. */
 export function statusesOf(code: ErrorCode): readonly number[] {
   const { status } = errorCodes[code];
-  return code === 'outcome-unknown' ? [status, errorCodes['upstream-timeout'].status] : [status];
+  return code === 'outcome-unknown'
+    ? [status, errorCodes['upstream-timeout'].status, errorCodes['idempotency-key-in-use'].status]
+    : [status];
 }

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '#access/principal.ts';
+import type { AuditLog, Intended } from '#audit/audit-log.ts';
+import type { IdempotentRequest } from '#audit/idempotent-request.ts';
+import { maskedAddress } from '#audit/masked-address.ts';
 import type { Clock } from '#base/clock.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
-import type { CallContext } from '#relay/call-context.ts';
+import type { CallContext, CallFacts, CallResult } from '#relay/call-context.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
 import type { Attempted } from './attempts.ts';
+import { keyEffect, readKeptReply } from './idempotency.ts';
 import { preferredWait, receivedRequestId } from './request-checks.ts';
+import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
 export class RequestScope implements CallContext {
@@ -19,21 +25,32 @@ export class RequestScope implements CallContext {
   readonly sourceAddress: string;
   readonly startedAt: number;
   principal: Principal = nobody;
-  adapter: string | undefined;
-  upstreamStatus: number | undefined;
+  readonly facts: CallFacts = {};
+  /** What was answered, once it was. */
+  status: number | undefined;
   failure: GatewayError | undefined;
   /** What counts the call of this request; throws where there is none left. */
   count: () => void = () => {};
   /** The reply was not sent to its end: the caller left, or the gateway broke it off. */
   cutOff = false;
+  /** Its reply is kept, for its caller to ask for again. */
+  isKept = false;
   /** Undefined where nothing was sent. */
   attempted: Attempted | undefined;
+  /** Where it came with an Idempotency-Key. */
+  idempotent: IdempotentRequest | undefined;
   /** Where requests are traced. */
   span: Span | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   readonly #watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
+  readonly #audit: AuditLog;
+  #intended: Intended | undefined;
+  /** Of a call that goes on without its caller: until its outcome is on record. */
+  #carriedOn: PromiseWithResolvers<void> | undefined;
+  /** Bytes of the far side's reply that its record speaks of. */
+  #recordedBytes = 0;
   #trace: TraceContext | undefined;
 
   constructor(options: {
@@ -44,11 +61,13 @@ export class RequestScope implements CallContext {
     readonly sourceAddress: string;
     readonly clock: Clock;
     readonly watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
+    readonly audit: AuditLog;
   }) {
     this.#request = options.request;
     this.#response = options.response;
     this.#clock = options.clock;
     this.#watchAttempts = options.watchAttempts;
+    this.#audit = options.audit;
     this.route = options.route;
     this.relays = options.relays;
     this.method = options.request.method ?? '';
@@ -96,9 +115,72 @@ export class RequestScope implements CallContext {
     else this.#response.once('close', () => callback(this.#response.writableFinished));
   }
 
-  note(fact: { readonly adapter?: string; readonly upstreamStatus?: number }): void {
-    if (fact.adapter !== undefined) this.adapter = fact.adapter;
-    if (fact.upstreamStatus !== undefined) this.upstreamStatus = fact.upstreamStatus;
+  get adapter(): string | undefined {
+    return this.facts.adapter;
+  }
+
+  get upstreamStatus(): number | undefined {
+    return this.facts.upstreamStatus;
+  }
+
+  note(facts: CallFacts): void {
+    Object.assign(this.facts, facts);
+    if (facts.principal !== undefined) this.principal = facts.principal;
+  }
+
+  get isIdempotent(): boolean {
+    return this.idempotent !== undefined;
+  }
+
+  async intend(): Promise<RelayReply | undefined> {
+    const facts = requestFacts(this, this.#url);
+    if (this.idempotent === undefined) {
+      this.#intended = await this.#audit.intend(facts);
+      return undefined;
+    }
+    const intended = await this.#audit.intendOnce(facts, this.idempotent);
+    if ('earlierReply' in intended) {
+      const { reply, requestId } = readKeptReply(intended.earlierReply);
+      this.note({ replays: requestId });
+      return reply;
+    }
+    this.#intended = intended;
+    this.#carriedOn = Promise.withResolvers();
+    return undefined;
+  }
+
+  async goesOn(address: string): Promise<void> {
+    await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+  }
+
+  async concluded(result: CallResult): Promise<void> {
+    const key = this.idempotent === undefined ? undefined : keyEffect(result, this, this.idempotent);
+    this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
+    const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
+    this.#recordedBytes = facts.bytesReceived ?? 0;
+    await this.#intended?.outcome(facts, key);
+    this.#carriedOn?.resolve();
+  }
+
+  /** Calls back once nothing of the request is under way: at once, unless its call goes on without its caller. */
+  afterCall(callback: () => void): void {
+    // What the call failed with is noted a little later.
+    if (this.#carriedOn === undefined) callback();
+    else void this.#carriedOn.promise.then(() => setImmediate(callback));
+  }
+
+  /** The reply is out, or broken off: whatever is not on record by now is put there, behind the call. */
+  over(status: number): void {
+    this.status = status;
+    if (this.#intended !== undefined) {
+      if (hasGrown(this.#recordedBytes, this.facts)) this.#intended.afterword(outcomeFacts(this, this.failure));
+    } else if (isRecorded(this)) {
+      this.#audit.record(outcomeFacts(this, this.failure, requestFacts(this, this.#url)));
+    }
+  }
+
+  get #url(): string {
+    return this.#request.url ?? '';
   }
 
   failed(failure: GatewayError): void {

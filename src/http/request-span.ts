@@ -41,7 +41,7 @@ export function endRequestSpan(span: Span, scope: RequestScope, status: number):
 }
 
 /** Traces who the caller is and what it may: the checks of a request's head. */
-export async function traceDecision(span: Span, decide: () => Promise<void>): Promise<void> {
+export async function traceDecision(span: Span, decide: () => void | Promise<void>): Promise<void> {
   const decision = span.child({ name: 'decision', kind: 'internal', facts: () => ({}) });
   try {
     await decide();

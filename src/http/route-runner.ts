@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '#access/access.ts';
+import type { Authentication } from '#access/authentication.ts';
 import { decide } from '#access/decide.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
@@ -10,8 +11,10 @@ import { createProblemList } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { arriving } from './body-time.ts';
+import { idempotentRequestOf } from './idempotency.ts';
 import { isSheddable, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
+import { writeHead } from './reply-head.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
@@ -44,9 +47,12 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           ...(route.errorShape === undefined ? {} : { errorShape: route.errorShape }),
         },
         bodyLimit: bodyLimitOf(route, options),
-        onRequest: (request) => {
+        onRequest: (request, _reply, done) => {
           const { span } = request.scope;
-          return span === undefined ? admit(route, request, options) : traceDecision(span, () => admit(route, request, options));
+          const work = (): void | Promise<void> => admit(route, request, options);
+          const admitted = span === undefined ? work() : traceDecision(span, work);
+          if (admitted instanceof Promise) void goOn(admitted, done);
+          else done();
         },
         preParsing: (request, reply, payload, done) => {
           if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
@@ -55,6 +61,12 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
         handler: async (request, reply) => {
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
+          request.scope.idempotent = idempotentRequestOf(route, {
+            principal: request.scope.principal.username,
+            headers: request.headers,
+            params: request.params as Record<string, string>,
+            body: request.body,
+          });
           if (counted) prepareCount(route, request, options.rateLimit());
           if (route.body?.kind === 'stream') leaveUnread(request, reply);
           const answer = await route.handle({
@@ -90,17 +102,34 @@ function prepareCount(route: Route, { scope, caller }: FastifyRequest, rateLimit
   else rateLimit.count(caller);
 }
 
-async function admit(route: Route, request: FastifyRequest, options: RouteRunnerOptions): Promise<void> {
-  if (route.access !== 'everyone') {
-    const { authorization, cookie } = request.headers;
-    const authentication = options.access.authenticate({
-      ...(authorization === undefined ? {} : { authorization }),
-      ...(cookie === undefined ? {} : { cookie }),
-      sourceAddress: request.ip,
-      requestId: request.scope.requestId,
-    });
-    request.caller = authentication instanceof Promise ? await authentication : authentication;
-    request.scope.principal = request.caller.principal;
+/** No promise where the caller is known: it was verified a moment ago. */
+function admit(route: Route, request: FastifyRequest, options: RouteRunnerOptions): void | Promise<void> {
+  if (route.access === 'everyone') {
+    admitCaller(route, request, options);
+    return undefined;
+  }
+  const { authorization, cookie } = request.headers;
+  const { sourceAddress, requestId } = request.scope;
+  const authentication = options.access.authenticate({ authorization, cookie, sourceAddress, requestId });
+  if (authentication instanceof Promise) return authentication.then((verified) => admitCaller(route, request, options, verified));
+  admitCaller(route, request, options, authentication);
+  return undefined;
+}
+
+async function goOn(admitted: Promise<void>, done: (error?: Error) => void): Promise<void> {
+  try {
+    await admitted;
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
+}
+
+function admitCaller(route: Route, request: FastifyRequest, options: RouteRunnerOptions, caller?: Authentication): void {
+  if (caller !== undefined) {
+    request.caller = caller;
+    request.scope.principal = caller.principal;
     refuseRole(route.access, request.scope);
   }
   route.precondition?.(request.params as Record<string, string>);
@@ -178,8 +207,10 @@ function readQuery(
   route: Route,
   request: IncomingMessage,
 ): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
-  const [, text = ''] = (request.url ?? '').split(/\?(.*)/su);
-  const query = new URLSearchParams(text);
+  const { url = '' } = request;
+  const at = url.indexOf('?');
+  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
+  if (at < 0) return { query, problems: [] };
   const list = createProblemList();
   for (const name of query.keys()) {
     if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
@@ -196,7 +227,8 @@ async function write(response: ServerResponse, answer: RouteReply, request: Fast
     if (request.method !== 'HEAD') await writePieces(response, answer, request.scope);
     else {
       await answer.pieces.return();
-      response.writeHead(200, { 'Content-Type': answer.mediaType }).end();
+      writeHead(response, 200, request.scope, { 'Content-Type': answer.mediaType });
+      response.end();
     }
     return;
   }
@@ -205,7 +237,7 @@ async function write(response: ServerResponse, answer: RouteReply, request: Fast
     answer.body === undefined
       ? {}
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
-  response.writeHead(answer.status, { ...content, ...answer.headers });
+  writeHead(response, answer.status, request.scope, { ...content, ...answer.headers });
   endWith(response, request.method === 'HEAD' ? '' : body);
 }
 
@@ -213,13 +245,17 @@ const jsonType = 'application/json; charset=utf-8';
 
 /** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
 async function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> {
-  const { headers } = reply;
+  const { headers, status = 200 } = reply;
   if (reply.rest === undefined) {
-    response.writeHead(200, { 'Content-Type': jsonType, 'Content-Length': String(reply.head.length), ...headers });
+    writeHead(response, status, scope, {
+      'Content-Type': jsonType,
+      'Content-Length': String(reply.head.length),
+      ...headers,
+    });
     endWith(response, reply.head);
     return;
   }
-  response.writeHead(200, { 'Content-Type': jsonType, ...headers });
+  writeHead(response, status, scope, { 'Content-Type': jsonType, ...headers });
   await orBroken(response, scope, async () => {
     await written(response, reply.head);
     for await (const chunk of reply.rest ?? []) await written(response, chunk);
@@ -231,7 +267,7 @@ async function writePieces(
   { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
   scope: RequestScope,
 ): Promise<void> {
-  response.writeHead(200, { 'Content-Type': mediaType });
+  writeHead(response, 200, scope, { 'Content-Type': mediaType });
   await orBroken(response, scope, async () => {
     for await (const piece of pieces) await written(response, piece);
   });

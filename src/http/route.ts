@@ -20,6 +20,8 @@ export interface Route {
   readonly body?: JsonBody | FormBody | StreamBody;
   /** Names of the query parameters it takes; where absent, any query parameter is refused. */
   readonly query?: (name: string) => boolean;
+  /** Takes an Idempotency-Key; `headers` are those of the caller's that belong to the payload, by their names in lower case. */
+  readonly idempotency?: { readonly headers: readonly string[] };
   /** Writes errors in the shape of another standard than RFC 9457. */
   readonly errorShape?: ErrorShape;
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;

@@ -3,6 +3,7 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Authentication } from '#access/authentication.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
@@ -41,6 +42,7 @@ interface HttpServerOptions extends RouteRunnerOptions {
   readonly metrics: Metrics;
   /** Absent: requests are not traced. */
   readonly tracing?: Tracing | undefined;
+  readonly audit: AuditLog;
 }
 
 export interface HttpServer {
@@ -172,6 +174,7 @@ function openRequest(
     sourceAddress: request.ip,
     clock: options.clock,
     watchAttempts: (scope) => watchAttempts(scope, options),
+    audit: options.audit,
   });
   request.scope = scope;
   if (options.tracing !== undefined) scope.span = openRequestSpan(options.tracing, request.raw, scope);
@@ -179,14 +182,15 @@ function openRequest(
   options.metrics.requestStarted();
   const { raw } = request;
   request.endBodyTime = watchBodyTime(raw, () => request.server.server.emit('clientError', bodyTooLate, raw.socket));
-  reply.raw.setHeader('X-Request-Id', scope.requestId);
   if (connections.draining) reply.raw.setHeader('Connection', 'close');
   // 'close' comes for every response, finished or broken off.
   reply.raw.once('close', () => {
     request.endBodyTime();
     scope.cutOff = !reply.raw.writableFinished;
-    observe(scope, reply.raw.statusCode, options);
-    end();
+    scope.afterCall(() => {
+      observe(scope, reply.raw.statusCode, options);
+      end();
+    });
   });
 }
 
@@ -203,6 +207,7 @@ function noRoute(routes: readonly Route[], request: IncomingMessage): GatewayErr
 
 /** One line and one observation for each request, once its reply is out. */
 function observe(scope: RequestScope, status: number, { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>): void {
+  scope.over(status);
   metrics.requestDone(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, route, sourceAddress, adapter, upstreamStatus, failure } = scope;

@@ -16,10 +16,12 @@ for (const [byte, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].m
 }
 const hexDigits = Buffer.from('0123456789abcdef');
 
+const nothing: Buffer = Buffer.alloc(0);
+
 /** Collects JSON text out of bytes and gives it on in blocks; what it gave stays as it is until `reuse` is called. */
 export class JsonTextWriter {
   readonly #write: (chunk: Buffer) => void;
-  #block = Buffer.alloc(0);
+  #block = nothing;
   #start = 0;
   #end = 0;
 

@@ -16,6 +16,10 @@ export class CallScope {
   #abort: ((reason: Error) => void) | undefined;
   #giveBack: (() => void) | undefined;
   #finished = false;
+  #mayChange = false;
+  #carriedOn = false;
+  #abandoned = false;
+  readonly #sendings: Sending[] = [];
 
   /** `total` is in milliseconds. */
   constructor(options: { readonly total: number; readonly clock: Clock; readonly attempts?: AttemptWatcher | undefined }) {
@@ -30,6 +34,32 @@ export class CallScope {
   /** Milliseconds left, at least 0. */
   remaining(): number {
     return Math.max(0, this.#expiresAt - this.#clock.monotonic());
+  }
+
+  /** The call is on record: from now on it may be sent, whatever its method. */
+  permitChange(): void {
+    this.#mayChange = true;
+  }
+
+  get mayChange(): boolean {
+    return this.#mayChange;
+  }
+
+  /** One more request of this call. */
+  sends(sending: Sending): void {
+    this.#sendings.push(sending);
+  }
+
+  /** What went to far sides for this call so far, and what came back; bytes of bodies, those that came decoded. */
+  get traffic(): Traffic {
+    const traffic = { attempts: this.#sendings.length, left: false, bytesSent: 0, bytesReceived: 0 };
+    for (const sending of this.#sendings) {
+      if (!sending.left) continue;
+      traffic.left = true;
+      traffic.bytesSent += sending.bodyLength;
+      traffic.bytesReceived += sending.received;
+    }
+    return traffic;
   }
 
   /** Why the call is over before its time, if it is. */
@@ -56,6 +86,24 @@ export class CallScope {
     else this.#giveBack = giveBack;
   }
 
+  /** From now on the call goes on without its caller, until it is carried out. */
+  carryOn(): void {
+    this.#carriedOn = true;
+  }
+
+  carriedOut(): void {
+    this.#carriedOn = false;
+    if (this.#abandoned) this.callerLeft();
+  }
+
+  /** Ends the call and gives back what it holds: at once, or when it is carried out. */
+  callerLeft(): void {
+    this.#abandoned = true;
+    if (this.#carriedOn) return;
+    this.end(new CallerLeft());
+    this.finish();
+  }
+
   /** The call is done: nothing is aborted any more. Whoever opened the scope calls this once nothing of the reply is left to send. */
   finish(): void {
     this.#finished = true;
@@ -64,6 +112,22 @@ export class CallScope {
     this.#giveBack?.();
     this.#giveBack = undefined;
   }
+}
+
+/** One request and its reply as far as they have come. */
+export interface Sending {
+  /** A byte of it may have left. */
+  readonly left: boolean;
+  readonly bodyLength: number;
+  readonly received: number;
+}
+
+/** See CallScope.traffic. */
+export interface Traffic {
+  readonly attempts: number;
+  readonly left: boolean;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
 }
 
 /** The caller went away: the call at the far side is cancelled, nobody reads the error. */

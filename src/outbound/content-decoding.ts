@@ -34,7 +34,8 @@ interface DecoderOutput {
  * one that the gateway neither offers nor knows. More than one layer is refused: nested bombs have no honest use.
  */
 export function createContentDecoder(contentEncoding: string | undefined, output: DecoderOutput): ContentDecoder | undefined {
-  const codings = (contentEncoding ?? '')
+  if (contentEncoding === undefined) return undefined;
+  const codings = contentEncoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== '' && coding !== 'identity');

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { Sending } from './call-scope.ts';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
@@ -12,7 +13,7 @@ const interimLimit = 16;
  * One request and its reply, as undici's dispatch handler. `reply` settles when the body is whole or its first 64 KiB are
  * there. A state-changing request is written at most once, whatever undici does with its connections.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements Dispatcher.DispatchHandler, Sending {
   readonly reply: Promise<FarSideReply>;
   readonly #call: OutboundCall;
   readonly #resolve: (reply: FarSideReply) => void;
@@ -37,6 +38,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** True once a byte of the request may have left. */
   get left(): boolean {
     return this.#left;
+  }
+
+  get bodyLength(): number {
+    return this.#call.body?.length ?? 0;
+  }
+
+  /** Decoded bytes of the reply's body that have arrived. */
+  get received(): number {
+    return this.#body?.received ?? 0;
   }
 
   /** Stops the call at whatever point it is; closing the connection is what tells the far side. */

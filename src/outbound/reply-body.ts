@@ -38,6 +38,11 @@ export class ReplyBody {
     this.#onHead = options.onHead;
   }
 
+  /** Bytes that have arrived. */
+  get received(): number {
+    return this.#total;
+  }
+
   push(chunk: Buffer): void {
     if (this.#failure !== undefined) return;
     this.#total += chunk.length;

@@ -11,7 +11,8 @@ import { skipUnaskedContinue } from './unasked-continue.ts';
 export interface Sender {
   /**
    * Sends the call once and waits for its reply's first 64 KiB. Rejects with a GatewayError of the 502/504/403 rows of the
-   * error table, or with CallerLeft. Ending `scope` stops the call wherever it is.
+   * error table, or with CallerLeft. Ending `scope` stops the call wherever it is. A state-changing call needs
+   * a scope that permits it (CallScope.permitChange).
    */
   send(call: OutboundCall, scope: CallScope): Promise<FarSideReply>;
   /** Finishes what is in flight, then closes every connection. */
@@ -41,9 +42,12 @@ export function createSender(options: { readonly connect: buildConnector.connect
     keepAliveMaxTimeout: 600_000,
   });
   return {
-    send(call, scope) {
+    async send(call, scope) {
+      // Whatever way a call took to get here: nothing changes a far side unless it is on record.
+      if (call.stateChanging && !scope.mayChange) throw new Error('A state-changing call is not on record.');
       const attempt = scope.ended === undefined ? scope.attempts?.begin(call) : undefined;
       const exchange = new Exchange(call);
+      scope.sends(exchange);
       if (attempt !== undefined) {
         exchange.reply.then(
           ({ status }) => attempt.replied(status),
@@ -65,7 +69,7 @@ export function createSender(options: { readonly connect: buildConnector.connect
           exchange,
         );
       }
-      return exchange.reply;
+      return await exchange.reply;
     },
     close: () => agent.close(),
     figures() {

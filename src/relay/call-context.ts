@@ -2,7 +2,8 @@ import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { AttemptWatcher } from '#outbound/attempt.ts';
-import { CallerLeft, CallScope } from '#outbound/call-scope.ts';
+import { CallScope, type Traffic } from '#outbound/call-scope.ts';
+import type { RelayReply } from './relay-reply.ts';
 
 /** For whom and in what circumstances a call is made: the front door (HTTP today) fills it in. */
 export interface CallContext {
@@ -18,18 +19,49 @@ export interface CallContext {
   begins(): void;
   /** Calls back once: when the reply is out (`complete`), or when the caller has left before that. */
   whenOver(callback: (complete: boolean) => void): void;
-  /** Tells what is known of the call for log and metrics. */
-  note(fact: { readonly adapter?: string; readonly upstreamStatus?: number }): void;
+  /** Tells what is known of the call for log, metrics and the audit log. */
+  note(facts: CallFacts): void;
+  /** It came with an idempotency key. */
+  readonly isIdempotent: boolean;
+  /**
+   * Puts the call as it is known by now on record, before it may change anything. Rejects with 503 where that cannot be done. Resolves
+   * with the reply of an earlier call where that is the answer to this one (its idempotency key says so).
+   */
+  intend(): Promise<RelayReply | undefined>;
+  /** The call on record is about to go on to another address. As `intend`. */
+  goesOn(address: string): Promise<void>;
+  /** Puts on record what came of the call: its reply, or what it failed with. */
+  concluded(result: CallResult): Promise<void>;
 }
 
-/** Opens the time of a call: `total` in milliseconds, or less where the caller asked for less. It ends when the caller leaves. */
+export type CallResult = { readonly reply: RelayReply } | { readonly failure: unknown };
+
+/** What is known of a call; what is noted later is added. */
+export interface CallFacts {
+  /** Who is asking, where the call is a login. */
+  readonly principal?: Principal;
+  readonly adapter?: string;
+  readonly verb?: string;
+  /** The address, or the orchestrator's path, as it is sent. */
+  readonly address?: string;
+  /** What decided that the call may be made, or may not. */
+  readonly rule?: string;
+  readonly upstreamStatus?: number;
+  /** The request id of the call whose reply was answered once more. */
+  readonly replays?: string;
+  readonly traffic?: { readonly traffic: Traffic };
+}
+
+/** Opens the time of a call: `total` in milliseconds, or less where the caller asked for less. It ends when the caller leaves,
+ * unless it is carried on. */
 export function openScope(context: CallContext, total: number): CallScope {
   context.begins();
   const { clock, attempts } = context;
   const scope = new CallScope({ total: Math.min(total, context.wait ?? total), clock, attempts });
+  context.note({ traffic: scope });
   context.whenOver((complete) => {
-    if (!complete) scope.end(new CallerLeft());
-    scope.finish();
+    if (complete) scope.finish();
+    else scope.callerLeft();
   });
   return scope;
 }

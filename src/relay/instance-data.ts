@@ -6,6 +6,7 @@ const partSize = 64 * 1024;
 /** Of a far side's reply; more than any reader of it takes. */
 const maxDepth = 1_000_000;
 const content = Buffer.from('"content"');
+const nothing: Buffer = Buffer.alloc(0);
 
 interface InstanceDataOptions {
   /** Receives the answer piece by piece, each time before `push` or `end` returns. A piece keeps its bytes until the next `push`. */
@@ -65,7 +66,7 @@ class InstanceFinder implements JsonHandler {
   }
 
   finish(): void {
-    this.#writer.beginPart(Buffer.alloc(0), this.#scanner.offset);
+    this.#writer.beginPart(nothing, this.#scanner.offset);
     this.#scanner.end();
     this.#writer.finish();
   }

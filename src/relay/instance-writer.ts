@@ -7,6 +7,9 @@ import { HeldText } from './held-text.ts';
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
+const backslash = 0x5c;
+/** Up to here each name is held against each other. */
+const fewNames = 16;
 /** More names than this are not kept for the next instance. */
 const longestShape = 256;
 
@@ -34,7 +37,7 @@ export class InstanceWriter {
   readonly #holdLimit: number;
   readonly #out: JsonTextWriter;
   readonly #text = new HeldText();
-  #hasInstances = false;
+  #instances = 0;
   /** Bytes written since the output was last taken. */
   #written = 0;
 
@@ -105,9 +108,9 @@ export class InstanceWriter {
 
   /** Begins an instance: an object, or a single value of the raw name token given. */
   open(start: number, name?: Buffer): void {
-    if (this.#hasInstances) this.#out.byte(comma);
+    if (this.#instances > 0) this.#out.byte(comma);
     this.#out.text('{"instance_data":{');
-    this.#hasInstances = true;
+    this.#instances += 1;
     this.#phase = 'held';
     this.#name = name;
     this.#spanCount = 0;
@@ -185,10 +188,31 @@ export class InstanceWriter {
     return true;
   }
 
+  /** Few names, none of them escaped, no two the same: mostly it is so, and then nothing has to be decoded. */
+  #differAsWritten(count: number): boolean {
+    if (count > fewNames) return false;
+    const { bytes, base } = this.#text;
+    const spans = this.#spans;
+    for (let i = 0; i < count; i++) {
+      const start = (spans[i * 4] as number) - base;
+      const end = (spans[i * 4 + 1] as number) - base;
+      for (let at = start; at < end; at++) if (bytes[at] === backslash) return false;
+      for (let j = 0; j < i; j++) {
+        const other = (spans[j * 4] as number) - base;
+        const length = end - start;
+        if ((spans[j * 4 + 1] as number) - base - other === length && isSame(bytes, start, other, length)) return false;
+      }
+    }
+    return true;
+  }
+
   #groupMembers(): readonly (readonly number[])[] | undefined {
     const count = this.#spanCount / 4;
-    const groups = groupByName(count, (index) => decodeJsonString(this.#tokenAt(index * 4)));
-    if (groups === undefined && count <= longestShape) {
+    const groups = this.#differAsWritten(count)
+      ? undefined
+      : groupByName(count, (index) => decodeJsonString(this.#tokenAt(index * 4)));
+    // The first instance may be the only one.
+    if (groups === undefined && count <= longestShape && this.#instances > 1) {
       this.#shape = Array.from({ length: count }, (_, index) => Buffer.from(this.#tokenAt(index * 4)));
     }
     return groups;
@@ -306,6 +330,11 @@ export class InstanceWriter {
     if (this.#copying === 'name') this.#out.byte(colon);
     this.#copying = 'nothing';
   }
+}
+
+function isSame(bytes: Buffer, one: number, other: number, length: number): boolean {
+  for (let i = 0; i < length; i++) if (bytes[one + i] !== bytes[other + i]) return false;
+  return true;
 }
 
 function isAt(token: Buffer, bytes: Buffer, start: number, end: number): boolean {

@@ -9,8 +9,23 @@ export interface MediaType {
 const pattern = /^[ \t]*([!#$%&'*+.^_`|~\w-]+\/[!#$%&'*+.^_`|~\w-]+)[ \t]*(?:;|$)/u;
 const charsetPattern = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/iu;
 
+/** What was read lately: far sides have few. A text that could be long is not kept. */
+const known = new Map<string, MediaType>();
+const mostKnown = 256;
+const longestKnown = 128;
+
 /** Undefined where the text is no media type. */
 export function readMediaType(text: string): MediaType | undefined {
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const type = parsedMediaType(text);
+  if (type === undefined || text.length > longestKnown) return type;
+  if (known.size >= mostKnown) known.clear();
+  known.set(text, type);
+  return type;
+}
+
+function parsedMediaType(text: string): MediaType | undefined {
   const essence = pattern.exec(text)?.[1]?.toLowerCase();
   if (essence === undefined) return undefined;
   const charset = charsetPattern.exec(text);

@@ -7,6 +7,7 @@ import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/out
 import { isRedirect } from '#outbound/redirect.ts';
 import { type CallContext, openScope } from './call-context.ts';
 import { readableBody } from './readable-body.ts';
+import { recorded } from './recorded.ts';
 import { type RelayReply, upstreamHeaders } from './relay-reply.ts';
 import { pathProblem } from './relayed-path.ts';
 import { contentTypeProblem, isEmptyObject, writeRequestBody } from './request-body.ts';
@@ -69,7 +70,9 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
   const { adapter, context } = call;
   context.note({ adapter: adapter.name });
   const body = messageBody(call);
+  context.note({ verb: call.method, address: call.params.path });
   const decision = decidePath(adapter.settings, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
+  context.note({ rule: decision.reason });
   if (!decision.allowed) {
     throw new GatewayError(
       'path-denied',
@@ -78,12 +81,14 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
   }
   const scope = openScope(context, adapter.totalLimit);
   try {
-    const reply = await adapter.perform(
-      { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, ...body },
-      scope,
-    );
-    context.note({ upstreamStatus: reply.status });
-    return rendered(reply, render);
+    return await recorded({ context, scope, method: call.method }, async () => {
+      const reply = await adapter.perform(
+        { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, ...body },
+        scope,
+      );
+      context.note({ upstreamStatus: reply.status });
+      return rendered(reply, render);
+    });
   } catch (failure) {
     scope.finish();
     throw failure;
@@ -112,8 +117,6 @@ function messageBody(call: OrchestratorCall): { readonly body?: Buffer } {
 
 function requestHeaders(call: OrchestratorCall, message: { readonly body?: Buffer }): readonly string[] {
   const headers = ['Accept', call.params.accept, 'User-Agent', call.userAgent, 'traceparent', call.context.trace.traceparent];
-  const { tracestate } = call.context.trace;
-  if (tracestate !== undefined) headers.push('tracestate', tracestate);
   if (message.body !== undefined) headers.push('Content-Type', contentType(call));
   for (const [name, value] of Object.entries(call.passedOn)) headers.push(name, value);
   return headers;

@@ -2,8 +2,10 @@ import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { isTextual, type MediaType, readMediaType } from './media-type.ts';
 import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 
-/** The gateway's 200: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
+/** The gateway's answer: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
 export interface RelayReply {
+  /** 200 where absent. */
+  readonly status?: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly head: Buffer;
   /**
@@ -42,9 +44,9 @@ function tryRendering(reply: FarSideReply, candidate: () => Rendering): RelayRep
     const rendering = candidate();
     const headers = upstreamHeaders(reply, rendering.base64 === true);
     const first = pushAll(rendering.stages, reply.head);
-    const parts = [Buffer.from(rendering.before), first];
+    const parts = [rendering.before === '' ? nothing : Buffer.from(rendering.before), first];
     if (reply.rest !== undefined) return { headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
-    return { headers, head: Buffer.concat([...parts, endAll(rendering.stages), Buffer.from(rendering.after)]), rest: undefined };
+    return { headers, head: joined([...parts, endAll(rendering.stages), Buffer.from(rendering.after)]), rest: undefined };
   } catch {
     return undefined;
   }
@@ -65,9 +67,17 @@ function pushAll(stages: readonly Stage[], chunk: Buffer): Buffer {
 }
 
 function endAll(stages: readonly Stage[]): Buffer {
-  let out = Buffer.alloc(0);
-  for (const stage of stages) out = Buffer.concat([out.length === 0 ? out : stage.push(out), stage.end()]);
+  let out = nothing;
+  for (const stage of stages) out = joined([out.length === 0 ? out : stage.push(out), stage.end()]);
   return out;
+}
+
+const nothing: Buffer = Buffer.alloc(0);
+
+/** As Buffer.concat, without a copy where one part is all there is. */
+function joined(parts: readonly Buffer[]): Buffer {
+  const full = parts.filter(({ length }) => length > 0);
+  return full.length === 1 ? (full[0] ?? nothing) : Buffer.concat(full);
 }
 
 /** What the reply says of its body; undefined where it names no type. */

@@ -10,6 +10,7 @@ import type { Sender } from '#outbound/sender.ts';
 import { type CallContext, openScope } from './call-context.ts';
 import { findHeader, headerProblems, refuseMetadataHeaders } from './caller-headers.ts';
 import { isJson } from './media-type.ts';
+import { recorded } from './recorded.ts';
 import {
   escaped,
   headersAsJson,
@@ -106,13 +107,16 @@ export async function restCall(options: {
 }): Promise<RelayReply> {
   const { request, context, limits } = options;
   const first = firstHop(request, context, options.userAgent);
+  context.note({ verb: first.method, address: first.url.href });
   options.refuseDenied(first.url);
   const scope = openScope(context, limits.timeouts.total);
   try {
-    const { reply, url } = await followed({ ...options, first, scope });
-    context.note({ upstreamStatus: reply.status });
-    const endedElsewhere: Record<string, string> = url === first.url ? {} : { 'X-Upstream-Uri': url.href };
-    return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
+    return await recorded({ context, scope, method: first.method }, async () => {
+      const { reply, url } = await followed({ ...options, first, scope });
+      context.note({ upstreamStatus: reply.status });
+      const endedElsewhere: Record<string, string> = url === first.url ? {} : { 'X-Upstream-Uri': url.href };
+      return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
+    });
   } catch (failure) {
     scope.finish();
     throw failure;
@@ -147,6 +151,7 @@ function destination(uri: string): URL {
 }
 
 async function followed(options: {
+  readonly context: CallContext;
   readonly first: Hop;
   readonly limits: RestCallLimits;
   readonly sender: Sender;
@@ -179,6 +184,8 @@ async function followed(options: {
       );
     }
     hop = nextHop(hop, reply.status, location);
+    // Another far side, perhaps: it is named before it is called.
+    if (hop.method !== 'GET') await options.context.goesOn(hop.url.href);
   }
 }
 

@@ -1,7 +1,4 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { catalogueLoad, proofCallers, proofUsers } from './catalogue-load.ts';
 import { proveCatalogue } from './catalogue-proof.ts';
@@ -33,11 +30,9 @@ const lanes = 4;
 export async function crashRounds(owner: Owner, { store, rounds, seed, report }: CrashRoundsOptions): Promise<CrashRoundsResult> {
   const random = seededRandom(seed);
   const options = await store.fresh(owner);
-  const environment = compileCache(owner);
-  const first = await startGateway(owner, { config: { store: { url: storeUrl(options) } }, users: proofUsers, environment });
+  const first = await startGateway(owner, { config: { store: { url: storeUrl(options) } }, users: proofUsers });
   const callers = await proofCallers(first);
-  // Its exit fills the cache that all later starts profit from.
-  let gateway = await first.restart();
+  let gateway = first;
   const load = catalogueLoad({ seed, lanes, authorization: callers.admin });
   for (let round = 1; round <= rounds; round += 1) {
     const running = gateway;
@@ -45,7 +40,7 @@ export async function crashRounds(owner: Owner, { store, rounds, seed, report }:
     await load.run({ port: () => running.port, once: true, wrote: blow.wrote });
     await blow.killed;
     // Now and then the next start is killed as well, in the midst of whatever it mends.
-    if (random.chance(0.15)) await killStart(running, { delay: random.whole(50, 900), environment });
+    if (random.chance(0.15)) await killStart(running, random.whole(50, 900));
     gateway = await running.restart();
     await proveCatalogue(gateway, load.ledger, callers);
     report?.(`round ${round}: ${load.ledger.entries().length} automations, ${load.ledger.acknowledged} writes acknowledged`);
@@ -72,25 +67,13 @@ function deadlyMoment(random: SeededRandom, gateway: Gateway): { readonly wrote:
   };
 }
 
-interface StartToKill {
-  readonly delay: number;
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-async function killStart({ configFile, directory }: Gateway, { delay, environment }: StartToKill): Promise<void> {
-  const child = spawnCommand(['serve', '--config', configFile], { directory, environment });
+async function killStart({ configFile, directory }: Gateway, delay: number): Promise<void> {
+  const child = spawnCommand(['serve', '--config', configFile], { directory });
   child.stdout?.resume();
   child.stderr?.resume();
   const timer = setTimeout(() => child.kill('SIGKILL'), delay);
   await once(child, 'exit');
   clearTimeout(timer);
-}
-
-/** Half of a start is reading the sources: Node may keep what it compiled, for the gateways that share this environment. */
-export function compileCache(owner: Owner): Readonly<Record<string, string>> {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-compiled-'));
-  owner.after(() => rmSync(directory, { recursive: true, force: true }));
-  return { NODE_COMPILE_CACHE: directory };
 }
 
 function checkFile(file: string): void {

@@ -33,8 +33,8 @@ export async function hangUp(gateway: Gateway): Promise<readonly LogLine[]> {
   gateway.kill('SIGHUP');
   const told = (): readonly LogLine[] => logLines(gateway).slice(from);
   await until('the reload is logged', () => told().some(({ msg }) => /the configuration was (not )?taken in again/.test(msg)));
-  // The lines of one reload are written in one go.
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  // What came with them is written a tenth of a second later at the latest.
+  await new Promise((resolve) => setTimeout(resolve, 200));
   return told();
 }
 

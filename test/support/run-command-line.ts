@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { runCli } from '../../src/cli/cli.ts';
-import type { CommandContext, DemoOptions, ServeOptions, StoredCatalogue } from '../../src/cli/command.ts';
+import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../src/cli/command.ts';
 import type { Owner } from './owner.ts';
 
 interface Given {
@@ -15,6 +15,7 @@ interface Given {
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
   readonly catalogue?: StoredCatalogue;
+  readonly audit?: StoredAudit;
   readonly untilInterrupted?: CommandContext['untilInterrupted'];
 }
 
@@ -52,6 +53,10 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
     demo: async (options) => {
       demonstrated.push(options);
       return 0;
+    },
+    withAudit: async (_config, work) => {
+      if (given.audit === undefined) throw new Error('this test has no audit log');
+      return work(given.audit);
     },
     withCatalogue: async (_config, work) => {
       if (given.catalogue === undefined) throw new Error('this test has no catalogue');

@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import type { Log } from '../../src/base/log.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../src/database/database.ts';
+import type { StorePart } from '../../src/database/store-part.ts';
 import type { Owner } from './owner.ts';
 
 /** A kind of store to test on. Each `fresh` one is empty and goes away with its test. */
@@ -16,6 +17,8 @@ export interface TestStore {
   fresh(owner: Owner): Promise<StoreOptions>;
   /** Opens a store (a fresh one where none is given) and closes it after the test. */
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
+  /** As `open`, the part with the audit log. */
+  openAudit(t: TestContext, store?: StoreOptions): Promise<Database>;
 }
 
 /** Says nothing. */
@@ -47,7 +50,8 @@ export const sqliteStore: TestStore = {
     owner.after(() => rm(directory, { recursive: true, force: true }));
     return { kind: 'sqlite', file: join(directory, 'gateway.db') };
   },
-  open: (t, store, log) => openFor(t, sqliteStore, store, log),
+  open: (t, store, log) => openFor(t, { kind: sqliteStore, part: 'main', store, log }),
+  openAudit: (t, store) => openFor(t, { kind: sqliteStore, part: 'audit', store }),
 };
 
 /** The PostgreSQL that `eachStore` found, if any. */
@@ -70,14 +74,21 @@ function postgresStore(url: string): TestStore {
       address.searchParams.set('options', `-c search_path=${schema}`);
       return { kind: 'postgres', url: new Secret(address.href) };
     },
-    open: (t, store, log) => openFor(t, postgres, store, log),
+    open: (t, store, log) => openFor(t, { kind: postgres, part: 'main', store, log }),
+    openAudit: (t, store) => openFor(t, { kind: postgres, part: 'audit', store }),
   };
   return postgres;
 }
 
-async function openFor(t: TestContext, kind: TestStore, store: StoreOptions | undefined, log = silentLog): Promise<Database> {
-  const options = store ?? (await kind.fresh(t));
-  const database = await openDatabase({ store: options, log });
+interface Opening {
+  readonly kind: TestStore;
+  readonly part: StorePart;
+  readonly store: StoreOptions | undefined;
+  readonly log?: Log | undefined;
+}
+
+async function openFor(t: TestContext, { kind, part, store, log = silentLog }: Opening): Promise<Database> {
+  const database = await openDatabase({ store: store ?? (await kind.fresh(t)), part, log });
   t.after(() => database.close());
   return database;
 }

@@ -4,6 +4,7 @@ import type { Migration } from '../migration.ts';
 export const accessTables: Migration = {
   number: 1,
   name: 'access',
+  part: 'main',
   async up(transaction) {
     await transaction.schema
       .createTable('signing_key')

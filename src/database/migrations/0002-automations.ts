@@ -7,6 +7,7 @@ const key = 'bytea';
 export const automationTables: Migration = {
   number: 2,
   name: 'automations',
+  part: 'main',
   async up(transaction) {
     await transaction.schema
       .createTable('automation')

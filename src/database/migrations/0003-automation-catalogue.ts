@@ -25,6 +25,7 @@ const sortedBy = [
 export const automationCatalogueTables: Migration = {
   number: 3,
   name: 'automation-catalogue',
+  part: 'main',
   async up(transaction, dialect) {
     await transaction.schema.dropTable('automation_group').execute();
     await transaction.schema.dropTable('automation').execute();

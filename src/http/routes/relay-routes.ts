@@ -96,9 +96,17 @@ const preferHeader = {
   description: '`wait=SECONDS`: another time limit than the configured total, never a longer one (RFC 7240).',
 };
 const traceHeader = { name: 'traceparent', description: 'W3C Trace Context: continued and passed on.' };
+const idempotencyHeader = {
+  name: 'Idempotency-Key',
+  description:
+    '1 to 255 visible ASCII characters. For 24 hours the same key, caller, route and payload is answered with the reply of the first request, and nothing is sent again.',
+};
+/** Of the reply to a request that may carry a key. */
+const replayedHeader = { 'Idempotency-Replayed': '`true`: the reply of an earlier request with this Idempotency-Key.' };
 const orchestratorHeaders = [
   preferHeader,
   traceHeader,
+  idempotencyHeader,
   { name: 'If-Match', description: 'Passed on to the orchestrator.' },
   { name: 'If-Unmodified-Since', description: 'Passed on to the orchestrator.' },
   { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
@@ -130,6 +138,7 @@ function restCallRoute(options: RelayRoutesOptions): Route {
   return {
     method: 'POST',
     url: '/tools/restCall',
+    idempotency: { headers: [] },
     access: ['admin', 'engineering'],
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
     handle: async ({ body, spans, context }) =>
@@ -139,14 +148,14 @@ function restCallRoute(options: RelayRoutesOptions): Route {
       ...relayDocs.restCall,
       tag: 'relay',
       summary: 'Execute a REST call and return its response',
-      requestHeaders: [preferHeader, traceHeader],
+      requestHeaders: [preferHeader, traceHeader, idempotencyHeader],
       success: {
         status: 200,
         description: 'What the far side answered, whatever its status.',
         schema: closedObject({ response: Type.String() }),
-        headers: { ...replyHeaders, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
+        headers: { ...replyHeaders, ...replayedHeader, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
       },
-      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown'],
+      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown', 'audit-unavailable'],
     },
   };
 }
@@ -155,6 +164,7 @@ function restActionRoute(options: RelayRoutesOptions): Route {
   return {
     ...orchestratorRoute(options),
     url: '/orchestrator_manager/restAction/:adapterId',
+    idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restActionBody, opaque: ['/body'], problems: orchestratorProblems },
     handle: async (request) =>
       relayed(
@@ -178,9 +188,9 @@ function restActionRoute(options: RelayRoutesOptions): Route {
         status: 200,
         description: "One element: the reply's body as text, or its status code where it has no body.",
         schema: Type.Array(closedObject({ result: Type.String() })),
-        headers: replyHeaders,
+        headers: { ...replyHeaders, ...replayedHeader },
       },
-      errors: [...orchestratorErrors, 'outcome-unknown'],
+      errors: [...orchestratorErrors, 'outcome-unknown', 'audit-unavailable'],
     },
   };
 }
@@ -225,6 +235,7 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
   return {
     ...orchestratorRoute(options),
     url: '/orchestrator_manager/restRequest/:adapterId',
+    idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], problems: orchestratorProblems },
     handle: async (request) =>
       relayed(
@@ -256,9 +267,9 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
           body: Type.String(),
           bodyEncoding: Type.Optional(Type.Literal('base64')),
         }),
-        headers: replyHeaders,
+        headers: { ...replyHeaders, ...replayedHeader },
       },
-      errors: [...orchestratorErrors.filter((code) => code !== 'upstream-error'), 'outcome-unknown'],
+      errors: [...orchestratorErrors.filter((code) => code !== 'upstream-error'), 'outcome-unknown', 'audit-unavailable'],
     },
   };
 }

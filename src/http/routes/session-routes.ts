@@ -37,12 +37,13 @@ function loginRoute(access: Access): Route {
       limit: credentialsLimit,
       variants: { schemas: [credentials, nestedCredentials], choose: loginVariant },
     },
-    async handle({ body, sourceAddress, context: { requestId } }) {
+    async handle({ body, sourceAddress, context }) {
       const given = body as Credentials | { readonly user: Credentials };
       const { token, expiresAt, cookie } = await access.login({
         ...('user' in given ? given.user : given),
         sourceAddress,
-        requestId,
+        requestId: context.requestId,
+        tried: (principal) => context.note({ principal }),
       });
       return json(200, { token, expiresAt }, { ...notStored, 'Set-Cookie': cookie });
     },
@@ -132,6 +133,7 @@ function tokenRoute(access: Access): Route {
         ...(authorization === undefined ? {} : { authorization }),
         sourceAddress: request.sourceAddress,
         requestId: request.context.requestId,
+        tried: (principal) => request.context.note({ principal }),
       });
       if ('error' in answer)
         return json(

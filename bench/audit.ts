@@ -1,0 +1,98 @@
+/**
+ * What the audit log adds to a call: actions (on record before they leave, and their outcome before they are answered) beside queries
+ * (recorded behind them), 64 callers of each, on SQLite and on PostgreSQL.
+ *
+ *   node bench/audit.ts [SECONDS] [sqlite|postgres]        default 5 for each measurement
+ *
+ * Every caller makes queries and actions in turn, so that whatever else the machine is at meets both alike. `paced`: 10 calls a second
+ * each, so that the gateway is not saturated: what an action waits for. `flat out`: the next call at once; on two cores a call waits for the
+ * other 63 most of the time. Callers and the far side share a process, and the machine. Mark: paced, on SQLite, an action's median is at
+ * most 1 ms over a query's.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Pool } from 'undici';
+import { startGateway } from '../test/support/start-gateway.ts';
+import { foundPostgres, sqliteStore, storeUrl, type TestStore } from '../test/support/stores.ts';
+import { quantile } from './statistics.ts';
+
+const seconds = Number(process.argv[2] ?? 5);
+const only = process.argv[3];
+const callers = 64;
+/** Milliseconds between the calls of a caller that is paced. */
+const pace = 100;
+
+const params = { path: '/status', accept: 'application/json' };
+const query = { path: '/orchestrator_manager/restQuery/Far', body: JSON.stringify({ params }) };
+const action = { path: '/orchestrator_manager/restAction/Far', body: JSON.stringify({ params, body: { a: 1 } }) };
+
+type Call = () => Promise<void>;
+
+/** The times of each of the calls. */
+async function measure(calls: readonly Call[], paced: boolean): Promise<readonly (readonly number[])[]> {
+  const times = calls.map((): number[] => []);
+  const until = performance.now() + seconds * 1000;
+  const lane = async (number: number): Promise<void> => {
+    if (paced) await new Promise((resolve) => setTimeout(resolve, (number * pace) / callers));
+    for (let count = number; performance.now() < until; count += 1) {
+      const started = performance.now();
+      await calls[count % calls.length]?.();
+      const took = performance.now() - started;
+      times[count % calls.length]?.push(took);
+      if (paced) await new Promise((resolve) => setTimeout(resolve, Math.max(0, pace - took)));
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, (_, number) => lane(number)));
+  return times;
+}
+
+async function run(store: TestStore): Promise<void> {
+  const closers: (() => void | Promise<void>)[] = [];
+  const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
+  try {
+    const farSide = createServer((request, response) => {
+      request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"result":"done"}'));
+    }).listen(0, '127.0.0.1');
+    owner.after(() => {
+      farSide.closeAllConnections();
+      farSide.close();
+    });
+    await new Promise((resolve) => farSide.once('listening', resolve));
+    const url = `http://127.0.0.1:${(farSide.address() as AddressInfo).port}`;
+    const gateway = await startGateway(owner, {
+      config: { store: { url: storeUrl(await store.fresh(owner)) } },
+      adapters: [{ name: 'Far', kind: 'rest', url, concurrency: callers }],
+    });
+    const headers = { authorization: `Bearer ${await gateway.tokenFor('admin')}`, 'content-type': 'application/json' };
+    const pool = new Pool(gateway.url, { connections: callers });
+    owner.after(() => pool.close());
+    const caller = (request: { readonly path: string; readonly body: string }) => async (): Promise<void> => {
+      const reply = await pool.request({ ...request, method: 'POST', headers });
+      const text = await reply.body.text();
+      if (reply.statusCode !== 200) throw new Error(`${reply.statusCode} ${text}`);
+    };
+    for (let count = 0; count < 20; count += 1)
+      await Promise.all(Array.from({ length: 100 }, caller(count % 2 ? query : action)));
+    for (const paced of [true, false]) {
+      const measured = await measure([caller(query), caller(action)], paced);
+      const base = quantile(measured[0] ?? [], 0.5);
+      for (const [index, times] of measured.entries()) {
+        const median = quantile(times, 0.5);
+        const cells = [median, quantile(times, 0.99), median - base].map((value) => value.toFixed(2));
+        const about = [
+          store.dialect,
+          paced ? 'paced' : 'flat out',
+          ['query', 'action'][index],
+          Math.round(times.length / seconds),
+        ];
+        console.log(`| ${[...about, ...cells].join(' | ')} |`);
+      }
+    }
+  } finally {
+    for (const close of closers) await close();
+  }
+}
+
+console.log('| store | load | call | calls/s | median, ms | 99 %, ms | over a query, ms |\n|---|---|---|---|---|---|---|');
+for (const store of [sqliteStore, foundPostgres].filter((found) => found !== undefined))
+  if (only === undefined || only === store.dialect) await run(store);

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sql } from 'kysely';
+import type { Database } from '#database/database.ts';
+import { eachStore, silentLog, sqliteStore, type TestStore } from '../../test/support/stores.ts';
+import type { AuditFacts } from './audit-entry.ts';
+import { type AuditLog, createAuditLog } from './audit-log.ts';
+import { createAuditPruning } from './audit-pruning.ts';
+import { createAuditReader } from './audit-reader.ts';
+import { verifyAudit } from './audit-verification.ts';
+import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+
+const day = 86_400_000;
+const longestCall = 300_000;
+const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', verb: 'POST', address: '/restconf/operations/x' };
+
+function clockAt(start = Date.UTC(2026, 10, 21)) {
+  let now = start;
+  return { now: () => now, monotonic: () => now, pass: (milliseconds: number) => (now += milliseconds) };
+}
+
+async function begin(database: Database, options: { clock?: ReturnType<typeof clockAt>; checkpointFile?: string } = {}) {
+  const clock = options.clock ?? clockAt();
+  const config = {
+    retention: 90 * day,
+    ...(options.checkpointFile === undefined ? {} : { checkpointFile: options.checkpointFile }),
+  };
+  const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall });
+  return { log, clock, reader: createAuditReader({ database, clock, longestCall }) };
+}
+
+async function act(log: AuditLog, facts: AuditFacts = call): Promise<void> {
+  const intended = await log.intend(facts);
+  await intended.outcome({ event: 'request', outcome: 'ok', upstreamStatus: 204 });
+}
+
+/** A store with a chain of some ten entries that has ended. */
+async function endedChain(t: TestContext, store: TestStore, checkpointFile?: string): Promise<Database> {
+  const database = await store.openAudit(t);
+  const { log } = await begin(database, checkpointFile === undefined ? {} : { checkpointFile });
+  for (let count = 0; count < 4; count += 1) await act(log, { ...call, requestId: `request ${count}` });
+  log.record({ event: 'request', principal: 'bob', outcome: 'refused' });
+  await log.close();
+  return database;
+}
+
+async function problems(database: Database, checkpoints: readonly Checkpoint[] = []): Promise<string> {
+  return (await verifyAudit(database, checkpoints)).problems.join('; ').replaceAll(/[\w-]+(?=\/\d)/g, 'C');
+}
+
+test('on SQLite an intent is flushed to the disk before its call leaves, and what came of it need not be', async (t) => {
+  const database = await sqliteStore.openAudit(t);
+  const { log } = await begin(database);
+  t.after(() => log.close());
+  const synchronous = async (): Promise<unknown> =>
+    (await sql<{ synchronous: number }>`pragma synchronous`.execute(database.query)).rows[0]?.synchronous;
+  for (let count = 0; count < 2; count += 1) {
+    const intended = await log.intend(call);
+    assert.equal(await synchronous(), 2);
+    await intended.outcome({ event: 'request', outcome: 'ok' });
+    assert.equal(await synchronous(), 1);
+  }
+});
+
+eachStore((store) => {
+  test('a call and its outcome are one record, before and after the gateway ends', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader } = await begin(database);
+    const intended = await log.intend(call);
+    const [underWay] = (await reader.list({ limit: 1 })).list;
+    assert.deepEqual([underWay?.address, underWay?.outcome], [call.address, undefined]);
+    await intended.outcome({ event: 'request', outcome: 'failed', code: 'upstream-error' });
+    const [over] = (await reader.list({ limit: 1 })).list;
+    assert.deepEqual([over?.principal, over?.outcome, over?.code], ['ann', 'failed', 'upstream-error']);
+    await log.close();
+    const { list } = await reader.list({ limit: 10 }, 'oldest');
+    assert.deepEqual(
+      list.map(({ event }) => event),
+      ['start', 'request', 'end'],
+    );
+    assert.equal(await problems(database), '');
+  });
+
+  test('a call without an outcome is unknown once its gateway has said nothing for ten seconds, or once it is over its time', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader, clock } = await begin(database);
+    t.after(() => log.close());
+    await log.intend(call);
+    assert.equal((await reader.list({ limit: 1 })).list[0]?.outcome, undefined);
+    clock.pass(10_001);
+    assert.equal((await reader.list({ limit: 1, outcome: 'unknown' })).list[0]?.principal, 'ann');
+    await database.query
+      .updateTable('audit_chain')
+      .set({ alive_until: clock.now() + day })
+      .execute();
+    assert.equal((await reader.list({ limit: 1 })).list[0]?.outcome, undefined);
+    clock.pass(longestCall + 60_000);
+    assert.equal((await reader.list({ limit: 1 })).list[0]?.outcome, 'unknown');
+  });
+
+  test('many calls at once go together, and every one of them is durable when it is told so', async (t) => {
+    const database = await store.openAudit(t);
+    const { log } = await begin(database);
+    await Promise.all(Array.from({ length: 1_200 }, () => act(log)));
+    const rows = await database.read.selectFrom('audit_entry').select('kind').execute();
+    assert.equal(rows.filter(({ kind }) => kind === 'intent').length, 1_200);
+    assert.equal(rows.filter(({ kind }) => kind === 'outcome').length, 1_200);
+    await log.close();
+    assert.equal(await problems(database), '');
+  });
+
+  test('several gateways write to one store, each a chain of its own, and later ones name where the earlier stand', async (t) => {
+    const database = await store.openAudit(t);
+    const [first, second] = await Promise.all([begin(database), begin(database)]);
+    await Promise.all(Array.from({ length: 50 }, () => [act(first.log), act(second.log)]).flat());
+    await first.log.close();
+    const third = await begin(database);
+    await second.log.close();
+    await third.log.close();
+    const verdict = await verifyAudit(database);
+    assert.deepEqual([verdict.chains, verdict.problems], [3, []]);
+    const [start] = (await third.reader.list({ limit: 1_000 })).list.filter(({ event }) => event === 'start');
+    assert.ok(start !== undefined && !('links' in start));
+  });
+
+  test('texts that a database could stumble over are kept', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader } = await begin(database);
+    const principal = 'nul \0, half \ud800, quote " \\ \u2028';
+    await act(log, { ...call, principal, address: '/\\u0000/%00/"' });
+    await log.close();
+    assert.equal(await problems(database), '');
+    const { list } = await reader.list({ limit: 9, principal });
+    assert.deepEqual([list.length, list[0]?.address], [1, '/\\u0000/%00/"']);
+  });
+
+  const tamperings: readonly (readonly [string, string, RegExp])[] = [
+    ['changed', `update audit_entry set facts = replace(facts, 'ann', 'eve') where seq = 4`, /^C\/4 was changed$/],
+    ['changed in what it is found by', `update audit_entry set principal = 'eve' where seq = 4`, /^C\/4 was changed: /],
+    ['removed', 'delete from audit_entry where seq = 5', /^C\/5 was removed$/],
+    ['removed with others', 'delete from audit_entry where seq in (5, 6)', /^C\/5 to C\/6 were removed$/],
+    ['cut off at the end', 'delete from audit_entry where seq > 7', /^C\/8 and what followed was cut off/],
+    ['cut off at the beginning', 'delete from audit_entry where seq < 3', /^C\/1 to C\/2 were removed$/],
+  ];
+  for (const [what, statement, said] of tamperings) {
+    test(`R95: verification names the first record that was ${what}`, async (t) => {
+      const database = await endedChain(t, store);
+      assert.equal(await problems(database), '');
+      await sql.raw(statement).execute(database.query);
+      assert.match(await problems(database), said);
+    });
+  }
+
+  test('R95: verification names the first record that was swapped, or inserted', async (t) => {
+    const swapped = await endedChain(t, store);
+    for (const [from, to] of [
+      [4, 104],
+      [6, 4],
+      [104, 6],
+    ] as const) {
+      await swapped.query.updateTable('audit_entry').set({ seq: to }).where('seq', '=', from).execute();
+    }
+    assert.match(await problems(swapped), /^C\/4 was swapped with C\/6$/);
+    const inserted = await endedChain(t, store);
+    for (let seq = 20; seq >= 5; seq -= 1)
+      await inserted.query
+        .updateTable('audit_entry')
+        .set({ seq: seq + 1 })
+        .where('seq', '=', seq)
+        .execute();
+    await sql`insert into audit_entry select chain, 5, kind, call, at, total, principal, adapter, facts, mac from audit_entry
+      where seq = 4`.execute(inserted.query);
+    assert.match(await problems(inserted), /^C\/5 was inserted$/);
+  });
+
+  test('R95: verification notices a chain that is gone or begins late, and a checkpoint kept elsewhere shows what the store itself cannot', async (t) => {
+    const file = join(tmpdir(), `checkpoints-${randomBytes(6).toString('hex')}`);
+    const database = await endedChain(t, store, file);
+    const next = await begin(database, { checkpointFile: file });
+    await act(next.log);
+    await next.log.close();
+    const checkpoints = (await readFile(file, 'utf8'))
+      .trim()
+      .split('\n')
+      .map(readCheckpoint)
+      .filter((one) => one !== undefined);
+    assert.equal(checkpoints.length, 4);
+    assert.equal(await problems(database, checkpoints), '');
+    const [forged] = checkpoints;
+    assert.match(await problems(database, [{ ...(forged as Checkpoint), seq: 2 }]), /not signed/);
+    const chains = await database.read.selectFrom('audit_chain').select('chain').orderBy('started_at').orderBy('chain').execute();
+    const last = chains.map(({ chain }) => chain).find((chain) => checkpoints.at(-1)?.chain === chain) ?? '';
+    // Whoever has the store and knows how it works can end the last chain early, and only the checkpoint knows better.
+    await database.query.deleteFrom('audit_entry').where('chain', '=', last).where('seq', '>', 2).execute();
+    await database.query.updateTable('audit_chain').set({ ended_at: null }).where('chain', '=', last).execute();
+    assert.equal(await problems(database), '');
+    assert.match(await problems(database, checkpoints), /^C\/4 .*cut off: the checkpoint of 2026/);
+    const other = chains.map(({ chain }) => chain).find((chain) => chain !== last) ?? '';
+    await database.query.deleteFrom('audit_entry').where('chain', '=', other).execute();
+    await database.query.deleteFrom('audit_chain').where('chain', '=', other).execute();
+    assert.match(await problems(database), /^the chain .* was removed: the beginning of/);
+  });
+
+  test('pruning leaves a chain that can be verified, and takes nothing that may be under way', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader, clock } = await begin(database);
+    await act(log);
+    await log.intend({ ...call, requestId: 'under way' });
+    clock.pass(10_000);
+    const prune = createAuditPruning({ database, clock, retention: 1, longestCall });
+    await prune();
+    assert.equal((await reader.list({ limit: 10 })).list.length, 3);
+    clock.pass(longestCall + 60_000);
+    await act(log, { ...call, requestId: 'kept' });
+    await prune();
+    assert.deepEqual(
+      (await reader.list({ limit: 10 })).list.map(({ requestId }) => requestId),
+      ['kept'],
+    );
+    assert.equal(await problems(database), '');
+    await act(log);
+    await log.close();
+    assert.equal(await problems(database), '');
+    await database.query.updateTable('audit_chain').set({ pruned_before: 1 }).execute();
+    assert.match(await problems(database), /the beginning of chain .* was removed, and not by a gateway/);
+  });
+
+  test('pages follow each other without a gap or a repetition while records come', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader, clock } = await begin(database);
+    for (let count = 0; count < 25; count += 1) {
+      await act(log, { ...call, requestId: String(count) });
+      clock.pass(count % 3);
+    }
+    const seen: string[] = [];
+    for (let after = {}; ; ) {
+      const page = await reader.list({ limit: 4, principal: 'ann', ...after });
+      seen.push(...page.list.map(({ requestId }) => requestId ?? ''));
+      await act(log, { ...call, requestId: 'later' });
+      if (page.cursor === undefined) break;
+      const [at, chain, seq] = JSON.parse(Buffer.from(page.cursor, 'base64url').toString()) as [number, string, number];
+      after = { after: { at, chain, seq } };
+    }
+    await log.close();
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 25 }, (_, index) => String(24 - index)),
+    );
+  });
+});

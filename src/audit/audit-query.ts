@@ -1,0 +1,103 @@
+import type { RequestProblem } from '#base/gateway-error.ts';
+import { type AuditOutcome, auditOutcomes } from './audit-entry.ts';
+
+/** Which records are asked for. */
+export interface AuditQuery {
+  /** Milliseconds since the epoch, both inclusive. */
+  readonly from?: number;
+  readonly to?: number;
+  readonly principal?: string;
+  readonly adapter?: string;
+  readonly outcome?: AuditOutcome;
+  readonly limit: number;
+  /** The records that come after it, in the order of the listing. */
+  readonly after?: Position;
+}
+
+/** A place in the order of records: time, then chain, then place in the chain. */
+export interface Position {
+  readonly at: number;
+  readonly chain: string;
+  readonly seq: number;
+}
+
+export const auditPage = { usual: 100, most: 1_000 } as const;
+
+const auditParameters = ['from', 'to', 'principal', 'adapter', 'outcome', 'limit', 'cursor'] as const;
+
+type Parameter = (typeof auditParameters)[number];
+
+/** Reads the parameters of `GET /audit`: every problem at once. */
+export function readAuditQuery(
+  parameters: URLSearchParams,
+): { readonly query: AuditQuery } | { readonly problems: readonly RequestProblem[] } {
+  const problems: RequestProblem[] = [];
+  const read: Partial<Record<keyof AuditQuery, unknown>> = { limit: auditPage.usual };
+  for (const name of new Set(parameters.keys())) {
+    if (!auditParameters.some((known) => known === name))
+      problems.push({ pointer: `?${name.slice(0, 128)}`, detail: 'is no query parameter of this route; leave it out' });
+  }
+  for (const name of auditParameters) {
+    const values = parameters.getAll(name);
+    const [value] = values;
+    if (value === undefined) continue;
+    const { member, parse, wanted } = readers[name];
+    const parsed = values.length > 1 ? undefined : parse(value);
+    if (parsed !== undefined) read[member] = parsed;
+    else problems.push({ pointer: `?${name}`, detail: values.length > 1 ? 'is given more than once' : `is not ${wanted}` });
+  }
+  return problems.length > 0 ? { problems } : { query: read as unknown as AuditQuery };
+}
+
+interface Reader {
+  readonly member: keyof AuditQuery;
+  readonly parse: (text: string) => unknown;
+  readonly wanted: string;
+}
+
+const time = { parse: readTime, wanted: 'a time such as 2026-11-21T08:00:00Z (RFC 3339; write + as %2B)' };
+const name = { parse: (text: string) => (text === '' ? undefined : text), wanted: 'a name' };
+
+const readers: Readonly<Record<Parameter, Reader>> = {
+  from: { member: 'from', ...time },
+  to: { member: 'to', ...time },
+  principal: { member: 'principal', ...name },
+  adapter: { member: 'adapter', ...name },
+  outcome: {
+    member: 'outcome',
+    parse: (text) => auditOutcomes.find((outcome) => outcome === text),
+    wanted: `one of ${auditOutcomes.join(', ')}`,
+  },
+  limit: {
+    member: 'limit',
+    parse: (text) => (/^[1-9]\d{0,3}$/u.test(text) && Number(text) <= auditPage.most ? Number(text) : undefined),
+    wanted: `a whole number from 1 to ${auditPage.most}`,
+  },
+  cursor: { member: 'after', parse: readCursor, wanted: 'a cursor of this route; take it from the reply before as it is' },
+};
+
+/** RFC 3339 with `T`, seconds and an offset. */
+function readTime(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/u.test(text)) return undefined;
+  const milliseconds = Date.parse(text);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+export function writeCursor({ at, chain, seq }: Position): string {
+  return Buffer.from(JSON.stringify([at, chain, seq])).toString('base64url');
+}
+
+/** The place that a cursor stands for; undefined for any other text. */
+export function readCursor(text: string): Position | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    if (!Array.isArray(value) || value.length !== 3) return undefined;
+    const [at, chain, seq] = value as readonly unknown[];
+    if (!Number.isSafeInteger(at) || typeof chain !== 'string' || !chain.isWellFormed() || !Number.isSafeInteger(seq))
+      return undefined;
+    if (chain.includes('\0')) return undefined;
+    return { at: at as number, chain, seq: seq as number };
+  } catch {
+    return undefined;
+  }
+}

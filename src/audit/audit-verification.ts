@@ -1,0 +1,169 @@
+import type { Transaction } from 'kysely';
+import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
+import { type AuditFacts, type ChainedEntry, type ChainLink, storable } from './audit-entry.ts';
+import type { AuditKey } from './audit-key.ts';
+import { isAnchorGenuine } from './audit-pruning.ts';
+import { storedAuditKey } from './audit-store.ts';
+import { type Checkpoint, isGenuine } from './checkpoint.ts';
+import { macOf } from './hash-chain.ts';
+import { whatHappened } from './tampering.ts';
+
+/** What a verification found. A problem names a record as `CHAIN/SEQ` where it speaks of one. */
+export interface AuditVerdict {
+  readonly chains: number;
+  readonly records: number;
+  readonly checkpoints: number;
+  /** The first of each chain, and those of the links between chains and of the checkpoints. */
+  readonly problems: readonly string[];
+}
+
+type Snapshot = Transaction<Tables>;
+
+/** Entries that are in memory at a time; a swap is named as such where both places are among them. */
+const pageSize = 1_000;
+
+/** Goes through the whole log as it is at one moment, and holds it against the checkpoints. Gateways may go on writing. */
+export async function verifyAudit(
+  database: Database,
+  checkpoints: AsyncIterable<Checkpoint> | Iterable<Checkpoint> = [],
+): Promise<AuditVerdict> {
+  const snapshot = await database.read.startTransaction().execute();
+  try {
+    return await verifySnapshot(snapshot, checkpoints);
+  } finally {
+    await snapshot.rollback().execute();
+  }
+}
+
+async function verifySnapshot(
+  snapshot: Snapshot,
+  checkpoints: AsyncIterable<Checkpoint> | Iterable<Checkpoint>,
+): Promise<AuditVerdict> {
+  const key = await storedAuditKey(snapshot);
+  const chains = await chainNames(snapshot);
+  const problems: string[] = [];
+  let [records, seen] = [0, 0];
+  if (key === undefined && chains.length > 0)
+    return { chains: chains.length, records, checkpoints: 0, problems: ['the audit key is gone'] };
+  for (const chain of chains) {
+    if (key === undefined) break;
+    const walk = await walkChain(snapshot, key, chain);
+    records += walk.records;
+    problems.push(...walk.problems);
+    for (const link of walk.links) problems.push(...(await missing(snapshot, link, `the beginning of ${chain}`)));
+  }
+  for await (const checkpoint of checkpoints) {
+    seen += 1;
+    problems.push(...(await checkpointProblems(snapshot, key, checkpoint)));
+  }
+  return { chains: chains.length, records, checkpoints: seen, problems: [...new Set(problems)] };
+}
+
+/** Those that have a row and those that have entries: neither is taken on trust. */
+async function chainNames(snapshot: Snapshot): Promise<readonly string[]> {
+  const rows = await snapshot.selectFrom('audit_chain').select('chain').execute();
+  const names = new Set(rows.map(({ chain }) => chain));
+  for (let last = ''; ; ) {
+    const next = await snapshot
+      .selectFrom('audit_entry')
+      .select('chain')
+      .where('chain', '>', last)
+      .orderBy('chain')
+      .limit(1)
+      .executeTakeFirst();
+    if (next === undefined) return [...names].sort();
+    names.add(next.chain);
+    last = next.chain;
+  }
+}
+
+interface Walk {
+  readonly records: number;
+  readonly problems: readonly string[];
+  readonly links: readonly ChainLink[];
+}
+
+type ChainRow = Tables['audit_chain'];
+
+async function walkChain(snapshot: Snapshot, key: AuditKey, chain: string): Promise<Walk> {
+  const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
+  if (row === undefined) return { records: 0, problems: [`the chain ${chain} has records and no row of its own`], links: [] };
+  if (row.pruned_seq > 0 && !isAnchorGenuine(key, row))
+    return { records: 0, problems: [`the beginning of chain ${chain} was removed, and not by a gateway`], links: [] };
+  let previous = { seq: row.pruned_seq, mac: row.pruned_seq > 0 ? row.pruned_mac : chain };
+  const links: ChainLink[] = [];
+  let last: AuditFacts | undefined;
+  for (let records = 0; ; ) {
+    const page = await pageAfter(snapshot, chain, previous.seq);
+    for (const [index, entry] of page.entries()) {
+      if (!isInPlace(key.macKey, previous, entry)) {
+        return { records, links, problems: [whatHappened({ key: key.macKey, previous, entries: page.slice(index), chain })] };
+      }
+      last = JSON.parse(entry.facts) as AuditFacts;
+      links.push(...linksOf(last));
+      previous = entry;
+      records += 1;
+    }
+    if (page.length < pageSize) return { records, links, problems: endProblems(row, previous.seq, last) };
+  }
+}
+
+function linksOf({ event, links = [] }: AuditFacts): readonly ChainLink[] {
+  return event === 'start' ? links : [];
+}
+
+/** The gateway says at its end that it ends. */
+function endProblems({ chain, ended_at }: ChainRow, seq: number, last: AuditFacts | undefined): readonly string[] {
+  if (ended_at === null || last === undefined || last.event === 'end') return [];
+  return [`${chain}/${seq + 1} and what followed was cut off: the chain has ended, and its end is gone`];
+}
+
+function pageAfter(snapshot: Snapshot, chain: string, seq: number): Promise<readonly ChainedEntry[]> {
+  return snapshot
+    .selectFrom('audit_entry')
+    .selectAll()
+    .where('chain', '=', chain)
+    .where('seq', '>', seq)
+    .orderBy('seq')
+    .limit(pageSize)
+    .execute() as Promise<readonly ChainedEntry[]>;
+}
+
+function isInPlace(key: Buffer, previous: { readonly seq: number; readonly mac: string }, entry: ChainedEntry): boolean {
+  if (entry.seq !== previous.seq + 1 || macOf(key, previous.mac, entry) !== entry.mac) return false;
+  const { principal, adapter } = JSON.parse(entry.facts) as AuditFacts;
+  return entry.principal === storable(principal) && entry.adapter === storable(adapter);
+}
+
+/** Why a record that something else names is not there as it was. */
+async function missing(snapshot: Snapshot, { chain, seq, mac }: ChainLink, witness: string): Promise<readonly string[]> {
+  const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
+  if (row === undefined) return [`the chain ${chain} was removed: ${witness} names it`];
+  if (seq < row.pruned_seq) return [];
+  const entry =
+    seq === row.pruned_seq
+      ? { mac: row.pruned_mac }
+      : await snapshot
+          .selectFrom('audit_entry')
+          .select('mac')
+          .where('chain', '=', chain)
+          .where('seq', '=', seq)
+          .executeTakeFirst();
+  if (entry === undefined) return [`${chain}/${seq} and perhaps what stood before it was cut off: ${witness} names it`];
+  return entry.mac === mac ? [] : [`${chain}/${seq} is not the record that ${witness} names: the chain was written anew`];
+}
+
+async function checkpointProblems(
+  snapshot: Snapshot,
+  key: AuditKey | undefined,
+  checkpoint: Checkpoint,
+): Promise<readonly string[]> {
+  const witness = `the checkpoint of ${new Date(checkpoint.at).toISOString()}`;
+  if (key === undefined || !isGenuine(key, checkpoint))
+    return [`${witness} (${checkpoint.chain}/${checkpoint.seq}) is not signed by this store's key`];
+  const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', checkpoint.chain).executeTakeFirst();
+  if (row !== undefined && checkpoint.seq < row.pruned_seq && checkpoint.at >= row.pruned_before)
+    return [`${checkpoint.chain}/${checkpoint.seq} was pruned before its time: ${witness} names it`];
+  return await missing(snapshot, checkpoint, witness);
+}

@@ -1,0 +1,49 @@
+import { type AuditKey, isSigned, signed } from './audit-key.ts';
+import type { ChainHead } from './hash-chain.ts';
+
+/** Where a chain stood at a moment, signed: kept elsewhere, it shows that the chain was cut off or written anew. */
+export interface Checkpoint {
+  readonly chain: string;
+  readonly seq: number;
+  readonly mac: string;
+  /** Milliseconds since the epoch, of the entry `seq`. */
+  readonly at: number;
+  readonly signature: string;
+}
+
+/** One line of JSON, without its newline. */
+export function checkpointLine(key: AuditKey, chain: string, { seq, mac, at }: ChainHead): string {
+  const checkpoint: Checkpoint = { chain, seq, mac, at, signature: signed(key, signedValues({ chain, seq, mac, at })) };
+  return JSON.stringify({ ...checkpoint, time: new Date(at).toISOString() });
+}
+
+export function isGenuine(key: AuditKey, checkpoint: Checkpoint): boolean {
+  return isSigned(key, signedValues(checkpoint), checkpoint.signature);
+}
+
+function signedValues({ chain, seq, mac, at }: Omit<Checkpoint, 'signature'>): readonly (string | number)[] {
+  return ['checkpoint', chain, seq, mac, at];
+}
+
+/** Reads a line of a checkpoint file, or a log line that holds one; undefined for any other line. */
+export function readCheckpoint(line: string): Checkpoint | undefined {
+  const value = parsed(line);
+  const held = value?.['checkpoint'];
+  return asCheckpoint(typeof held === 'string' ? parsed(held) : value);
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function asCheckpoint(value: Readonly<Record<string, unknown>> | undefined): Checkpoint | undefined {
+  const { chain, seq, mac, at, signature } = value ?? {};
+  if (typeof chain !== 'string' || typeof mac !== 'string' || typeof signature !== 'string') return undefined;
+  if (typeof seq !== 'number' || typeof at !== 'number') return undefined;
+  return { chain, seq, mac, at, signature };
+}

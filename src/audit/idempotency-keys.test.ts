@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { eachStore, silentLog } from '../../test/support/stores.ts';
+import type { AuditFacts } from './audit-entry.ts';
+import { type AuditLog, createAuditLog, type Intended } from './audit-log.ts';
+import type { EarlierReply } from './idempotency-keys.ts';
+import { forgetKeys } from './idempotency-store.ts';
+import { type IdempotentRequest, idempotentRequest, sealed, unsealed } from './idempotent-request.ts';
+
+const day = 86_400_000;
+const call: AuditFacts = { event: 'request', principal: 'ann', outcome: 'ok' };
+const request = { principal: 'ann', route: 'POST /x', key: 'secret-key', payload: [Buffer.from('{"password":"hush"}')] };
+
+function isCall(intended: Intended | EarlierReply): asserts intended is Intended {
+  assert.ok(!('earlierReply' in intended), 'answered from before');
+}
+
+async function make(log: AuditLog, one: IdempotentRequest, reply: string): Promise<void> {
+  const intended = await log.intendOnce(call, one);
+  isCall(intended);
+  await intended.outcome(call, { kind: 'conclude', state: 'done', reply: sealed(one, reply) });
+}
+
+eachStore((store) => {
+  test('a key is kept for 24 hours, by the other gateways and after its own has ended', async (t) => {
+    const database = await store.openAudit(t);
+    let now = Date.UTC(2026, 10, 21);
+    const clock = { now: () => now, monotonic: () => now };
+    const options = { database, clock, log: silentLog, version: '1', config: { retention: 90 * day }, longestCall: 60_000 };
+    const [first, second] = [await createAuditLog(options), await createAuditLog(options)];
+    const one = idempotentRequest(request);
+    await make(first, one, 'the reply');
+    await first.close();
+    t.after(() => second.close());
+    now += day - 1;
+    await forgetKeys(database, now);
+    assert.deepEqual(await second.intendOnce(call, one), { earlierReply: 'the reply' });
+    now += 2;
+    await make(second, one, 'a new one');
+    assert.deepEqual(await second.intendOnce(call, one), { earlierReply: 'a new one' });
+    now += day + 1;
+    await forgetKeys(database, now);
+    assert.deepEqual(await database.read.selectFrom('idempotency_key').selectAll().execute(), []);
+  });
+
+  test('a key of a gateway that is gone is in use while it may still be there, then its outcome is unknown', async (t) => {
+    const database = await store.openAudit(t);
+    let now = Date.UTC(2026, 10, 21);
+    const clock = { now: () => now, monotonic: () => now };
+    const options = { database, clock, log: silentLog, version: '1', config: { retention: 90 * day }, longestCall: 60_000 };
+    const [killed, other] = [await createAuditLog(options), await createAuditLog(options)];
+    t.after(() => Promise.all([killed.close(), other.close()]));
+    const one = idempotentRequest(request);
+    isCall(await killed.intendOnce(call, one));
+    await assert.rejects(other.intendOnce(call, one), { code: 'idempotency-key-in-use', status: 409 });
+    now += 10_001;
+    await assert.rejects(other.intendOnce(call, one), { code: 'outcome-unknown', status: 409 });
+    await assert.rejects(killed.intendOnce(call, one), { code: 'idempotency-key-in-use' });
+    now += 120_000;
+    await assert.rejects(killed.intendOnce(call, one), { code: 'outcome-unknown' });
+  });
+
+  test('the store shows neither key nor payload nor reply', async (t) => {
+    const database = await store.openAudit(t);
+    const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };
+    const config = { retention: 90 * day };
+    const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall: 60_000 });
+    await make(log, idempotentRequest(request), 'the token is 12345');
+    await log.close();
+    const kept = JSON.stringify(await database.read.selectFrom('idempotency_key').selectAll().execute());
+    for (const secret of ['secret-key', 'hush', '12345', Buffer.from('12345').toString('base64')])
+      assert.ok(!kept.includes(secret), kept);
+  });
+});
+
+test('two requests that differ anywhere have different fingerprints, and neither opens the reply of the other', () => {
+  const parts = fc.record({
+    principal: fc.string(),
+    route: fc.string(),
+    key: fc.string(),
+    payload: fc.array(fc.string(), { minLength: 1, maxLength: 3 }),
+  });
+  fc.assert(
+    fc.property(parts, parts, fc.string({ unit: 'binary' }), (left, right, reply) => {
+      const [one, other] = [idempotentRequest(left), idempotentRequest(right)];
+      const seal = sealed(one, reply);
+      assert.equal(unsealed(one, seal), reply);
+      if (JSON.stringify(left) === JSON.stringify(right)) return;
+      assert.notEqual(one.fingerprint, other.fingerprint);
+      assert.throws(() => unsealed(other, seal));
+    }),
+  );
+  // What runs into what follows it is not the same.
+  assert.notEqual(
+    idempotentRequest({ ...request, principal: 'a', route: 'bc' }).id,
+    idempotentRequest({ ...request, principal: 'ab', route: 'c' }).id,
+  );
+});

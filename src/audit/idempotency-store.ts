@@ -1,0 +1,84 @@
+import { sql, type Transaction } from 'kysely';
+import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
+import { type CallKeyEffect, KeysTaken } from './key-effect.ts';
+
+/** Milliseconds that a key is kept. */
+const keptFor = 86_400_000;
+
+/** Throws KeysTaken, which has to undo the transaction. */
+export async function applyKeyEffects(
+  transaction: Transaction<Tables>,
+  effects: readonly CallKeyEffect[],
+  dialect: Database['dialect'],
+): Promise<void> {
+  // In one order, so that gateways that take several wait for each other in turn and not in a circle.
+  const taken = effects.filter((effect) => effect.kind === 'take').toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  if (taken.length > 0) await take(transaction, taken);
+  const concluded = effects.filter((effect) => effect.kind === 'conclude');
+  if (concluded.length > 0) {
+    const rows = JSON.stringify(concluded.map(({ chain, call, state, reply }) => [chain, call, state, reply ?? null]));
+    await conclusion[dialect](rows).execute(transaction);
+  }
+  for (const { chain, call } of effects.filter((effect) => effect.kind === 'release'))
+    await transaction.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
+}
+
+type Take = Extract<CallKeyEffect, { readonly kind: 'take' }>;
+
+async function take(transaction: Transaction<Tables>, taken: readonly Take[]): Promise<void> {
+  await transaction
+    .deleteFrom('idempotency_key')
+    .where(
+      'id',
+      'in',
+      taken.map(({ id }) => id),
+    )
+    .where('taken_at', '<', Math.min(...taken.map(({ at }) => at)) - keptFor)
+    .execute();
+  const rows = taken.map(({ id, fingerprint, chain, call, at }) => ({ id, fingerprint, chain, call, taken_at: at }));
+  const got = await transaction
+    .insertInto('idempotency_key')
+    .values(rows.map((row) => ({ ...row, state: null, reply: null })))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('call')
+    .execute();
+  const calls = new Set(got.map(({ call }) => call));
+  const missed = taken.filter(({ call }) => !calls.has(call));
+  if (missed.length > 0) throw new KeysTaken(new Set(missed.map(({ call }) => call)));
+}
+
+/** One statement, however many calls. */
+const conclusion = {
+  sqlite: (rows: string) => sql`update idempotency_key set state = value ->> 2, reply = value ->> 3 from json_each(${rows})
+    where chain = value ->> 0 and call = value ->> 1`,
+  postgres: (rows: string) => sql`update idempotency_key set state = value ->> 2, reply = value ->> 3
+    from json_array_elements(${rows}::json) as concluded(value) where chain = value ->> 0 and call = (value ->> 1)::bigint`,
+};
+
+/** A key that was taken within the last 24 hours. */
+interface TakenKey {
+  readonly fingerprint: string;
+  readonly chain: string;
+  readonly taken_at: number;
+  readonly state: string | null;
+  readonly reply: string | null;
+  /** The gateway that took it said at least until then that it is there; null where it never did, or has ended. */
+  readonly alive_until: number | null;
+}
+
+export async function findKey({ read }: Database, id: string, now: number): Promise<TakenKey | undefined> {
+  const { rows } = await sql<TakenKey>`select k.fingerprint, k.chain, k.taken_at, k.state, k.reply,
+      case when c.ended_at is null then c.alive_until end as alive_until
+    from idempotency_key k left join audit_chain c on c.chain = k.chain
+    where k.id = ${id} and k.taken_at >= ${now - keptFor}`.execute(read);
+  return rows[0];
+}
+
+/** Deletes what nobody can ask for any more. */
+export async function forgetKeys({ query }: Database, now: number): Promise<void> {
+  await query
+    .deleteFrom('idempotency_key')
+    .where('taken_at', '<', now - keptFor)
+    .execute();
+}

@@ -1,0 +1,147 @@
+import { setTimeout } from 'node:timers/promises';
+import { type AuditQuery, auditPage, readAuditQuery, readCursor } from '#audit/audit-query.ts';
+import type { AuditRecord } from '#audit/audit-reader.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { auditLine } from '../audit-line.ts';
+import type { Command, CommandContext, GivenArguments, StoredAudit } from '../command.ts';
+import { configFileOption } from '../config-file-option.ts';
+import { program } from '../help.ts';
+import { loadOrReport } from '../load-or-report.ts';
+
+const filters = ['from', 'to', 'principal', 'adapter', 'outcome'] as const;
+/** Milliseconds between two looks, and how late a record may come behind one of a later time. */
+const lookInterval = 1_000;
+const lateness = 15_000;
+
+export const auditList: Command = {
+  name: 'audit list',
+  summary: 'print who did what and what came of it',
+  description: [
+    'Print records of the audit log of the configured store, oldest first: a line each on a terminal,',
+    'otherwise NDJSON, every field of a record. A gateway may be running on the store.',
+  ],
+  options: {
+    config: configFileOption,
+    from: { value: 'TIME', default: '', meaning: 'only records of this time or later, such as 2026-11-21T08:00:00Z' },
+    to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier' },
+    principal: { value: 'NAME', default: '', meaning: 'only what this user, client or subject did' },
+    adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
+    outcome: { value: 'OUTCOME', default: '', meaning: 'only calls that ended so: ok, refused, failed or unknown' },
+    limit: { value: 'N', default: '100', meaning: 'the newest N of them, or "all"' },
+  },
+  flags: { follow: 'go on printing records as they come, until interrupted', ndjson: 'NDJSON on a terminal as well' },
+  operands: [],
+  async run(context, given) {
+    const query = readFilters(given);
+    if (typeof query === 'string') {
+      context.stderr.write(`${program} audit list: ${query}\n`);
+      return 2;
+    }
+    const loaded = await loadOrReport(context, given.option('config'));
+    if (loaded === undefined) return 1;
+    context.stdout.on('error', () => {});
+    try {
+      await context.withAudit(loaded.config, (audit) => print({ context, given, audit, query }));
+      return 0;
+    } catch (error) {
+      // "| head" has what it wanted.
+      if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 0;
+      if (!(error instanceof GatewayError)) throw error;
+      context.stderr.write(`${program} audit list: ${error.message}\n`);
+      return 1;
+    }
+  },
+};
+
+/** As `GET /audit` reads them; a text says what is wrong. `limit` is Infinity for all. */
+function readFilters({ option }: GivenArguments): AuditQuery | string {
+  const given = new URLSearchParams(filters.flatMap((name) => (option(name) === '' ? [] : [[name, option(name)]])));
+  const read = readAuditQuery(given);
+  if ('problems' in read) return read.problems.map(({ pointer, detail }) => `--${pointer.slice(1)} ${detail}`).join('\n');
+  const limit = option('limit');
+  if (limit === 'all') return { ...read.query, limit: Infinity };
+  if (!/^[1-9]\d{0,8}$/u.test(limit)) return '--limit is neither a whole number nor "all"';
+  return { ...read.query, limit: Number(limit) };
+}
+
+interface Printing {
+  readonly context: CommandContext;
+  readonly given: GivenArguments;
+  readonly audit: StoredAudit;
+  readonly query: AuditQuery;
+}
+
+async function print({ context, given, audit, query }: Printing): Promise<void> {
+  const line = context.printsToTerminal && !given.flag('ndjson') ? auditLine : (record: AuditRecord) => JSON.stringify(record);
+  const show = (record: AuditRecord): Promise<void> => write(context, `${line(record)}\n`);
+  const shown = new Map<string, number>();
+  const remember = (record: AuditRecord): void => void shown.set(record.id, Date.parse(record.time));
+  for await (const record of query.limit === Infinity ? oldestFirst(audit, query) : newest(audit, query)) {
+    if (given.flag('follow') && isOver(record)) remember(record);
+    await show(record);
+  }
+  if (!given.flag('follow')) return;
+  await context.untilInterrupted((interruption) => follow({ audit, query, interruption, shown, show }));
+}
+
+async function* oldestFirst(audit: StoredAudit, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await audit.list(onPage(query, auditPage.most, cursor), 'oldest');
+    yield* page.list;
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
+async function* newest(audit: StoredAudit, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
+  const found: AuditRecord[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await audit.list(onPage(query, Math.min(query.limit - found.length, auditPage.most), cursor));
+    found.push(...page.list);
+    ({ cursor } = page);
+  } while (cursor !== undefined && found.length < query.limit);
+  yield* found.toReversed();
+}
+
+function onPage(query: AuditQuery, limit: number, cursor: string | undefined): AuditQuery {
+  const after = cursor === undefined ? undefined : readCursor(cursor);
+  return after === undefined ? { ...query, limit } : { ...query, limit, after };
+}
+
+/** Looks again and again at the last seconds; a call is printed once it is over. */
+async function follow(options: {
+  readonly audit: StoredAudit;
+  readonly query: AuditQuery;
+  readonly interruption: AbortSignal;
+  readonly shown: Map<string, number>;
+  readonly show: (record: AuditRecord) => Promise<void>;
+}): Promise<void> {
+  const { audit, query, interruption, shown, show } = options;
+  let since = Math.max(query.from ?? 0, Date.now() - lateness);
+  while (!interruption.aborted) {
+    // Over at once when interrupted.
+    await setTimeout(lookInterval, undefined, { signal: interruption }).catch(() => {});
+    let next = Date.now() - lateness;
+    if (interruption.aborted) return;
+    for await (const record of oldestFirst(audit, { ...query, from: since })) {
+      if (!isOver(record)) next = Math.min(next, Date.parse(record.time));
+      else if (!shown.has(record.id)) {
+        shown.set(record.id, Date.parse(record.time));
+        await show(record);
+      }
+    }
+    since = Math.max(since, next);
+    for (const [id, at] of shown) if (at < since) shown.delete(id);
+  }
+}
+
+function isOver({ event, outcome }: AuditRecord): boolean {
+  return event !== 'request' || outcome !== undefined;
+}
+
+function write({ stdout }: CommandContext, line: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  stdout.write(line, (error) => (error ? reject(error) : resolve()));
+  return promise;
+}

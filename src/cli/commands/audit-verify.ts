@@ -1,0 +1,61 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Checkpoint, readCheckpoint } from '#audit/checkpoint.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Command } from '../command.ts';
+import { configFileOption } from '../config-file-option.ts';
+import { program } from '../help.ts';
+import { loadOrReport } from '../load-or-report.ts';
+import { counted } from '../progress-line.ts';
+
+export const auditVerify: Command = {
+  name: 'audit verify',
+  summary: 'find out whether the audit log was tampered with',
+  description: [
+    'Go through the audit log of the configured store and name the first record of each chain that was',
+    'changed, removed, inserted, swapped or cut off. Exit code 1 where there is one. A gateway may be',
+    'running. Only checkpoints that were kept elsewhere show what somebody did who has the store itself.',
+  ],
+  options: {
+    config: configFileOption,
+    checkpoints: { value: 'FILE', default: '', meaning: 'a checkpoint file, or a log that holds checkpoints' },
+  },
+  operands: [],
+  async run(context, { option }) {
+    const loaded = await loadOrReport(context, option('config'));
+    if (loaded === undefined) return 1;
+    const file = option('checkpoints') === '' ? undefined : resolve(context.cwd, option('checkpoints'));
+    try {
+      const { config } = loaded;
+      const { problems, chains, records, checkpoints } = await context.withAudit(config, (audit) => audit.verify(readFrom(file)));
+      for (const problem of problems) context.stdout.write(`${problem}\n`);
+      const seen = `${counted(records, 'record')} in ${counted(chains, 'chain')}, ${counted(checkpoints, 'checkpoint')}`;
+      context.stderr.write(`verified ${seen}: ${problems.length === 0 ? 'all as they were written' : 'TAMPERED WITH'}\n`);
+      return problems.length === 0 ? 0 : 1;
+    } catch (error) {
+      const why = reason(error);
+      if (why === undefined) throw error;
+      context.stderr.write(`${program} audit verify: ${why}\n`);
+      return 1;
+    }
+  },
+};
+
+async function* readFrom(file: string | undefined): AsyncGenerator<Checkpoint, void, undefined> {
+  if (file === undefined) return;
+  let found = false;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    const checkpoint = readCheckpoint(line);
+    if (checkpoint === undefined) continue;
+    found = true;
+    yield checkpoint;
+  }
+  if (!found) throw Object.assign(new Error(), { code: 'without a checkpoint' });
+}
+
+function reason(error: unknown): string | undefined {
+  if (error instanceof GatewayError) return error.message;
+  if (error instanceof Error && 'code' in error) return `the checkpoints cannot be read (${String(error.code)})`;
+  return undefined;
+}

@@ -1,0 +1,25 @@
+import type { Migration } from '../migration.ts';
+
+/**
+ * Idempotency keys and what came of the calls that came with them. They stand beside the audit log: a key is taken in the transaction that
+ * puts the intent of its call on record, and given its reply in the one that puts the outcome there.
+ */
+export const idempotencyKeyTable: Migration = {
+  number: 5,
+  name: 'idempotency-keys',
+  part: 'audit',
+  async up(transaction) {
+    await transaction.schema
+      .createTable('idempotency_key')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('fingerprint', 'text', (column) => column.notNull())
+      .addColumn('chain', 'text', (column) => column.notNull())
+      .addColumn('call', 'bigint', (column) => column.notNull())
+      .addColumn('taken_at', 'bigint', (column) => column.notNull())
+      .addColumn('state', 'text')
+      .addColumn('reply', 'text')
+      .execute();
+    await transaction.schema.createIndex('idempotency_key_by_call').on('idempotency_key').columns(['chain', 'call']).execute();
+    await transaction.schema.createIndex('idempotency_key_by_age').on('idempotency_key').column('taken_at').execute();
+  },
+};

@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type IdempotentRequest, idempotentRequest, sealed } from '#audit/idempotent-request.ts';
+import type { KeyEffect } from '#audit/key-effect.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { CallFacts, CallResult } from '#relay/call-context.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
+import { changeLeft } from './call-outcome.ts';
+import { problemReply } from './problem.ts';
+import type { Route } from './route.ts';
+
+/** The request as the one that its Idempotency-Key stands for; undefined where it has none. Throws 400 where that is no key. */
+export function idempotentRequestOf(
+  route: Route,
+  request: {
+    readonly principal: string;
+    readonly headers: IncomingHttpHeaders;
+    readonly params: Readonly<Record<string, string>>;
+    readonly body: unknown;
+  },
+): IdempotentRequest | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined || route.idempotency === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/u.test(key))
+    throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
+  const passedOn = route.idempotency.headers.map((name) => JSON.stringify(request.headers[name] ?? null));
+  return idempotentRequest({
+    principal: request.principal,
+    route: JSON.stringify([route.method, route.url, request.params]),
+    key,
+    payload: [Buffer.isBuffer(request.body) ? request.body : '', ...passedOn],
+  });
+}
+
+/** A reply as it is kept for whoever sends its request again. */
+interface KeptReply {
+  /** Of the request that it was made for. */
+  readonly requestId: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * What becomes of the key once its call was carried out: the reply is kept where the far side answered or failed for certain, the key is
+ * free again where nothing left the gateway, or where a reading failed.
+ */
+export function keyEffect(
+  result: CallResult,
+  call: { readonly requestId: string; readonly facts: CallFacts },
+  request: IdempotentRequest,
+): KeyEffect {
+  const done = (reply: Omit<KeptReply, 'requestId'>): KeyEffect => {
+    const kept: KeptReply = { requestId: call.requestId, ...reply };
+    return { kind: 'conclude', state: 'done', reply: sealed(request, JSON.stringify(kept)) };
+  };
+  if ('reply' in result) {
+    const { status = 200, headers, head, rest } = result.reply;
+    return rest === undefined ? done({ status, headers, body: head.toString('utf8') }) : { kind: 'conclude', state: 'done' };
+  }
+  const { failure } = result;
+  if (!changeLeft(call.facts)) return { kind: 'release' };
+  if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'conclude', state: 'unknown' };
+  return done(problemReply(failure, call.requestId));
+}
+
+/** The kept reply to send once more, and the request that it was made for. */
+export function readKeptReply(text: string): { readonly reply: RelayReply; readonly requestId: string } {
+  const { requestId, status, headers, body } = JSON.parse(text) as KeptReply;
+  const reply = { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, head: Buffer.from(body), rest: undefined };
+  return { reply, requestId };
+}

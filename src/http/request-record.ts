@@ -1,0 +1,121 @@
+import type { Principal } from '#access/principal.ts';
+import type { AuditFacts } from '#audit/audit-entry.ts';
+import { maskedAddress } from '#audit/masked-address.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { CallFacts } from '#relay/call-context.ts';
+import { callOutcome } from './call-outcome.ts';
+
+/** Characters of an address that are kept. */
+const longestAddress = 8_192;
+
+/** What a record is made of. */
+interface RecordedRequest {
+  readonly requestId: string;
+  readonly trace: { readonly traceId: string };
+  readonly principal: Principal;
+  readonly sourceAddress: string;
+  readonly route: string | undefined;
+  readonly method: string;
+  readonly facts: CallFacts;
+  readonly cutOff: boolean;
+  readonly isKept: boolean;
+  readonly failure: GatewayError | undefined;
+  readonly status: number | undefined;
+  readonly duration: number;
+}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** Who asks for what: all that is known before a call is made. One shape for every record, so that writing it is quick. */
+export function requestFacts(scope: RecordedRequest, url: string): Writable<AuditFacts> {
+  const { verb, address = url, adapter, rule } = scope.facts;
+  const { principal } = scope;
+  const known = principal.username !== '';
+  return {
+    event: 'request',
+    requestId: scope.requestId,
+    traceId: scope.trace.traceId,
+    principal: known ? principal.username : undefined,
+    roles: known ? principal.roles : undefined,
+    sourceAddress: scope.sourceAddress,
+    route: scope.route === undefined ? undefined : `${scope.method} ${scope.route}`,
+    adapter,
+    verb,
+    address: maskedAddress(address).slice(0, longestAddress),
+    decision: isDenial(scope.failure) ? 'denied' : 'allowed',
+    rule,
+    attempts: undefined,
+    upstreamStatus: undefined,
+    replays: undefined,
+    status: undefined,
+    code: undefined,
+    outcome: undefined,
+    bytesSent: undefined,
+    bytesReceived: undefined,
+    durationMs: undefined,
+  };
+}
+
+function isDenial(failure: unknown): failure is GatewayError {
+  return failure instanceof GatewayError && (failure.status === 401 || failure.status === 403);
+}
+
+/** What came of a call, as far as it is known now, alone or added to `facts`. `failure` is what it ended with, if it failed. */
+export function outcomeFacts(
+  scope: RecordedRequest,
+  failure: unknown,
+  facts: Writable<AuditFacts> = { event: 'request' },
+): AuditFacts {
+  if (isDenial(failure)) {
+    facts.decision = 'denied';
+    facts.rule = failure.message.slice(0, 500);
+  }
+  const { traffic } = scope.facts;
+  if (traffic !== undefined) {
+    const { attempts, bytesSent, bytesReceived } = traffic.traffic;
+    facts.attempts = attempts;
+    facts.bytesSent = bytesSent;
+    facts.bytesReceived = bytesReceived;
+  }
+  facts.upstreamStatus = scope.facts.upstreamStatus;
+  facts.replays = scope.facts.replays;
+  facts.status = statusOf(scope, failure);
+  facts.code = codeOf(failure);
+  facts.outcome = callOutcome({ failure, cutOff: scope.cutOff, isKept: scope.isKept, facts: scope.facts });
+  facts.durationMs = Math.round(scope.duration * 100) / 100;
+  return facts;
+}
+
+/** Undefined where nobody was there to be answered. */
+function statusOf({ status = 200 }: RecordedRequest, failure: unknown): number | undefined {
+  if (failure === undefined) return status;
+  if (failure instanceof GatewayError) return failure.status;
+  return hasLeft(failure) ? undefined : 500;
+}
+
+function codeOf(failure: unknown): string | undefined {
+  if (failure === undefined) return undefined;
+  if (failure instanceof GatewayError) return failure.code;
+  return hasLeft(failure) ? 'caller-left' : 'internal-error';
+}
+
+function hasLeft(failure: unknown): boolean {
+  return failure instanceof Error && failure.name === 'CallerLeft';
+}
+
+const alwaysRecorded: ReadonlySet<string> = new Set(['/audit', '/automation_catalog/export']);
+
+/**
+ * Which requests are put on record: all that are no plain readings (calls, queries, logins, changes), readings of the whole catalogue or
+ * of the log itself, and whatever was refused for who asked. Listings, health and documentation are in the log and the metrics alone.
+ */
+export function isRecorded({ route, method, failure }: RecordedRequest): boolean {
+  if (route === undefined) return false;
+  if (isDenial(failure)) return true;
+  return (method !== 'GET' && method !== 'HEAD') || alwaysRecorded.has(route);
+}
+
+/** More is known now than when the outcome was recorded: the reply was long. */
+export function hasGrown(recordedBytes: number, facts: CallFacts): boolean {
+  return (facts.traffic?.traffic.bytesReceived ?? 0) > recordedBytes;
+}

@@ -1,0 +1,56 @@
+import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
+import { type AuditReader, createAuditReader } from '#audit/audit-reader.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { Config } from '#config/config.ts';
+import { type Database, openDatabase } from '#database/database.ts';
+import type { StorePart } from '#database/store-part.ts';
+import { type StoreFigures, sumOf } from '#database/store-session.ts';
+import type { StoreWatcher } from '#database/watch-time.ts';
+import { longestCallOf } from './longest-call.ts';
+
+/** Both parts of the store, which on PostgreSQL are one. */
+interface Store {
+  /** Resolves where every part answers within a second; `store-unavailable` where one does not. */
+  ping(): Promise<void>;
+  /** The connections of all parts. */
+  figures(): StoreFigures;
+}
+
+/** Opens the store and begins the audit log on it; `started` closes them, the log first. Rejects with `store-unavailable`. */
+export async function openStore(
+  started: AsyncDisposableStack,
+  options: {
+    readonly config: Config;
+    readonly log: Log;
+    readonly clock: Clock;
+    readonly version: string;
+    readonly watcher: StoreWatcher;
+  },
+): Promise<{
+  /** All but the audit log. */
+  readonly database: Database;
+  readonly store: Store;
+  readonly audit: AuditLog;
+  readonly auditReader: AuditReader;
+}> {
+  const { config, log, clock, version, watcher } = options;
+  const open = async (part: StorePart): Promise<Database> =>
+    started.adopt(await openDatabase({ store: config.store, part, log, watcher }), (opened) => opened.close());
+  const main = await open('main');
+  const auditDatabase = config.store.kind === 'postgres' ? main : await open('audit');
+  const longestCall = longestCallOf(config);
+  const audit = started.adopt(
+    await createAuditLog({ database: auditDatabase, clock, log, version, config: config.audit, longestCall }),
+    (opened) => opened.close(),
+  );
+  const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall });
+  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader };
+}
+
+function storeOf(parts: readonly Database[]): Store {
+  return {
+    ping: async () => void (await Promise.all(parts.map((part) => part.ping()))),
+    figures: () => sumOf(parts),
+  };
+}

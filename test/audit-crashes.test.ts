@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { auditCrashRounds } from './support/audit-crash-rounds.ts';
+import { crashSeed } from './support/crash-rounds.ts';
+import { eachStore } from './support/stores.ts';
+
+// The full form, some hundred rounds on each store: node bench/audit-crashes.ts 200
+
+const rounds = 20;
+
+eachStore((store) => {
+  test(`R71: no action is without its record, and no acknowledged one without its outcome, and none is made twice for one key, after ${rounds} kills under load`, async (t) => {
+    const seed = crashSeed();
+    t.diagnostic(`to play these rounds again: CRASH_SEED=${seed}`);
+    const { acknowledged, arrivedUnanswered, unknown, repeated } = await auditCrashRounds(t, { store, rounds, seed });
+    t.diagnostic(
+      `${acknowledged} acknowledged; ${arrivedUnanswered} arrived and were not, ${unknown} of them with an unknown outcome`,
+    );
+    t.diagnostic(`sent again with their keys: ${JSON.stringify(repeated)}`);
+    // A load that was never caught in the act would prove nothing.
+    assert.ok(
+      acknowledged > rounds && arrivedUnanswered > rounds / 2 && unknown > 0,
+      `${acknowledged}, ${arrivedUnanswered}, ${unknown}`,
+    );
+    assert.ok(repeated.replayed > rounds && repeated.conflicts > 0, JSON.stringify(repeated));
+  });
+});

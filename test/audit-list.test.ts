@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { Pool } from 'undici';
+import type { AuditRecord } from '../src/audit/audit-reader.ts';
+import { relay } from './support/calls.ts';
+import { command, shell, spawnCommand } from './support/command.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { collect, executable, type Gateway, startGateway } from './support/start-gateway.ts';
+
+// `audit list` as a person or a program runs it beside a gateway, and what is lost where the store is away for long.
+
+const json = 'application/json';
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
+
+let far: FarSide;
+let gateway: Gateway;
+const owner = { after: (close: () => unknown): void => void closers.unshift(close) };
+const closers: (() => unknown)[] = [];
+
+before(async () => {
+  far = await farSide(owner);
+  gateway = await startGateway(owner, {
+    adapters: [{ name: 'NSO', kind: 'rest', url: far.url, denyPaths: { actions: ['secret/**'], queries: [] } }],
+  });
+});
+
+after(async () => {
+  for (const close of closers) await close();
+});
+
+function act(path: string): Promise<unknown> {
+  return relay(gateway, 'restAction', 'NSO', { params: { path, accept: json }, body: {} });
+}
+
+function recordsIn(lines: readonly string[]): readonly AuditRecord[] {
+  return lines.map((line) => JSON.parse(line) as AuditRecord);
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await holds())) {
+    assert.ok(performance.now() < deadline, what);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('audit list --follow prints each record once, as it comes and once its call is over, and ends at Ctrl-C with exit code 0', async () => {
+  far.answer(() => jsonReply('{}'));
+  await act('before');
+  const child = spawnCommand(['audit', 'list', '--follow', '--adapter', 'NSO', '--config', gateway.configFile]);
+  const { stdout, stderr } = collect(child);
+  await until(() => stdout.length > 0, 'the record from before is printed');
+  const [arrived, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  far.answer(async ({ target }) => {
+    if (target !== '/slow') return target === '/one' ? jsonReply('{}') : httpReply({ status: 500 });
+    arrived.resolve();
+    await release.promise;
+    return jsonReply('{}');
+  });
+  const slow = act('slow');
+  await arrived.promise;
+  await act('one');
+  await act('two');
+  await until(() => stdout.length >= 3, 'what is over is printed');
+  release.resolve();
+  await slow;
+  await until(() => stdout.length >= 4, 'the slow call is printed');
+  const closed = once(child, 'close');
+  child.kill('SIGINT');
+  await closed;
+  assert.deepEqual([child.exitCode, stderr], [0, []]);
+  assert.deepEqual(
+    recordsIn(stdout).map(({ address, outcome }) => `${address} ${outcome}`),
+    ['before ok', 'one ok', 'two failed', 'slow ok'],
+  );
+});
+
+test('audit list is a line each at a terminal, and NDJSON there with --ndjson', {
+  skip: !hasTerminal && 'script (util-linux) is not installed',
+}, async () => {
+  far.answer(() => jsonReply('{}'));
+  await act('shown');
+  await act('secret/x');
+  const at = async (options: string): Promise<readonly string[]> => {
+    const line = `"${process.execPath}" "${executable}" audit list --config "${gateway.configFile}" --adapter NSO ${options}`;
+    const { stdout, code } = await shell(`script -qec '${line}' /dev/null`);
+    assert.equal(code, 0, stdout);
+    return stdout.trim().split('\r\n');
+  };
+  const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+  const route = 'POST /orchestrator_manager/restAction/:adapterId NSO POST';
+  const [ok, refused, ...more] = await at('--limit 2');
+  assert.match(ok ?? '', new RegExp(`^${time}  ok         admin-user        ${route} shown  \\(answered 200, [\\d.]+ ms\\)$`));
+  assert.match(
+    refused ?? '',
+    new RegExp(`^${time}  refused    admin-user        ${route} secret/x  \\(answered 403, path-denied, [\\d.]+ ms\\)$`),
+  );
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    recordsIn(await at('--limit 2 --ndjson')).map(({ address }) => address),
+    ['shown', 'secret/x'],
+  );
+});
+
+test('audit list writes NDJSON into a pipe: every record that the filters let through, as GET /audit has it', async () => {
+  far.answer(() => jsonReply('{}'));
+  const from = new Date(Date.now() - 1).toISOString();
+  await act('export');
+  await act('secret/export');
+  await gateway.send({ target: '/adapters', role: 'readonly' });
+  await act('export-again');
+  const filters = { from, principal: 'admin-user', adapter: 'NSO', outcome: 'ok' };
+  const query = new URLSearchParams(filters);
+  const reply = await gateway.send({ target: `/audit?${query.toString()}`, role: 'admin' });
+  const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
+  const given = Object.entries(filters).flatMap(([name, value]) => [`--${name}`, value]);
+  const { stdout, stderr, code } = await command(
+    ['audit', 'list', ...given, '--limit', 'all', '--config', gateway.configFile],
+    {},
+  );
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.ok(stdout.endsWith('}\n'));
+  assert.deepEqual(recordsIn(stdout.trim().split('\n')), list.toReversed());
+  assert.deepEqual(
+    list.map(({ address }) => address),
+    ['export-again', 'export'],
+  );
+});
+
+test('what was dropped while the store was away for long is counted, in the metrics and in a record', async (t) => {
+  const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
+  t.after(() => held.close());
+  held.exec('begin immediate');
+  // 33 million characters are kept. These calls are refused by the path rights and on record with their address.
+  const body = JSON.stringify({ params: { path: `secret/${'x'.repeat(8_180)}`, accept: json }, body: {} });
+  const headers = { authorization: `Bearer ${await gateway.tokenFor('admin')}`, 'content-type': json };
+  const pool = new Pool(gateway.url, { connections: 32 });
+  t.after(() => pool.close());
+  const refuse = async (): Promise<void> => {
+    const reply = await pool.request({ method: 'POST', path: '/orchestrator_manager/restAction/NSO', headers, body });
+    await reply.body.dump();
+    assert.equal(reply.statusCode, 403);
+  };
+  const dropped = async (): Promise<number> => {
+    const { text } = await gateway.send({ target: '/metrics', role: 'admin' });
+    return Number(/^gateway_audit_entries_dropped_total (\d+)$/mu.exec(text)?.[1]);
+  };
+  await until(async () => {
+    await Promise.all(Array.from({ length: 500 }, refuse));
+    return (await dropped()) > 2;
+  }, 'records are dropped');
+  held.exec('rollback');
+  const events = async (): Promise<readonly AuditRecord[]> => {
+    const { stdout } = await command(['audit', 'list', '--limit', 'all', '--config', gateway.configFile], {});
+    return recordsIn(stdout.trim().split('\n')).filter(({ event }) => event === 'dropped');
+  };
+  await until(async () => (await events()).length > 0, 'a record says so');
+  const told = (await events()).map(({ detail }) => detail);
+  assert.deepEqual(told, [`${await dropped()} records were not kept`]);
+});

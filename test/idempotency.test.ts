@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { after, beforeEach, test } from 'node:test';
+import type { AuditRecord } from '../src/audit/audit-reader.ts';
+import { assertProblem, relay, responseOf, restCall, resultOf } from './support/calls.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import type { Reply } from './support/http-client.ts';
+import type { Owner } from './support/owner.ts';
+import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { foundPostgres, sqliteStore, storeUrl } from './support/stores.ts';
+
+// Contract 11: Idempotency-Key on restAction, restRequest and restCall; R70.
+
+const json = 'application/json';
+
+const far = await farSide({ after });
+const laterPort = await closedPort();
+
+function start(owner: Owner, config: object = {}): Promise<Gateway> {
+  const adapters = ['NSO', 'other'].map((name) => ({ name, kind: 'rest', url: far.url, timeouts: { firstByte: '400ms' } }));
+  return startGateway(owner, {
+    config: { outbound: { allow: [far.authority] }, ...config },
+    adapters: [...adapters, { name: 'later', kind: 'rest', url: `http://127.0.0.1:${laterPort}` }],
+  });
+}
+
+const gateway = await start({ after });
+/** Of the test that runs: they follow one another. */
+let key = '';
+beforeEach(() => {
+  key = randomUUID();
+});
+
+interface Act {
+  readonly at?: Gateway;
+  readonly key?: string;
+  readonly adapter?: string;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function act(act: Act = {}): Promise<Reply> {
+  const { at = gateway, adapter = 'NSO', body = { a: 1 } } = act;
+  const headers = { 'Idempotency-Key': act.key ?? key, ...act.headers };
+  return relay(at, 'restAction', adapter, { params: { path: 'do/it', accept: json }, body }, { headers });
+}
+
+function replayed(reply: Reply): string | undefined {
+  return reply.header('idempotency-replayed');
+}
+
+/** Answers with a number that tells how often the far side was asked. */
+function counting(): void {
+  let count = 0;
+  far.answer(() => {
+    count += 1;
+    return jsonReply(`{"count":${count}}`);
+  });
+}
+
+/** What the audit log has of a request; what is written behind its call is there within a second. */
+async function recordOf(requestId: string | undefined): Promise<AuditRecord> {
+  for (;;) {
+    const reply = await gateway.send({ target: '/audit?adapter=NSO', role: 'admin' });
+    const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
+    const found = list.find((record) => record.requestId === requestId && record.outcome !== undefined);
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('R70: an action that is sent again with its key is answered with the first reply, byte for byte, and not made again', async () => {
+  counting();
+  const first = await act();
+  assert.deepEqual([resultOf(first), replayed(first)], ['{"count":1}', undefined]);
+  for (let again = 0; again < 3; again += 1) {
+    const reply = await act();
+    assert.deepEqual([reply.status, reply.text, replayed(reply)], [200, first.text, 'true']);
+    for (const name of ['content-type', 'content-length', 'x-upstream-status', 'x-upstream-content-type'])
+      assert.equal(reply.header(name), first.header(name), name);
+    assert.notEqual(reply.header('x-request-id'), first.header('x-request-id'));
+  }
+  assert.equal(far.requests.length, 1);
+  const again = await recordOf((await act()).header('x-request-id'));
+  assert.deepEqual([again.outcome, again.replays, again.attempts], ['ok', first.header('x-request-id'), 0]);
+});
+
+test('R70: another payload under the same key is 422 and is not sent', async () => {
+  counting();
+  await act();
+  assertProblem(await act({ body: { a: 2 } }), 422, 'idempotency-key-reused');
+  assertProblem(await act({ headers: { 'X-Cisco-NSO-Commit-Params': 'dry-run' } }), 422, 'idempotency-key-reused');
+  assert.equal(far.requests.length, 1);
+  assert.equal(replayed(await act()), 'true');
+});
+
+test('R70: keys are a matter of one caller, one route and one adapter instance', async () => {
+  counting();
+  const params = { path: 'do/it', accept: json };
+  const headers = { 'Idempotency-Key': key };
+  const request = { params: { method: 'POST', ...params }, body: { a: 1 } };
+  const call = { uri: `${far.url}/x`, verb: 'POST', body: {}, responseHeaders: false };
+  const all = async (): Promise<readonly Reply[]> => [
+    await act(),
+    await act({ adapter: 'other' }),
+    await relay(gateway, 'restRequest', 'NSO', request, { headers }),
+    await restCall(gateway, call, { headers }),
+    await restCall(gateway, call, { headers, role: 'engineering' }),
+  ];
+  const first = await all();
+  assert.deepEqual(first.map(replayed), Array.from({ length: 5 }));
+  assert.equal(far.requests.length, 5);
+  const second = await all();
+  assert.deepEqual(
+    second.map(replayed),
+    Array.from({ length: 5 }, () => 'true'),
+  );
+  assert.deepEqual(
+    second.map(({ text }) => text),
+    first.map(({ text }) => text),
+  );
+  assert.equal(far.requests.length, 5);
+});
+
+test('R70: a key whose call is under way is 409 with Retry-After, at this gateway and at another one', async (t) => {
+  if (foundPostgres === undefined) {
+    t.skip('no PostgreSQL');
+    return;
+  }
+  const store = await foundPostgres.fresh(t);
+  const [one, other] = [await start(t, { store: { url: storeUrl(store) } }), await start(t, { store: { url: storeUrl(store) } })];
+  const arrived = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Buffer>();
+  far.answer(() => {
+    arrived.resolve();
+    return answer.promise;
+  });
+  const first = act({ at: one });
+  await arrived.promise;
+  for (const at of [one, other]) {
+    const reply = await act({ at });
+    assertProblem(reply, 409, 'idempotency-key-in-use');
+    assert.equal(reply.header('retry-after'), '1');
+  }
+  answer.resolve(jsonReply('{"done":1}'));
+  const { text } = await first;
+  for (const at of [one, other]) assert.deepEqual([(await act({ at })).text, replayed(await act({ at }))], [text, 'true']);
+  assert.equal(far.requests.length, 1);
+});
+
+for (const store of [sqliteStore, foundPostgres].filter((found) => found !== undefined)) {
+  test(`of forty requests with one key at once one is made, however they meet (${store.dialect})`, async (t) => {
+    const at = await start(t, { store: { url: storeUrl(await store.fresh(t)) } });
+    counting();
+    const replies = await Promise.all(Array.from({ length: 40 }, (_, lane) => act({ at, key: `k-${lane % 4}` })));
+    assert.equal(far.requests.length, 4);
+    for (const reply of replies) assert.ok(reply.status === 200 || reply.status === 409, reply.text);
+    for (let lane = 0; lane < 4; lane += 1) assert.equal(replayed(await act({ at, key: `k-${lane}` })), 'true');
+  });
+}
+
+test('an error of the far side is an answer: it is kept with its status, and comes again as it was', async () => {
+  far.answer(() => jsonReply('{"error":"no"}', { status: 409 }));
+  const first = await act();
+  assertProblem(first, 502, 'upstream-error');
+  const again = await act();
+  assert.deepEqual([again.status, again.text, replayed(again)], [502, first.text, 'true']);
+  assert.equal(again.header('content-type'), first.header('content-type'));
+  assert.equal(far.requests.length, 1);
+});
+
+test('an action that left and was not answered stays unknown: 409 with that code, and never a second one', async () => {
+  far.answer(() => new Promise(() => {}));
+  assertProblem(await act(), 504, 'outcome-unknown');
+  counting();
+  const again = await act();
+  assertProblem(again, 409, 'outcome-unknown');
+  assert.equal(far.requests.length, 0);
+  assert.equal((await recordOf(again.header('x-request-id'))).outcome, 'refused');
+});
+
+test('a call that never left is made when its key comes again', async (t) => {
+  assertProblem(await act({ adapter: 'later' }), 502, 'upstream-connect-failed');
+  let requests = 0;
+  const later = createServer((request, response) => {
+    requests += 1;
+    request.resume().on('end', () => response.setHeader('Content-Type', json).end('{}'));
+  }).listen(laterPort, '127.0.0.1');
+  t.after(() => later.closeAllConnections());
+  t.after(() => later.close());
+  await once(later, 'listening');
+  assert.equal(resultOf(await act({ adapter: 'later' })), '{}');
+  assert.equal(replayed(await act({ adapter: 'later' })), 'true');
+  assert.equal(requests, 1);
+});
+
+test('a request that was refused before it was a call leaves its key free', async () => {
+  counting();
+  assert.equal((await act({ adapter: 'nobody' })).status, 404);
+  const headers = { 'Idempotency-Key': key };
+  assert.equal((await relay(gateway, 'restAction', 'NSO', { params: {} }, { headers })).status, 400);
+  assert.equal(
+    (await restCall(gateway, { uri: 'http://10.0.0.1/', verb: 'POST', responseHeaders: false }, { headers })).status,
+    403,
+  );
+  assert.equal(replayed(await act()), undefined);
+  assert.equal(replayed(await restCall(gateway, { uri: far.url, verb: 'POST', responseHeaders: false }, { headers })), undefined);
+});
+
+test('a caller whose connection breaks while the action is under way finds its reply under the key', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Buffer>();
+  far.answer(() => {
+    arrived.resolve();
+    return answer.promise;
+  });
+  const body = JSON.stringify({ params: { path: 'do/it', accept: json }, body: { a: 1 } });
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `POST /orchestrator_manager/restAction/NSO HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await gateway.tokenFor('admin')}\r\nContent-Type: ${json}\r\nIdempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await arrived.promise;
+  socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  answer.resolve(jsonReply('{"done":1}'));
+  let reply = await act();
+  for (; reply.status === 409; reply = await act()) assertProblem(reply, 409, 'idempotency-key-in-use');
+  assert.deepEqual([resultOf(reply), replayed(reply)], ['{"done":1}', 'true']);
+  assert.equal(far.requests.length, 1);
+  const { replays } = await recordOf(reply.header('x-request-id'));
+  assert.equal((await recordOf(replays)).outcome, 'ok');
+});
+
+test('a gateway that is told to stop carries an action out whose caller has left', async (t) => {
+  const last = await start(t);
+  const arrived = Promise.withResolvers<void>();
+  far.answer(async () => {
+    arrived.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return jsonReply('{"done":1}');
+  });
+  const controller = new AbortController();
+  const sent = fetch(`${last.url}/orchestrator_manager/restAction/NSO`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await last.tokenFor('admin')}`, 'content-type': json, 'idempotency-key': key },
+    body: JSON.stringify({ params: { path: 'do/it', accept: json }, body: { a: 1 } }),
+    signal: controller.signal,
+  }).catch(() => {});
+  await arrived.promise;
+  controller.abort();
+  await sent;
+  const next = await last.restart();
+  const reply = await act({ at: next });
+  assert.deepEqual([resultOf(reply), replayed(reply)], ['{"done":1}', 'true']);
+  assert.equal(far.requests.length, 1);
+});
+
+test('replies up to 1 MiB are kept, a longer one streams and is told of as not kept', async () => {
+  for (const [key, length] of [
+    ['long', 1_000_000],
+    ['longer', 3_000_000],
+  ] as const) {
+    const text = JSON.stringify({ text: 'ü'.repeat(length / 2) });
+    far.answer(() => jsonReply(text));
+    const first = await act({ key });
+    assert.equal(resultOf(first), text);
+    const again = await act({ key });
+    if (key === 'long') assert.deepEqual([again.text === first.text, replayed(again)], [true, 'true']);
+    else assertProblem(again, 409, 'reply-not-kept');
+    assert.equal(far.requests.length, 1);
+  }
+});
+
+test('a reading may have a key as well; where it failed it is made again', async () => {
+  const headers = { 'Idempotency-Key': key };
+  const get = (): Promise<Reply> => restCall(gateway, { uri: `${far.url}/x`, verb: 'GET', responseHeaders: false }, { headers });
+  far.answer((_request, socket) => void socket.destroy());
+  assert.equal((await get()).status, 502);
+  far.answer(() => httpReply({ body: 'text' }));
+  assert.equal(responseOf(await get()), 'text');
+  assert.equal(replayed(await get()), 'true');
+  assert.equal(far.requests.length, 1);
+});
+
+for (const [name, key] of [
+  ['empty', ''],
+  ['of 256 characters', 'k'.repeat(256)],
+  ['with a space', 'a b'],
+  ['beyond ASCII', 'k\u00e9'],
+] as const) {
+  test(`a key that is ${name} is 400, and nothing is sent`, async () => {
+    counting();
+    assertProblem(await act({ key }), 400, 'malformed-request');
+    assert.equal(far.requests.length, 0);
+  });
+}
+
+test('a key of 255 characters is taken, also with every visible one in it', async () => {
+  counting();
+  const visible = Array.from({ length: 94 }, (_, index) => String.fromCodePoint(index + 33)).join('');
+  for (const key of ['k'.repeat(255), visible, randomUUID()]) {
+    assert.equal((await act({ key })).status, 200);
+    assert.equal(replayed(await act({ key })), 'true');
+  }
+  assert.equal(far.requests.length, 3);
+});
+
+test('a query takes no key: it is sent each time', async () => {
+  counting();
+  for (let count = 0; count < 2; count += 1) {
+    const body = { params: { path: 'x', accept: json } };
+    const reply = await relay(gateway, 'restQuery', 'NSO', body, { headers: { 'Idempotency-Key': key } });
+    assert.deepEqual([reply.status, replayed(reply)], [200, undefined]);
+  }
+  assert.equal(far.requests.length, 2);
+});
