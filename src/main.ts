@@ -13,7 +13,10 @@ if (Number(major) < 26) {
   // change them. Where it cannot be written to, every start is a first one.
   const { fileURLToPath } = await import('node:url');
   const { enableCompileCache, flushCompileCache } = await import('node:module');
-  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/orchestration-gateway', import.meta.url)));
+  const cache = fileURLToPath(new URL('../node_modules/.cache/orchestration-gateway', import.meta.url));
+  enableCompileCache(cache);
+  // A worker thread looks here when it starts.
+  process.env['NODE_COMPILE_CACHE'] ??= cache;
   const { limitYoungGeneration } = await import('#base/young-generation.ts');
   limitYoungGeneration();
   const { runCli } = await import('#cli/cli.ts');

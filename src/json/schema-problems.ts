@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
+import { Compile } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { pointerTo } from './json-pointer.ts';
@@ -15,7 +15,8 @@ export function schemaProblems(schema: TSchema): (value: unknown) => readonly Re
     if (validator.Check(value)) return [];
     // The library stops at 8 errors unless told otherwise; the setting is read on each call.
     Settings.Set({ maxErrors: problemLimit });
-    const problems = validator.Errors(value).flatMap(problemsOf);
+    const [, errors] = validator.Errors(value);
+    const problems = errors.flatMap(problemsOf);
     // Never an empty list for a value that does not fit, whatever the library reports.
     return problems.length > 0 ? problems : [{ pointer: '', detail: 'does not fit the schema of this route' }];
   };
