@@ -34,10 +34,7 @@ test('names in a chart are escaped', () => {
 });
 
 test('the processor time of a process counts its children', { skip: process.platform !== 'linux' }, async (t) => {
-  const child = spawn('sh', [
-    '-c',
-    `${process.execPath} -e 'while (process.cpuUsage().user < 150_000);'; read line`,
-  ]);
+  const child = spawn('sh', ['-c', `${process.execPath} -e 'while (process.cpuUsage().user < 150_000);'; read line`]);
   t.after(() => child.kill('SIGKILL'));
   const patience = Date.now() + 60_000;
   while (processorSeconds(child.pid ?? 0) < 0.1 && Date.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -34,7 +34,14 @@ export function createOutboundCalls(limits: OutboundConfig, needs: OutboundNeeds
   const sender = pooled({ pool: 'restCall' }, createSender({ connect: createConnector({ ...limits, resolve, policy }) }));
   const usage = createUsage();
   return {
-    restCall: (request, context) => usage.during(() => restCall({ request, context, limits, refuseDenied, sender, userAgent })),
+    async restCall(request, context) {
+      const over = usage.begin();
+      try {
+        return await restCall({ request, context, limits, refuseDenied, sender, userAgent });
+      } finally {
+        over();
+      }
+    },
     async close() {
       // Between a redirect and the call it leads to nothing is at the sender.
       await usage.over();

@@ -73,15 +73,21 @@ export function createAdapterInstance(options: {
   const usage = createUsage();
 
   const perform: AdapterInstance['perform'] = async (call, scope) => {
-    const route = createRoute({ name: instance.name, nodes, health, scope });
-    let node = await route.begin(call.retry);
-    for (let count = 0; ; count += 1) {
-      const attempt = await route.attempt(node, call);
-      if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
-      const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
-      if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
-      if ('reply' in attempt) attempt.reply.discard();
-      node = await route.next(call.retry, delay, attempt);
+    const over = usage.begin();
+    try {
+      const route = createRoute({ name: instance.name, nodes, health, scope });
+      const first = route.begin(call.retry);
+      let node = first instanceof Promise ? await first : first;
+      for (let count = 0; ; count += 1) {
+        const attempt = await route.attempt(node, call);
+        if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
+        const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
+        if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
+        if ('reply' in attempt) attempt.reply.discard();
+        node = await route.next(call.retry, delay, attempt);
+      }
+    } finally {
+      over();
     }
   };
 
@@ -92,7 +98,7 @@ export function createAdapterInstance(options: {
     totalLimit: instance.timeouts.total,
     nodes,
     standing: () => standingOf(nodes),
-    perform: (call, scope) => usage.during(() => perform(call, scope)),
+    perform,
     async close() {
       health.stop();
       // A call that waits for its slot or between two attempts has nothing at a node yet, and will.

@@ -14,7 +14,7 @@ export interface NodeBreaker {
   wait(): number;
   /** Throws `adapter-unavailable` where a call may not go now. */
   refuse(): void;
-  /** Does the work and counts how it ends, or refuses it. */
+  /** Does the work and counts how it ends. Throws as `refuse`. */
   run(work: () => Promise<FarSideReply>): Promise<FarSideReply>;
 }
 
@@ -65,9 +65,9 @@ export function createNodeBreaker(options: {
     },
     wait,
     refuse,
-    async run(work) {
+    run(work) {
       refuse();
-      return await policy.execute(work);
+      return policy.execute(work);
     },
   };
 }

@@ -10,8 +10,8 @@ export type Attempt = { readonly reply: FarSideReply } | { readonly failure: unk
 
 /** The way of one call over the nodes of its adapter instance. */
 interface Route {
-  /** The node to begin with. Rejects with `adapter-unavailable` where an action has no primary to go to. */
-  begin(retry: 'query' | 'action'): Promise<AdapterNode>;
+  /** The node to begin with. Rejects with `adapter-unavailable` where an action has no primary to go to. No promise where it is known. */
+  begin(retry: 'query' | 'action'): AdapterNode | Promise<AdapterNode>;
   /** Takes a slot of the node, gives one of another node back, and sends the call. */
   attempt(node: AdapterNode, call: NodeCall): Promise<Attempt>;
   /**
@@ -36,17 +36,16 @@ export function createRoute(options: {
     return primaryOf(nodes);
   };
   return {
-    async begin(retry) {
+    begin(retry) {
       if (only !== undefined) return only;
       if (retry === 'query') return nodeForQuery(nodes, tried);
-      const primary = primaryOf(nodes) ?? (await primaryNow());
-      if (primary === undefined) throw noPrimary(name, nodes);
-      return primary;
+      return primaryOf(nodes) ?? primaryNow().then((primary) => primary ?? Promise.reject(noPrimary(name, nodes)));
     },
     async attempt(node, call) {
       tried.add(node);
       try {
-        await takeSlot(node);
+        const taking = takeSlot(node);
+        if (taking !== undefined) await taking;
         return { reply: await node.send(call, scope) };
       } catch (failure) {
         return { failure };
@@ -61,19 +60,25 @@ export function createRoute(options: {
   };
 }
 
-/** Takes a slot of the node that is next, held until the scope is finished; the slot of another node is given back before. */
-function createSlotHolder(scope: CallScope): (node: AdapterNode) => Promise<void> {
+/**
+ * Takes a slot of the node that is next, held until the scope is finished; the slot of another node is given back before. No promise
+ * where one is free.
+ */
+function createSlotHolder(scope: CallScope): (node: AdapterNode) => Promise<void> | undefined {
   let held: AdapterNode | undefined;
   let giveBack = (): void => {};
-  return async (node) => {
+  const hold = (node: AdapterNode, release: () => void): undefined => {
+    giveBack = release;
+    held = node;
+    scope.whenFinished(release);
+  };
+  return (node) => {
     // Nobody waits for a slot only to be refused then.
     node.breaker.refuse();
-    if (held === node) return;
+    if (held === node) return undefined;
     giveBack();
     const taken = node.slots.take(scope);
-    giveBack = taken instanceof Promise ? await taken : taken;
-    held = node;
-    scope.whenFinished(giveBack);
+    return taken instanceof Promise ? taken.then((release) => hold(node, release)) : hold(node, taken);
   };
 }
 

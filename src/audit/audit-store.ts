@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import { CompiledQuery, sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { ChainedEntry, ChainLink } from './audit-entry.ts';
@@ -68,18 +68,18 @@ export function createAuditStore(database: Database): AuditStore {
             .where('linked_seq', '<', seq)
             .execute();
         }
-        await insertion[dialect]([first]).execute(transaction);
+        await insert[dialect](transaction, [first]);
         return { key, head: { seq: first.seq, mac: first.mac, at: first.at, total: first.total } };
       }),
     append: (entries, effects, durability) =>
       write(durability, async (connection) => {
-        if (effects.length === 0) {
-          await insertion[dialect](entries).execute(connection);
+        if (effects.length === 0 && entries.length <= rowsAtOnce[dialect]) {
+          await insert[dialect](connection, entries);
           return;
         }
         await connection.transaction().execute(async (transaction) => {
           await applyKeyEffects(transaction, effects, dialect);
-          await insertion[dialect](entries).execute(transaction);
+          await insert[dialect](transaction, entries);
         });
       }),
     beat: (chain, aliveUntil) =>
@@ -153,31 +153,34 @@ async function openEnds(transaction: Transaction<Tables>): Promise<readonly Chai
   return rows.map(({ chain, seq, mac }) => ({ chain, seq, mac }));
 }
 
-const columns = sql.raw('chain, seq, kind, call, at, total, principal, adapter, facts, mac');
+const columns = 'chain, seq, kind, call, at, total, principal, adapter, facts, mac';
 
-/** One parameter and one text, however many entries: nothing is compiled or prepared anew for another number of them. */
-const insertion = {
-  sqlite: (entries: readonly ChainedEntry[]) => sql`insert into audit_entry (${columns})
-    select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8,
-      value ->> 9 from json_each(${asRows(entries)})`,
-  postgres: (entries: readonly ChainedEntry[]) => sql`insert into audit_entry (${columns})
-    select value ->> 0, (value ->> 1)::bigint, value ->> 2, (value ->> 3)::bigint, (value ->> 4)::bigint, (value ->> 5)::bigint,
-      value ->> 6, value ->> 7, value ->> 8, value ->> 9 from json_array_elements(${asRows(entries)}::json)`,
+/** Entries that go into one statement, and so need no transaction of their own. */
+const rowsAtOnce = { sqlite: 64, postgres: Number.POSITIVE_INFINITY } as const;
+
+type Inserting = (query: Database['query'], entries: readonly ChainedEntry[]) => Promise<void>;
+
+const insert: Readonly<Record<Database['dialect'], Inserting>> = {
+  // A text for each number of rows, which SQLite's thread keeps prepared: to take rows out of one JSON text costs it twice the time.
+  async sqlite(query, entries) {
+    for (let at = 0; at < entries.length; at += rowsAtOnce.sqlite) {
+      const some = entries.slice(at, at + rowsAtOnce.sqlite);
+      await query.executeQuery(CompiledQuery.raw(insertionOf(some.length), some.flatMap(asRow)));
+    }
+  },
+  // One parameter and one text, however many entries: nothing is planned anew for another number of them.
+  async postgres(query, entries) {
+    await sql`insert into audit_entry (${sql.raw(columns)})
+      select value ->> 0, (value ->> 1)::bigint, value ->> 2, (value ->> 3)::bigint, (value ->> 4)::bigint, (value ->> 5)::bigint,
+        value ->> 6, value ->> 7, value ->> 8, value ->> 9
+      from json_array_elements(${JSON.stringify(entries.map(asRow))}::json)`.execute(query);
+  },
 };
 
-function asRows(entries: readonly ChainedEntry[]): string {
-  return JSON.stringify(
-    entries.map((entry) => [
-      entry.chain,
-      entry.seq,
-      entry.kind,
-      entry.call,
-      entry.at,
-      entry.total,
-      entry.principal,
-      entry.adapter,
-      entry.facts,
-      entry.mac,
-    ]),
-  );
+function insertionOf(rows: number): string {
+  return `insert into audit_entry (${columns}) values ${Array.from({ length: rows }, () => '(?,?,?,?,?,?,?,?,?,?)').join(',')}`;
+}
+
+function asRow({ chain, seq, kind, call, at, total, principal, adapter, facts, mac }: ChainedEntry): readonly unknown[] {
+  return [chain, seq, kind, call, at, total, principal, adapter, facts, mac];
 }

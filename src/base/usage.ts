@@ -1,7 +1,7 @@
 /** Counts who uses a thing, so that what was replaced can be closed behind its last user. */
 interface Usage {
-  /** Runs `work`; the thing is in use until it settles. */
-  during<T>(work: () => Promise<T>): Promise<T>;
+  /** The thing is in use until the result is called, once. */
+  begin(): () => void;
   /** Resolves once nobody uses it. Whoever asks sees to it that nobody begins any more. */
   over(): Promise<void>;
 }
@@ -9,15 +9,14 @@ interface Usage {
 export function createUsage(): Usage {
   let users = 0;
   let waiting: PromiseWithResolvers<void> | undefined;
+  const end = (): void => {
+    users -= 1;
+    if (users === 0) waiting?.resolve();
+  };
   return {
-    async during(work) {
+    begin() {
       users += 1;
-      try {
-        return await work();
-      } finally {
-        users -= 1;
-        if (users === 0) waiting?.resolve();
-      }
+      return end;
     },
     over() {
       if (users === 0) return Promise.resolve();

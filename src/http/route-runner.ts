@@ -79,7 +79,8 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
             context: request.scope,
           });
           reply.hijack();
-          await write(reply.raw, answer, request);
+          const writing = write(reply.raw, answer, request);
+          if (writing !== undefined) await writing;
         },
       });
     },
@@ -218,20 +219,10 @@ function readQuery(
   return { query, problems: list.problems };
 }
 
-async function write(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> {
-  if (answer.kind === 'relayed') {
-    await writeRelayed(response, answer.reply, request.scope);
-    return;
-  }
-  if (answer.kind === 'streamed') {
-    if (request.method !== 'HEAD') await writePieces(response, answer, request.scope);
-    else {
-      await answer.pieces.return();
-      writeHead(response, 200, request.scope, { 'Content-Type': answer.mediaType });
-      response.end();
-    }
-    return;
-  }
+/** A promise only where the reply goes out piece by piece. */
+function write(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> | undefined {
+  if (answer.kind === 'relayed') return writeRelayed(response, answer.reply, request.scope);
+  if (answer.kind === 'streamed') return writePieces(response, answer, request);
   const body = answer.body ?? '';
   const content =
     answer.body === undefined
@@ -239,34 +230,36 @@ async function write(response: ServerResponse, answer: RouteReply, request: Fast
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
   writeHead(response, answer.status, request.scope, { ...content, ...answer.headers });
   endWith(response, request.method === 'HEAD' ? '' : body);
+  return undefined;
 }
 
 const jsonType = 'application/json; charset=utf-8';
 
 /** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
-async function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> {
-  const { headers, status = 200 } = reply;
-  if (reply.rest === undefined) {
+function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
+  const { headers, status = 200, rest } = reply;
+  if (rest === undefined) {
     writeHead(response, status, scope, {
       'Content-Type': jsonType,
       'Content-Length': String(reply.head.length),
       ...headers,
     });
     endWith(response, reply.head);
-    return;
+    return undefined;
   }
   writeHead(response, status, scope, { 'Content-Type': jsonType, ...headers });
-  await orBroken(response, scope, async () => {
+  return orBroken(response, scope, async () => {
     await written(response, reply.head);
-    for await (const chunk of reply.rest ?? []) await written(response, chunk);
+    for await (const chunk of rest) await written(response, chunk);
   });
 }
 
 async function writePieces(
   response: ServerResponse,
   { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
-  scope: RequestScope,
+  { method, scope }: FastifyRequest,
 ): Promise<void> {
+  if (method === 'HEAD') await pieces.return();
   writeHead(response, 200, scope, { 'Content-Type': mediaType });
   await orBroken(response, scope, async () => {
     for await (const piece of pieces) await written(response, piece);

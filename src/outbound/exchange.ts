@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { Attempt } from './attempt.ts';
 import type { Sending } from './call-scope.ts';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
 import { farSideFailure } from './far-side-failure.ts';
@@ -16,6 +17,7 @@ const interimLimit = 16;
 export class Exchange implements Dispatcher.DispatchHandler, Sending {
   readonly reply: Promise<FarSideReply>;
   readonly #call: OutboundCall;
+  readonly #attempt: Attempt | undefined;
   readonly #resolve: (reply: FarSideReply) => void;
   readonly #reject: (reason: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -27,8 +29,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Sending {
   #settled = false;
   #over: Error | undefined;
 
-  constructor(call: OutboundCall) {
+  /** `attempt`: who is told what comes of it. */
+  constructor(call: OutboundCall, attempt?: Attempt) {
     this.#call = call;
+    this.#attempt = attempt;
     const { promise, resolve, reject } = Promise.withResolvers<FarSideReply>();
     this.reply = promise;
     this.#resolve = resolve;
@@ -124,6 +128,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sending {
       source: { pause: () => flow.pause(), resume: () => flow.resume(), abort: (reason) => this.abort(reason) },
       onHead: (head, complete) => {
         this.#settled = true;
+        this.#attempt?.replied(status);
         this.#resolve({
           status,
           headers,
@@ -148,6 +153,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sending {
       return;
     }
     this.#settled = true;
+    this.#attempt?.failed(failure);
     this.#reject(failure);
   }
 }

@@ -42,18 +42,12 @@ export function createSender(options: { readonly connect: buildConnector.connect
     keepAliveMaxTimeout: 600_000,
   });
   return {
-    async send(call, scope) {
+    send(call, scope) {
       // Whatever way a call took to get here: nothing changes a far side unless it is on record.
-      if (call.stateChanging && !scope.mayChange) throw new Error('A state-changing call is not on record.');
+      if (call.stateChanging && !scope.mayChange) return Promise.reject(new Error('A state-changing call is not on record.'));
       const attempt = scope.ended === undefined ? scope.attempts?.begin(call) : undefined;
-      const exchange = new Exchange(call);
+      const exchange = new Exchange(call, attempt);
       scope.sends(exchange);
-      if (attempt !== undefined) {
-        exchange.reply.then(
-          ({ status }) => attempt.replied(status),
-          (failure: unknown) => attempt.failed(failure),
-        );
-      }
       scope.whenEnded((reason) => exchange.abort(reason));
       if (scope.ended === undefined) {
         agent.dispatch(
@@ -69,7 +63,7 @@ export function createSender(options: { readonly connect: buildConnector.connect
           exchange,
         );
       }
-      return await exchange.reply;
+      return exchange.reply;
     },
     close: () => agent.close(),
     figures() {

@@ -10,12 +10,17 @@ import type { RelayReply } from './relay-reply.ts';
  * with an idempotency key is made once: where it was made before, the reply of that time is the answer. Rejects with 503
  * `audit-unavailable` where the record cannot be written, with what the key is refused for, and with whatever `send` rejects with.
  */
-export async function recorded(
-  call: { readonly context: CallContext; readonly scope: CallScope; readonly method: OutboundCall['method'] },
-  send: () => Promise<RelayReply>,
-): Promise<RelayReply> {
-  const { context, scope, method } = call;
-  if (method === 'GET' && !context.isIdempotent) return await send();
+export function recorded(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
+  return call.method === 'GET' && !call.context.isIdempotent ? send() : recordedAhead(call, send);
+}
+
+interface RecordedCall {
+  readonly context: CallContext;
+  readonly scope: CallScope;
+  readonly method: OutboundCall['method'];
+}
+
+async function recordedAhead({ context, scope }: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
   const earlier = await context.intend();
   if (earlier !== undefined) return earlier;
   scope.permitChange();
