@@ -1,6 +1,9 @@
 import { type DestinationStream, pino } from 'pino';
 import { visible } from './visible.ts';
 
+/** Most lines: nothing is to be written otherwise. */
+const plainLine = /^[\x20-\x7e]*\n$/u;
+
 /** The closed list of fields a log line may carry. Anything else does not compile, so no dump can leak a secret (hardening row 93). */
 export interface LogFields {
   readonly requestId?: string;
@@ -94,7 +97,7 @@ function createTimestamp(): () => string {
 
 /** Of a line with its newline. */
 function visibleLine(line: string): string {
-  return `${visible(line.slice(0, -1))}\n`;
+  return plainLine.test(line) ? line : `${visible(line.slice(0, -1))}\n`;
 }
 
 /** For a person at a terminal: one line an event, time, level, message, then the fields. */

@@ -1,7 +1,8 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { callOutcome } from './call-outcome.ts';
 import type { RequestScope } from './request-scope.ts';
+import { createTalliedCounter } from './tallied-counter.ts';
 
 /** Seconds: from what the gateway itself takes to the longest time limit there is by default. */
 export const durationBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300];
@@ -17,17 +18,17 @@ export interface CallMetrics {
 
 export function createCallMetrics(registry: Registry): CallMetrics {
   const registers = [registry];
-  const outcomes = new Counter({
+  const outcomes = createTalliedCounter({
     name: 'gateway_calls_total',
     help: 'Relayed calls, by route, adapter instance and outcome.',
     labelNames: ['route', 'adapter', 'outcome'],
-    registers,
+    registry,
   });
-  const replies = new Counter({
+  const replies = createTalliedCounter({
     name: 'gateway_far_side_replies_total',
     help: 'Replies of far sides, by route, adapter instance and status class.',
     labelNames: ['route', 'adapter', 'status'],
-    registers,
+    registry,
   });
   const attempts = new Histogram({
     name: 'gateway_attempt_duration_seconds',
@@ -37,13 +38,13 @@ export function createCallMetrics(registry: Registry): CallMetrics {
     registers,
   });
   const expect = (route: string, adapter: string): void => {
-    for (const outcome of auditOutcomes) outcomes.inc({ route, adapter, outcome }, 0);
+    for (const outcome of auditOutcomes) outcomes.expect(route, adapter, outcome);
   };
   return {
     callDone(scope) {
       const { route = '', adapter = '', upstreamStatus } = scope;
-      outcomes.inc({ route, adapter, outcome: callOutcome(scope) });
-      if (upstreamStatus !== undefined) replies.inc({ route, adapter, status: `${Math.floor(upstreamStatus / 100)}xx` });
+      outcomes.count(route, adapter, callOutcome(scope));
+      if (upstreamStatus !== undefined) replies.count(route, adapter, `${Math.floor(upstreamStatus / 100)}xx`);
     },
     attemptDone: ({ adapter = '' }, milliseconds) => attempts.observe({ adapter }, milliseconds / 1000),
     expectCalls(adapters) {

@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { errorCodes } from '#base/error-codes.ts';
 import { type CallMetrics, createCallMetrics, durationBuckets } from './call-metrics.ts';
 import type { RequestScope } from './request-scope.ts';
+import { createTalliedCounter } from './tallied-counter.ts';
 
 /** The gateway's own metrics. Labels come from closed sets alone (routes, methods, statuses, configured adapters), so their number is bounded. */
 export interface Metrics extends Omit<CallMetrics, 'callDone'> {
@@ -17,20 +18,20 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const requests = new Counter({
+  const requests = createTalliedCounter({
     name: 'gateway_requests_total',
     help: 'Requests answered, by route, method, status and error code.',
     labelNames: ['route', 'method', 'status', 'code'],
-    registers,
+    registry,
   });
-  const errors = new Counter({
+  const errors = createTalliedCounter({
     name: 'gateway_errors_total',
     help: 'Requests answered with an error, or broken off by one, by its code.',
     labelNames: ['code'],
-    registers,
+    registry,
   });
   // A counter that is not there yet has no increase when it comes.
-  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
+  for (const code of Object.keys(errorCodes)) errors.expect(code);
   const calls = createCallMetrics(registry);
   const durations = new Histogram({
     name: 'gateway_request_duration_seconds',
@@ -39,25 +40,36 @@ export function createMetrics(): Metrics {
     buckets: [...durationBuckets],
     registers,
   });
-  const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
+  let inFlight = 0;
+  const requestsInFlight = new Gauge({
+    name: 'gateway_requests_in_flight',
+    help: 'Requests being served now.',
+    registers: [],
+    collect() {
+      this.set(inFlight);
+    },
+  });
+  registry.registerMetric(requestsInFlight);
   return {
     attemptDone: calls.attemptDone,
     expectCalls: calls.expectCalls,
     registry,
     mediaType: registry.contentType,
     text: () => registry.metrics(),
-    requestStarted: () => inFlight.inc(),
+    requestStarted() {
+      inFlight += 1;
+    },
     requestDone(scope, status) {
       const route = scope.route ?? 'none';
-      inFlight.dec();
-      requests.inc({
+      inFlight -= 1;
+      requests.count(
         route,
-        method: standardMethods.has(scope.method) ? scope.method : 'other',
-        status,
-        code: scope.failure?.code ?? '',
-      });
+        standardMethods.has(scope.method) ? scope.method : 'other',
+        String(status),
+        scope.failure?.code ?? '',
+      );
       durations.observe({ route }, scope.duration / 1000);
-      if (scope.failure !== undefined) errors.inc({ code: scope.failure.code });
+      if (scope.failure !== undefined) errors.count(scope.failure.code);
       if (scope.relays) calls.callDone(scope);
     },
   };

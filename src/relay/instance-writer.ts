@@ -213,7 +213,9 @@ export class InstanceWriter {
       : groupByName(count, (index) => decodeJsonString(this.#tokenAt(index * 4)));
     // The first instance may be the only one.
     if (groups === undefined && count <= longestShape && this.#instances > 1) {
-      this.#shape = Array.from({ length: count }, (_, index) => Buffer.from(this.#tokenAt(index * 4)));
+      const shape: Buffer[] = [];
+      for (let index = 0; index < count; index++) shape.push(Buffer.from(this.#tokenAt(index * 4)));
+      this.#shape = shape;
     }
     return groups;
   }

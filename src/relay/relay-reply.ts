@@ -34,12 +34,18 @@ export function renderReply(
 ): RelayReply {
   for (const candidate of candidates) {
     const rendered = tryRendering(reply, candidate);
-    if (rendered !== undefined) return { ...rendered, headers: { ...rendered.headers, ...extraHeaders } };
+    if (rendered !== undefined) {
+      Object.assign(rendered.headers, extraHeaders);
+      return rendered;
+    }
   }
   throw new Error('no rendering took the reply');
 }
 
-function tryRendering(reply: FarSideReply, candidate: () => Rendering): RelayReply | undefined {
+function tryRendering(
+  reply: FarSideReply,
+  candidate: () => Rendering,
+): (RelayReply & { readonly headers: Record<string, string> }) | undefined {
   try {
     const rendering = candidate();
     const headers = upstreamHeaders(reply, rendering.base64 === true);
