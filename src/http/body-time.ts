@@ -17,9 +17,7 @@ export function watchBodyTime(request: IncomingMessage, late: () => void): () =>
   const timer = setTimeout(() => {
     if (!request.complete) late();
   }, bodyTime);
-  const end = (): void => clearTimeout(timer);
-  request.once('end', end);
-  return end;
+  return () => clearTimeout(timer);
 }
 
 /** The pieces of a body as they arrive. Throws `request-timeout` (408) where 15 s pass without one. */

@@ -9,6 +9,7 @@ import { connect as connectSecurely } from 'node:tls';
 import { selfSigned } from '../../test/support/certificate.ts';
 import { listen } from '../../test/support/listen.ts';
 import { connectionLimit, limitConnections } from './connection-limit.ts';
+import { trackConnections } from './open-connections.ts';
 
 const limit = 20;
 
@@ -21,8 +22,13 @@ interface Crowd {
 }
 
 async function crowd(t: TestContext, answer: RequestListener, secure = false): Promise<Crowd> {
-  const server = secure ? createSecureServer(selfSigned({ names: ['localhost'] }), answer) : createServer(answer);
-  limitConnections(server, { limit, secure });
+  const server = secure ? createSecureServer(selfSigned({ names: ['localhost'] })) : createServer();
+  const connections = trackConnections(server, { secure });
+  server.on('request', (request, response) => {
+    response.once('close', connections.begin(request));
+    answer(request, response);
+  });
+  limitConnections(server, connections, limit);
   const { port } = await listen(t, server);
   return {
     server,

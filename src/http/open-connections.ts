@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The connections of the front door, so that a drain does not wait for those that have nothing in flight. */
+/** The connections of the front door, and which of them have nothing in flight: a drain does not wait for those, and newcomers displace them. */
 export interface OpenConnections {
   /** A request has come; the result is called when its reply is over. */
   begin(request: IncomingMessage): () => void;
@@ -10,6 +10,8 @@ export interface OpenConnections {
    * whole, so that none is taken for another's. Of several calls for a connection the first counts.
    */
   endWith(socket: Socket, answer: () => void): void;
+  /** Closes as many as `count` of those without a request, the longest idle first, and none that is younger than `newcomer`. */
+  closeIdle(count: number, newcomer: Socket): void;
   /** From now on every connection ends with the reply in flight, and one that has none after a moment of grace. */
   drain(): void;
   readonly draining: boolean;
@@ -23,6 +25,8 @@ const grace = 500;
 /** `secure`: requests then come on the TLS sockets, not on those below them. */
 export function trackConnections(server: Server, { secure }: { readonly secure: boolean }): OpenConnections {
   const inFlight = new Map<Socket, Set<IncomingMessage>>();
+  /** In the order in which they fell idle; also those that never sent a request. */
+  const idle = new Set<Socket>();
   const lastWords = new Map<Socket, () => void>();
   const answerLast = (socket: Socket): void => {
     const answer = lastWords.get(socket);
@@ -34,20 +38,35 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   let draining = false;
   server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
     inFlight.set(socket, new Set());
+    idle.add(socket);
     socket.once('close', () => {
       inFlight.delete(socket);
+      idle.delete(socket);
       lastWords.delete(socket);
     });
   });
   return {
     begin(request) {
       const { socket } = request;
-      inFlight.get(socket)?.add(request);
+      const requests = inFlight.get(socket);
+      requests?.add(request);
+      idle.delete(socket);
       return () => {
-        inFlight.get(socket)?.delete(request);
-        if (draining && requestsOn(socket).size === 0) socket.destroySoon();
+        requests?.delete(request);
+        const isIdle = requestsOn(socket).size === 0;
+        if (isIdle && !socket.destroyed) idle.add(socket);
+        if (isIdle && draining) socket.destroySoon();
         else answerLast(socket);
       };
+    },
+    closeIdle(count, newcomer) {
+      let left = count;
+      for (const socket of idle) {
+        if (left <= 0 || socket === newcomer) return;
+        left -= 1;
+        idle.delete(socket);
+        socket.destroy();
+      }
     },
     endWith(socket, answer) {
       if (lastWords.has(socket) || socket.destroyed) return;
@@ -58,7 +77,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
       draining = true;
       // Node's own check of slow requests ends with server.close(): half a request would hold the drain up to its limit.
       setTimeout(() => {
-        for (const [socket, requests] of inFlight) if (requests.size === 0) socket.destroySoon();
+        for (const socket of idle) socket.destroySoon();
       }, grace);
     },
     get draining() {

@@ -47,6 +47,7 @@ export class RequestScope implements CallContext {
   readonly #watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
   readonly #audit: AuditLog;
   #intended: Intended | undefined;
+  #whenOver: (complete: boolean) => void = () => {};
   /** Of a call that goes on without its caller: until its outcome is on record. */
   #carriedOn: PromiseWithResolvers<void> | undefined;
   /** Bytes of the far side's reply that its record speaks of. */
@@ -110,9 +111,13 @@ export class RequestScope implements CallContext {
   }
 
   whenOver(callback: (complete: boolean) => void): void {
-    // 'close' comes once the reply is out as well as when the connection breaks before that.
     if (this.#response.destroyed) callback(false);
-    else this.#response.once('close', () => callback(this.#response.writableFinished));
+    else this.#whenOver = callback;
+  }
+
+  /** The reply is out, or its connection broke before that: nothing of it is left to send. */
+  replied(): void {
+    this.#whenOver(!this.cutOff);
   }
 
   get adapter(): string | undefined {

@@ -59,6 +59,8 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           done(null, payload);
         },
         handler: async (request, reply) => {
+          // What is read here is there; a streamed body has time limits of its own.
+          request.endBodyTime();
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
           request.scope.idempotent = idempotentRequestOf(route, {
@@ -87,9 +89,8 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
   };
 }
 
-/** A streamed body has its own time. Where it is answered before its end, the rest of it is no next request. */
-function leaveUnread({ raw, endBodyTime }: FastifyRequest, reply: FastifyReply): void {
-  endBodyTime();
+/** Where a streamed body is answered before its end, the rest of it is no next request. */
+function leaveUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.raw.setHeader('Connection', 'close');
   raw.once('end', () => {
     if (!reply.raw.headersSent) reply.raw.removeHeader('Connection');
@@ -204,14 +205,16 @@ function summary(problems: readonly RequestProblem[]): string {
   return `${where} ${first?.detail ?? ''}${more}.`;
 }
 
+const noQuery = { query: new URLSearchParams(), problems: [] };
+
 function readQuery(
   route: Route,
   request: IncomingMessage,
 ): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
   const { url = '' } = request;
   const at = url.indexOf('?');
-  const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
-  if (at < 0) return { query, problems: [] };
+  if (at < 0) return noQuery;
+  const query = new URLSearchParams(url.slice(at + 1));
   const list = createProblemList();
   for (const name of query.keys()) {
     if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');

@@ -88,7 +88,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
   app.decorateRequest('endBodyTime', () => {});
-  limitConnections(app.server, { limit: connectionLimit(), secure: options.server.tls !== undefined });
+  limitConnections(app.server, connections, connectionLimit());
   closeStalledConnections(app.server, readerTimeout);
   app.addHook('onRequest', (request, reply, done) => {
     openRequest(request, reply, connections, options);
@@ -197,6 +197,7 @@ function openRequest(
       observe(scope, reply.raw.statusCode, options);
       end();
     });
+    scope.replied();
   });
 }
 

@@ -5,7 +5,7 @@ import type { Sending } from './call-scope.ts';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
-import { ReplyBody, tooLarge } from './reply-body.ts';
+import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
 
 /** More interim answers than this are a flood (hardening row 60). */
 const interimLimit = 16;
@@ -14,7 +14,7 @@ const interimLimit = 16;
  * One request and its reply, as undici's dispatch handler. `reply` settles when the body is whole or its first 64 KiB are
  * there. A state-changing request is written at most once, whatever undici does with its connections.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Sending {
+export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Sending {
   readonly reply: Promise<FarSideReply>;
   readonly #call: OutboundCall;
   readonly #attempt: Attempt | undefined;
@@ -102,7 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Sending {
       onEnd: () => this.#complete(),
       onError: (error) => this.abort(undecodable(error)),
     });
-    this.#body = this.#createBody(controller, status, headers);
+    this.#body = this.#createBody(status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -121,11 +121,19 @@ export class Exchange implements Dispatcher.DispatchHandler, Sending {
     this.#fail(this.#over);
   }
 
-  #createBody(controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): ReplyBody {
-    const flow = this.#decoder ?? controller;
+  /** Of the reply's body. */
+  pause(): void {
+    (this.#decoder ?? this.#controller)?.pause();
+  }
+
+  resume(): void {
+    (this.#decoder ?? this.#controller)?.resume();
+  }
+
+  #createBody(status: number, headers: ReplyHeaders): ReplyBody {
     const body = new ReplyBody({
       limit: this.#call.responseLimit,
-      source: { pause: () => flow.pause(), resume: () => flow.resume(), abort: (reason) => this.abort(reason) },
+      source: this,
       onHead: (head, complete) => {
         this.#settled = true;
         this.#attempt?.replied(status);

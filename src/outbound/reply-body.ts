@@ -4,11 +4,11 @@ import { wholeReplyLimit } from './outbound-call.ts';
 /** Bytes that wait for a slow reader before the far side is asked to pause. */
 const queueLimit = 262_144;
 
-interface ReplyBodySource {
-  readonly pause: () => void;
-  readonly resume: () => void;
+export interface ReplyBodySource {
+  pause(): void;
+  resume(): void;
   /** The reply is refused or nobody reads it: close its connection. */
-  readonly abort: (reason: Error) => void;
+  abort(reason: Error): void;
 }
 
 /**
