@@ -1,5 +1,6 @@
-import { CompiledQuery, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
+import { forEachRow } from '#database/parameter-rows.ts';
 import type { Tables } from '#database/tables.ts';
 import type { ChainedEntry, ChainLink } from './audit-entry.ts';
 import { type AuditKey, newAuditKey, readAuditKey } from './audit-key.ts';
@@ -73,7 +74,7 @@ export function createAuditStore(database: Database): AuditStore {
       }),
     append: (entries, effects, durability) =>
       write(durability, async (connection) => {
-        if (effects.length === 0 && entries.length <= rowsAtOnce[dialect]) {
+        if (effects.length === 0) {
           await insert[dialect](connection, entries);
           return;
         }
@@ -155,18 +156,11 @@ async function openEnds(transaction: Transaction<Tables>): Promise<readonly Chai
 
 const columns = 'chain, seq, kind, call, at, total, principal, adapter, facts, mac';
 
-/** Entries that go into one statement, and so need no transaction of their own. */
-const rowsAtOnce = { sqlite: 64, postgres: Number.POSITIVE_INFINITY } as const;
-
 type Inserting = (query: Database['query'], entries: readonly ChainedEntry[]) => Promise<void>;
 
 const insert: Readonly<Record<Database['dialect'], Inserting>> = {
-  // A text for each number of rows, which SQLite's thread keeps prepared: to take rows out of one JSON text costs it twice the time.
   async sqlite(query, entries) {
-    for (let at = 0; at < entries.length; at += rowsAtOnce.sqlite) {
-      const some = entries.slice(at, at + rowsAtOnce.sqlite);
-      await query.executeQuery(CompiledQuery.raw(insertionOf(some.length), some.flatMap(asRow)));
-    }
+    await query.executeQuery(forEachRow(`insert into audit_entry (${columns}) values (?,?,?,?,?,?,?,?,?,?)`, entries.map(asRow)));
   },
   // One parameter and one text, however many entries: nothing is planned anew for another number of them.
   async postgres(query, entries) {
@@ -176,10 +170,6 @@ const insert: Readonly<Record<Database['dialect'], Inserting>> = {
       from json_array_elements(${JSON.stringify(entries.map(asRow))}::json)`.execute(query);
   },
 };
-
-function insertionOf(rows: number): string {
-  return `insert into audit_entry (${columns}) values ${Array.from({ length: rows }, () => '(?,?,?,?,?,?,?,?,?,?)').join(',')}`;
-}
 
 function asRow({ chain, seq, kind, call, at, total, principal, adapter, facts, mac }: ChainedEntry): readonly unknown[] {
   return [chain, seq, kind, call, at, total, principal, adapter, facts, mac];

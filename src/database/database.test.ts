@@ -11,6 +11,7 @@ import { openDatabase } from './database.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
 import { migrations } from './migrations.ts';
+import { forEachRow } from './parameter-rows.ts';
 import { isUniqueViolation } from './store-failure.ts';
 
 const key = { kid: 'k1', private_jwk: '{}', public_jwk: '{}', created_at: 1, retired_at: null };
@@ -168,6 +169,27 @@ eachStore((store) => {
 });
 
 suite('SQLite alone', () => {
+  test('a statement is run for each row of parameters, all or none, by itself and within a transaction', async (t) => {
+    const { query } = await sqliteStore.open(t);
+    const insertion = (...kids: readonly string[]) =>
+      forEachRow(
+        'insert into signing_key (kid, private_jwk, public_jwk, created_at) values (?, ?, ?, ?)',
+        kids.map((kid) => [kid, 'é', '{}', 2 ** 41]),
+      );
+    const kids = async (): Promise<readonly string[]> =>
+      (await query.selectFrom('signing_key').select('kid').orderBy('kid').execute()).map(({ kid }) => kid);
+    assert.equal((await query.executeQuery(insertion('a', 'b', 'c'))).numAffectedRows, 3n);
+    await assert.rejects(query.executeQuery(insertion('d', 'e', 'a')), isUniqueViolation);
+    assert.deepEqual(await kids(), ['a', 'b', 'c']);
+    const together = query.transaction().execute(async (transaction) => {
+      await transaction.executeQuery(insertion('d', 'e'));
+      await transaction.executeQuery(insertion('f', 'f'));
+    });
+    await assert.rejects(together, isUniqueViolation);
+    await query.executeQuery(insertion('g'));
+    assert.deepEqual(await kids(), ['a', 'b', 'c', 'g']);
+  });
+
   test('the file and its directory are made, readable by the owner only', async (t) => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');

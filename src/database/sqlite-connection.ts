@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { SqliteValue } from './packed-values.ts';
-import { pack } from './packed-values.ts';
+import { pack, type SqliteValue } from './packed-values.ts';
+import { ParameterRows } from './parameter-rows.ts';
 import type { SqliteReply, SqliteRequest, SqliteWorkerData } from './sqlite-messages.ts';
 import { sqliteFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
 import type { StatementResult } from './store-session.ts';
@@ -38,7 +38,9 @@ export class SqliteConnection {
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
-    this.#post({ kind: 'run', id, sql, parameters: pack(parameters.map(toSqliteValue)) });
+    const [first] = parameters;
+    const [values, times] = first instanceof ParameterRows ? [first.rows.flat(), first.rows.length] : [parameters, 1];
+    this.#post({ kind: 'run', id, sql, parameters: pack(values.map(toSqliteValue)), times });
     this.#waiting.set(id, { resolve, reject });
     return promise;
   }

@@ -8,7 +8,8 @@ export interface SqliteWorkerData {
 
 /** What the main thread asks of the SQLite worker. `id` comes back in the reply. */
 export type SqliteRequest =
-  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues }
+  /** `times`: the parameters are for so many runs, one after the other. */
+  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues; readonly times: number }
   | { readonly kind: 'close' };
 
 /** `opened` or `refused` is the first thing a worker says. */

@@ -31,7 +31,7 @@ function openFile({ file, readOnly }: SqliteWorkerData): DatabaseSync {
 
 function createRunner(
   database: DatabaseSync,
-): (sql: string, parameters: readonly SqliteValue[]) => Omit<SqliteReply & { kind: 'done' }, 'id'> {
+): (sql: string, parameters: readonly SqliteValue[], times: number) => Omit<SqliteReply & { kind: 'done' }, 'id'> {
   const prepared = new Map<string, Prepared>();
   const prepare = (sql: string): Prepared => {
     const known = prepared.get(sql);
@@ -44,11 +44,37 @@ function createRunner(
     prepared.set(sql, entry);
     return entry;
   };
-  return (sql, parameters) => {
+  return (sql, parameters, times) => {
     const { statement, givesRows } = prepare(sql);
+    if (times > 1)
+      return { kind: 'done', rows: [], affected: inTransaction(database, () => runEach(statement, parameters, times)) };
     if (givesRows) return { kind: 'done', rows: statement.all(...parameters).map(withPlainIntegers) };
     return { kind: 'done', rows: [], affected: Number(statement.run(...parameters).changes) };
   };
+}
+
+/** Answers how many rows were changed. */
+function runEach(statement: StatementSync, parameters: readonly SqliteValue[], times: number): number {
+  const count = parameters.length / times;
+  let affected = 0;
+  for (let at = 0; at < parameters.length; at += count)
+    affected += Number(statement.run(...parameters.slice(at, at + count)).changes);
+  return affected;
+}
+
+/** In the transaction that is open, whoever began it undoes it; else in one of its own. */
+function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  if (database.isTransaction) return work();
+  database.exec('begin immediate');
+  try {
+    const result = work();
+    database.exec('commit');
+    return result;
+  } catch (error) {
+    // After a full disk or an I/O error SQLite has rolled back by itself.
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
 }
 
 /** Integers that a number holds exactly become numbers; the others stay bigint. */
@@ -86,7 +112,7 @@ function serve(data: SqliteWorkerData): void {
       return;
     }
     try {
-      say({ ...run(request.sql, unpack(request.parameters)), id: request.id });
+      say({ ...run(request.sql, unpack(request.parameters), request.times), id: request.id });
     } catch (error) {
       say({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
     }
