@@ -252,3 +252,13 @@ eachStore((store) => {
     );
   });
 });
+
+test('a gateway that could not write that it ends has not ended: its log was not tampered with', async (t) => {
+  const database = await sqliteStore.openAudit(t);
+  const { log } = await begin(database);
+  await act(log);
+  await sql`create trigger refused before insert on audit_entry when new.facts like '%"end"%' begin
+    select raise(abort, 'no room'); end`.execute(database.query);
+  await log.close();
+  assert.equal(await problems(database), '');
+});
