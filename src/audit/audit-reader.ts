@@ -55,12 +55,17 @@ export function createAuditReader(options: {
       const list: AuditRecord[] = [];
       let { after } = query;
       for (let looked = 0; looked < lookedAt; looked += chunk) {
-        const entries = await store.entries({ ...query, ...(after === undefined ? {} : { after }) }, { order, limit: chunk });
+        const { entries, last } = await store.entries(
+          { ...query, ...(after === undefined ? {} : { after }) },
+          { order, lookAt: chunk },
+        );
         const found = take(await merged(entries), query, list);
-        const last = entries[found.looked - 1];
-        if (last !== undefined) after = { at: last.at, chain: last.chain, seq: last.seq };
-        if (found.full) return pageOf(list, found.looked < entries.length || entries.length === chunk ? after : undefined);
-        if (entries.length < chunk) return pageOf(list, undefined);
+        if (found.full) {
+          const shown = entries[found.looked - 1];
+          return pageOf(list, found.looked < entries.length || last !== undefined ? shown : undefined);
+        }
+        if (last === undefined) return pageOf(list, undefined);
+        after = last;
       }
       return pageOf(list, after);
     },
