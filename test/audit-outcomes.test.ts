@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -130,4 +131,39 @@ test('an error that an Idempotency-Key brings back has not gone well the second 
   }
   const [record] = await recordsOf('again');
   assert.deepEqual([record?.replays, record?.outcome, record?.status, record?.attempts], ['first', 'failed', 502, 0]);
+});
+
+test('a long reply that breaks off after its beginning was passed on has not gone well', async () => {
+  far.answer((_request, socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(70_000)}`);
+    setTimeout(() => socket.destroy(), 300);
+    return undefined;
+  });
+  const caller = send('restAction', { params: { path: 'x', accept: json }, body: {} }, { 'X-Request-Id': 'broken-off' });
+  await once(caller.resume(), 'close');
+  const [record] = await recordsOf('broken-off');
+  assert.deepEqual([record?.outcome, record?.code, record?.upstreamStatus], ['unknown', 'outcome-unknown', 200]);
+});
+
+test('a redirect that cannot be put on record is not followed, and its error does not say that nothing left', async (t) => {
+  const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
+  t.after(() => held.close());
+  far.answer(() => {
+    held.exec('begin immediate');
+    return httpReply({ status: 307, headers: { Location: '/other' } });
+  });
+  const call = { uri: far.url, verb: 'PUT', body: {}, responseHeaders: false };
+  const reply = await restCall(gateway, call, { headers: { 'X-Request-Id': 'not-followed', Authorization: `Bearer ${token}` } });
+  held.exec('rollback');
+  assert.match(assertProblem(reply, 503, 'audit-unavailable').detail, /^The call left and was redirected/u);
+  assert.equal(far.requests.length, 1);
+  const [record] = await recordsOf('not-followed');
+  assert.deepEqual([record?.outcome, record?.code], ['failed', 'audit-unavailable']);
+});
+
+test('a day that is in no calendar is 400', async () => {
+  for (const time of ['2026-02-30T00:00:00Z', '2026-11-31T00:00:00Z', '2026-11-21T24:00:00Z'])
+    assertProblem(await gateway.send({ target: `/audit?from=${time}`, role: 'admin' }), 400, 'invalid-request');
+  for (const time of ['2024-02-29T00:00:00.5Z', '2026-11-21T08:00:00%2B05:30'])
+    assert.equal((await gateway.send({ target: `/audit?from=${time}`, role: 'admin' })).status, 200);
 });

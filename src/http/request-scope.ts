@@ -5,7 +5,7 @@ import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import { maskedAddress } from '#audit/masked-address.ts';
 import type { Clock } from '#base/clock.ts';
-import type { GatewayError } from '#base/gateway-error.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
 import type { CallContext, CallFacts, CallResult } from '#relay/call-context.ts';
@@ -51,6 +51,8 @@ export class RequestScope implements CallContext {
   #underWay: PromiseWithResolvers<void> | undefined;
   /** Bytes of the far side's reply that its record speaks of. */
   #recordedBytes = 0;
+  /** Its record says that it went well. */
+  #recordedWell = false;
   #trace: TraceContext | undefined;
 
   constructor(options: {
@@ -152,7 +154,11 @@ export class RequestScope implements CallContext {
   }
 
   async goesOn(address: string): Promise<void> {
-    await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+    try {
+      await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+    } catch (error) {
+      throw notFollowed(error);
+    }
   }
 
   async concluded(result: CallResult): Promise<void> {
@@ -161,6 +167,7 @@ export class RequestScope implements CallContext {
       this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
       const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
       this.#recordedBytes = facts.bytesReceived ?? 0;
+      this.#recordedWell = 'reply' in result;
       await this.#intended?.outcome(facts, key);
     } finally {
       this.#settled();
@@ -184,7 +191,9 @@ export class RequestScope implements CallContext {
     this.status = status;
     const failure = this.failure ?? (this.#hasLeft ? callerLeft : undefined);
     if (this.#intended !== undefined) {
-      if (hasGrown(this.#recordedBytes, this.facts)) this.#intended.afterword(outcomeFacts(this, failure));
+      // The rest of a long reply, or what broke it off.
+      const isNews = hasGrown(this.#recordedBytes, this.facts) || (this.#recordedWell && this.failure !== undefined);
+      if (isNews) this.#intended.afterword(outcomeFacts(this, failure));
     } else if (isRecorded(this)) {
       this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#url)));
     }
@@ -205,3 +214,10 @@ export class RequestScope implements CallContext {
 }
 
 const nobody: Principal = { username: '', roles: [], groups: [] };
+
+/** The first address had the call: that it did not leave would not be true. */
+function notFollowed(error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.code !== 'audit-unavailable') return error;
+  const detail = 'The call left and was redirected. Going on to the other address cannot be put on record, so it did not.';
+  return new GatewayError('audit-unavailable', detail, { cause: error, headers: { 'Retry-After': '1' } });
+}
