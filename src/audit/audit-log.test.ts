@@ -30,8 +30,8 @@ async function begin(database: Database, options: { clock?: ReturnType<typeof cl
     retention: 90 * day,
     ...(options.checkpointFile === undefined ? {} : { checkpointFile: options.checkpointFile }),
   };
-  const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall });
-  return { log, clock, reader: createAuditReader({ database, clock, longestCall }) };
+  const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall: () => longestCall });
+  return { log, clock, reader: createAuditReader({ database, clock, longestCall: () => longestCall }) };
 }
 
 async function act(log: AuditLog, facts: AuditFacts = call): Promise<void> {
@@ -212,7 +212,7 @@ eachStore((store) => {
     await act(log);
     await log.intend({ ...call, requestId: 'under way' });
     clock.pass(10_000);
-    const prune = createAuditPruning({ database, clock, retention: 1, longestCall });
+    const prune = createAuditPruning({ database, clock, retention: 1, longestCall: () => longestCall });
     await prune();
     assert.equal((await reader.list({ limit: 10 })).list.length, 3);
     clock.pass(longestCall + 60_000);

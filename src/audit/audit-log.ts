@@ -51,8 +51,8 @@ interface AuditLogOptions {
   readonly version: string;
   /** `retention` in milliseconds, `maxSize` in bytes. */
   readonly config: { readonly retention: number; readonly maxSize?: number; readonly checkpointFile?: string };
-  /** Milliseconds that no call takes longer than. */
-  readonly longestCall: number;
+  /** Milliseconds that no call takes longer than, as configured by now. */
+  readonly longestCall: () => number;
 }
 
 /** Milliseconds. A gateway that was killed counts as gone when it has said nothing for `aliveFor`. */

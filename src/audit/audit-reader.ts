@@ -34,8 +34,8 @@ const margin = 60_000;
 export function createAuditReader(options: {
   readonly database: Database;
   readonly clock: Clock;
-  /** Milliseconds that no call takes longer than. */
-  readonly longestCall: number;
+  /** Milliseconds that no call takes longer than, as configured by now. */
+  readonly longestCall: () => number;
 }): AuditReader {
   const { clock, longestCall } = options;
   const store = createAuditReadingStore(options.database);
@@ -46,7 +46,7 @@ export function createAuditReader(options: {
     const parts = await store.partsOf(entries.filter(({ kind }) => kind === 'intent'));
     return entries.map((entry) => {
       const later = parts.get(`${entry.chain}/${entry.call}`) ?? [];
-      const mayBeUnderWay = alive.has(entry.chain) && entry.at > clock.now() - longestCall - margin;
+      const mayBeUnderWay = alive.has(entry.chain) && entry.at > clock.now() - longestCall() - margin;
       return recordOf(entry, entry.kind === 'intent' ? later : [], mayBeUnderWay);
     });
   };
