@@ -25,6 +25,7 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { openAccess } from './access-wiring.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
+import type { LongestCall } from './longest-call.ts';
 import { openStore } from './open-store.ts';
 import { createReloading, type ReloadResult } from './reload.ts';
 import { createTelemetry } from './telemetry-wiring.ts';
@@ -59,7 +60,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
-  const { database, store, audit, auditReader } = await openStore(started, { ...options, watcher: storeWatcher });
+  const { database, store, audit, auditReader, longestCall } = await openStore(started, { ...options, watcher: storeWatcher });
   // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
@@ -106,7 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, audit, metrics, log }),
+    follow: followers({ server, access, audit, longestCall, metrics, log }),
     log,
   });
   started.defer(() => reloading.stop());
@@ -154,12 +155,14 @@ function followers({
   server,
   access,
   audit,
+  longestCall,
   metrics,
   log,
 }: {
   readonly server: HttpServer;
   readonly access: Access;
   readonly audit: AuditLog;
+  readonly longestCall: LongestCall;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
 }): (next: Config, current: Config) => void {
@@ -170,6 +173,7 @@ function followers({
     if (!sameConfig(next.access, current.access)) access.reload(next.access);
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
+    longestCall.follow(next);
     audit.record({ event: 'configuration', detail: 'taken in again' });
   };
 }

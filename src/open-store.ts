@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '#database/database.ts';
 import type { StorePart } from '#database/store-part.ts';
 import { type StoreFigures, sumOf } from '#database/store-session.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
-import { longestCallOf } from './longest-call.ts';
+import { createLongestCall, type LongestCall } from './longest-call.ts';
 
 /** Both parts of the store, which on PostgreSQL are one. */
 interface Store {
@@ -33,19 +33,21 @@ export async function openStore(
   readonly store: Store;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
+  /** To be told of every configuration that comes into force. */
+  readonly longestCall: LongestCall;
 }> {
   const { config, log, clock, version, watcher } = options;
   const open = async (part: StorePart): Promise<Database> =>
     started.adopt(await openDatabase({ store: config.store, part, log, watcher }), (opened) => opened.close());
   const main = await open('main');
   const auditDatabase = config.store.kind === 'postgres' ? main : await open('audit');
-  const longestCall = longestCallOf(config);
+  const longestCall = createLongestCall(config);
   const audit = started.adopt(
     await createAuditLog({ database: auditDatabase, clock, log, version, config: config.audit, longestCall }),
     (opened) => opened.close(),
   );
   const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall });
-  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader };
+  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader, longestCall };
 }
 
 function storeOf(parts: readonly Database[]): Store {

@@ -14,7 +14,7 @@ const noLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
 export async function withStoredAudit<T>(config: Config, work: (audit: StoredAudit) => Promise<T>): Promise<T> {
   const database = await openDatabase({ store: config.store, part: 'audit', log: noLog });
   try {
-    const reader = createAuditReader({ database, clock: systemClock, longestCall: longestCallOf(config) });
+    const reader = createAuditReader({ database, clock: systemClock, longestCall: () => longestCallOf(config) });
     return await work({ ...reader, verify: (checkpoints) => verifyAudit(database, checkpoints) });
   } finally {
     await database.close();

@@ -10,6 +10,7 @@ import { eachStore, silentLog, sqliteStore, type TestStore } from '../../test/su
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning } from './audit-pruning.ts';
+import { readCursor } from './audit-query.ts';
 import { createAuditReader } from './audit-reader.ts';
 import { verifyAudit } from './audit-verification.ts';
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
@@ -29,8 +30,8 @@ async function begin(database: Database, options: { clock?: ReturnType<typeof cl
     retention: 90 * day,
     ...(options.checkpointFile === undefined ? {} : { checkpointFile: options.checkpointFile }),
   };
-  const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall });
-  return { log, clock, reader: createAuditReader({ database, clock, longestCall }) };
+  const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall: () => longestCall });
+  return { log, clock, reader: createAuditReader({ database, clock, longestCall: () => longestCall }) };
 }
 
 async function act(log: AuditLog, facts: AuditFacts = call): Promise<void> {
@@ -211,7 +212,7 @@ eachStore((store) => {
     await act(log);
     await log.intend({ ...call, requestId: 'under way' });
     clock.pass(10_000);
-    const prune = createAuditPruning({ database, clock, retention: 1, longestCall });
+    const prune = createAuditPruning({ database, clock, retention: 1, longestCall: () => longestCall });
     await prune();
     assert.equal((await reader.list({ limit: 10 })).list.length, 3);
     clock.pass(longestCall + 60_000);
@@ -251,4 +252,35 @@ eachStore((store) => {
       Array.from({ length: 25 }, (_, index) => String(24 - index)),
     );
   });
+
+  test('a name that is rare does not have one request look through the whole log', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader, clock } = await begin(database);
+    t.after(() => log.close());
+    await act(log, { ...call, principal: 'rare', adapter: 'old' });
+    const others = { chain: 'others', kind: 'record', call: 0, total: 0, principal: 'ann', adapter: 'NSO', facts: '{}', mac: '' };
+    for (let seq = 1; seq <= 20_500; seq += 500) {
+      const rows = Array.from({ length: 500 }, (_, index) => ({ ...others, seq: seq + index, at: clock.now() + seq + index }));
+      await database.query.insertInto('audit_entry').values(rows).execute();
+    }
+    for (const filter of [{ principal: 'rare' }, { adapter: 'old' }]) {
+      const first = await reader.list({ limit: 5, ...filter });
+      assert.deepEqual(first.list, []);
+      const after = readCursor(first.cursor ?? '');
+      assert.ok(after !== undefined, 'there is more to look at');
+      const second = await reader.list({ limit: 5, ...filter, after });
+      assert.deepEqual([second.list.length, second.list[0]?.principal, second.cursor], [1, 'rare', undefined]);
+      assert.deepEqual([(await reader.list({ limit: 1, ...filter }, 'oldest')).list.length], [1]);
+    }
+  });
+});
+
+test('a gateway that could not write that it ends has not ended: its log was not tampered with', async (t) => {
+  const database = await sqliteStore.openAudit(t);
+  const { log } = await begin(database);
+  await act(log);
+  await sql`create trigger refused before insert on audit_entry when new.facts like '%"end"%' begin
+    select raise(abort, 'no room'); end`.execute(database.query);
+  await log.close();
+  assert.equal(await problems(database), '');
 });

@@ -51,8 +51,8 @@ interface AuditLogOptions {
   readonly version: string;
   /** `retention` in milliseconds, `maxSize` in bytes. */
   readonly config: { readonly retention: number; readonly maxSize?: number; readonly checkpointFile?: string };
-  /** Milliseconds that no call takes longer than. */
-  readonly longestCall: number;
+  /** Milliseconds that no call takes longer than, as configured by now. */
+  readonly longestCall: () => number;
 }
 
 /** Milliseconds. A gateway that was killed counts as gone when it has said nothing for `aliveFor`. */
@@ -91,10 +91,9 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
     counts: () => queue.counts(),
     async close() {
       await upkeep.stop();
-      queue.behind(entryOf(clock, 'record', 0, { event: 'end' }));
-      const left = await queue.close();
+      const { left, ended } = await queue.close(entryOf(clock, 'record', 0, { event: 'end' }));
       if (left > 0) log.error('records of the audit log could not be written and are lost', { reason: `${left} records` });
-      await upkeep.end();
+      await upkeep.end(ended);
     },
   };
 }
@@ -202,9 +201,10 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
   return {
     checkpoint,
     stop: async (): Promise<void> => void (await Promise.all(timers.map((timer) => timer.stop()))),
-    async end(): Promise<void> {
+    /** `ended`: the chain says so itself. One that does not, and is said to have ended, was tampered with. */
+    async end(ended: boolean): Promise<void> {
       await checkpoint();
-      await store.end(chain, clock.now()).catch(() => {});
+      if (ended) await store.end(chain, clock.now()).catch(() => {});
     },
   };
 }

@@ -31,7 +31,14 @@ async function begin(database: Database, clock: TestClock, checkpoints: Checkpoi
     if (read !== undefined) checkpoints.push(read);
   };
   const config = { retention: 90 * day };
-  return await createAuditLog({ database, clock, log: { ...silentLog, info }, version: '1', config, longestCall });
+  return await createAuditLog({
+    database,
+    clock,
+    log: { ...silentLog, info },
+    version: '1',
+    config,
+    longestCall: () => longestCall,
+  });
 }
 
 async function act(log: AuditLog, requestId: string): Promise<void> {
@@ -66,10 +73,13 @@ eachStore((store) => {
     clock.pass(settledAfter);
     await act(logs[0] as AuditLog, 'request 50');
     const maxSize = Math.floor((await sizeOf(database)) / 2);
-    await createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall })();
+    await createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall: () => longestCall })();
     const size = await sizeOf(database);
     assert.ok(size <= maxSize && size > maxSize - 1_500, `${size} of ${maxSize}`);
-    const { list } = await createAuditReader({ database, clock, longestCall }).list({ limit: 100, principal: 'ann' }, 'oldest');
+    const { list } = await createAuditReader({ database, clock, longestCall: () => longestCall }).list(
+      { limit: 100, principal: 'ann' },
+      'oldest',
+    );
     const numbers = list.map(({ requestId }) => Number(requestId?.slice(-2)));
     const first = numbers[0] ?? 0;
     assert.deepEqual(
@@ -85,7 +95,7 @@ eachStore((store) => {
     const clock = clockAt();
     const log = await begin(database, clock);
     await log.intend({ ...call, requestId: 'under way' });
-    const prune = createAuditPruning({ database, clock, retention: 1, maxSize: 1, longestCall });
+    const prune = createAuditPruning({ database, clock, retention: 1, maxSize: 1, longestCall: () => longestCall });
     clock.pass(longestCall);
     await prune();
     assert.equal((await verifyAudit(database)).records, 2);
@@ -107,7 +117,7 @@ eachStore((store) => {
     clock.pass(settledAfter + 1);
     const maxSize = Math.floor((await sizeOf(one)) / 2);
     const prunes = [one, two, one, two].map((database) =>
-      createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall }),
+      createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall: () => longestCall }),
     );
     await Promise.all(prunes.map((prune) => prune()));
     assert.ok((await sizeOf(one)) > maxSize - 1_500);
@@ -140,7 +150,7 @@ eachStore((store) => {
             logs[one.gateway] = await begin(database, clock, checkpoints);
           } else {
             const { retention, maxSize } = one;
-            await createAuditPruning({ database, clock, retention, maxSize, longestCall })();
+            await createAuditPruning({ database, clock, retention, maxSize, longestCall: () => longestCall })();
             const within = (await sizeOf(database)) <= (maxSize ?? Infinity) || (await settledCalls(database, clock)) === 0;
             assert.ok(within, 'more could have been pruned');
             assert.deepEqual((await verifyAudit(database, checkpoints)).problems, []);

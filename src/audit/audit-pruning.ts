@@ -35,11 +35,11 @@ export function createAuditPruning(options: {
   readonly retention: number;
   /** Absent: as large as it gets. */
   readonly maxSize?: number | undefined;
-  readonly longestCall: number;
+  readonly longestCall: () => number;
 }): () => Promise<void> {
   const { database, clock, retention, maxSize = Infinity, longestCall } = options;
   return async () => {
-    const settled = clock.now() - longestCall - margin;
+    const settled = clock.now() - longestCall() - margin;
     const limits = { settled, tooOld: Math.min(settled, clock.now() - retention), maxSize };
     while (await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits))) {
       // one transaction at a time

@@ -79,8 +79,12 @@ const readers: Readonly<Record<Parameter, Reader>> = {
 /** RFC 3339 with `T`, seconds and an offset. */
 function readTime(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/u.test(text)) return undefined;
-  const milliseconds = Date.parse(text);
-  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+  try {
+    // Not Date.parse, which takes 30 February for 2 March.
+    return Temporal.Instant.from(text).epochMilliseconds;
+  } catch {
+    return undefined;
+  }
 }
 
 export function writeCursor({ at, chain, seq }: Position): string {

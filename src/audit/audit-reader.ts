@@ -34,8 +34,8 @@ const margin = 60_000;
 export function createAuditReader(options: {
   readonly database: Database;
   readonly clock: Clock;
-  /** Milliseconds that no call takes longer than. */
-  readonly longestCall: number;
+  /** Milliseconds that no call takes longer than, as configured by now. */
+  readonly longestCall: () => number;
 }): AuditReader {
   const { clock, longestCall } = options;
   const store = createAuditReadingStore(options.database);
@@ -46,7 +46,7 @@ export function createAuditReader(options: {
     const parts = await store.partsOf(entries.filter(({ kind }) => kind === 'intent'));
     return entries.map((entry) => {
       const later = parts.get(`${entry.chain}/${entry.call}`) ?? [];
-      const mayBeUnderWay = alive.has(entry.chain) && entry.at > clock.now() - longestCall - margin;
+      const mayBeUnderWay = alive.has(entry.chain) && entry.at > clock.now() - longestCall() - margin;
       return recordOf(entry, entry.kind === 'intent' ? later : [], mayBeUnderWay);
     });
   };
@@ -55,12 +55,17 @@ export function createAuditReader(options: {
       const list: AuditRecord[] = [];
       let { after } = query;
       for (let looked = 0; looked < lookedAt; looked += chunk) {
-        const entries = await store.entries({ ...query, ...(after === undefined ? {} : { after }) }, { order, limit: chunk });
+        const { entries, last } = await store.entries(
+          { ...query, ...(after === undefined ? {} : { after }) },
+          { order, lookAt: chunk },
+        );
         const found = take(await merged(entries), query, list);
-        const last = entries[found.looked - 1];
-        if (last !== undefined) after = { at: last.at, chain: last.chain, seq: last.seq };
-        if (found.full) return pageOf(list, found.looked < entries.length || entries.length === chunk ? after : undefined);
-        if (entries.length < chunk) return pageOf(list, undefined);
+        if (found.full) {
+          const shown = entries[found.looked - 1];
+          return pageOf(list, found.looked < entries.length || last !== undefined ? shown : undefined);
+        }
+        if (last === undefined) return pageOf(list, undefined);
+        after = last;
       }
       return pageOf(list, after);
     },

@@ -1,15 +1,20 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { type ChainedEntry, storable } from './audit-entry.ts';
-import type { AuditQuery } from './audit-query.ts';
+import type { AuditQuery, Position } from './audit-query.ts';
+
+/** A part of the log that was looked at. */
+interface LookedAt {
+  /** Those that are asked for. */
+  readonly entries: readonly ChainedEntry[];
+  /** The last that was looked at, asked for or not; absent where there is no more behind it. */
+  readonly last: Position | undefined;
+}
 
 /** What reading the log needs of the store. */
 interface AuditReadingStore {
-  /** Those that are shown, an intent for its call; `outcome` is not looked at. */
-  entries(
-    query: AuditQuery,
-    page: { readonly order: 'newest' | 'oldest'; readonly limit: number },
-  ): Promise<readonly ChainedEntry[]>;
+  /** Looks at so many entries that can be shown, an intent for its call; `outcome` is not looked at. */
+  entries(query: AuditQuery, page: { readonly order: 'newest' | 'oldest'; readonly lookAt: number }): Promise<LookedAt>;
   /** Steps and outcomes of calls, in the order they were written, by `CHAIN/CALL`. */
   partsOf(intents: readonly ChainedEntry[]): Promise<ReadonlyMap<string, readonly ChainedEntry[]>>;
   /** The chains whose gateways are there. */
@@ -18,20 +23,24 @@ interface AuditReadingStore {
 
 export function createAuditReadingStore({ read }: Database): AuditReadingStore {
   return {
-    async entries(query, { order, limit }) {
+    async entries(query, { order, lookAt }) {
       const conditions = [sql`kind not in ('step', 'outcome')`];
       if (query.from !== undefined) conditions.push(sql`at >= ${query.from}`);
       if (query.to !== undefined) conditions.push(sql`at <= ${query.to}`);
-      if (query.principal !== undefined) conditions.push(sql`principal = ${storable(query.principal)}`);
-      if (query.adapter !== undefined) conditions.push(sql`adapter = ${storable(query.adapter)}`);
       if (query.after !== undefined) {
         const { at, chain, seq } = query.after;
         conditions.push(sql`(at, chain, seq) ${order === 'newest' ? sql`<` : sql`>`} (${at}, ${chain}, ${seq})`);
       }
       const direction = order === 'newest' ? sql`desc` : sql`asc`;
-      const { rows } = await sql<ChainedEntry>`select * from audit_entry where ${sql.join(conditions, sql` and `)}
-        order by at ${direction}, chain ${direction}, seq ${direction} limit ${limit}`.execute(read);
-      return rows;
+      // Names are no conditions of the search: one that is rare would have it go through the whole log.
+      const { rows } = await sql<Omit<ChainedEntry, 'facts'> & { readonly facts: string | null }>`
+        select chain, seq, kind, call, at, total, principal, adapter, mac, case when ${named(query)} then facts end as facts
+        from audit_entry where ${sql.join(conditions, sql` and `)}
+        order by at ${direction}, chain ${direction}, seq ${direction} limit ${lookAt}`.execute(read);
+      return {
+        entries: rows.flatMap(({ facts, ...entry }) => (facts === null ? [] : { ...entry, facts })),
+        last: rows.length < lookAt ? undefined : rows.at(-1),
+      };
     },
     async partsOf(intents) {
       const parts = new Map<string, ChainedEntry[]>();
@@ -56,4 +65,11 @@ export function createAuditReadingStore({ read }: Database): AuditReadingStore {
       return new Set(rows.map(({ chain }) => chain));
     },
   };
+}
+
+function named({ principal, adapter }: AuditQuery): RawBuilder<unknown> {
+  const conditions = [sql`1 = 1`];
+  if (principal !== undefined) conditions.push(sql`principal = ${storable(principal)}`);
+  if (adapter !== undefined) conditions.push(sql`adapter = ${storable(adapter)}`);
+  return sql.join(conditions, sql` and `);
 }

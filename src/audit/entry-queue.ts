@@ -72,12 +72,18 @@ export class EntryQueue {
     return { waiting: this.#urgent.length + this.#left, dropped: this.#dropped };
   }
 
-  /** Writes what there is and takes no more; resolves with how many entries could not be written. */
-  async close(): Promise<number> {
+  /** Writes what there is, `last` behind it, and takes no more. Answers how many entries could not be written, and whether `last` is. */
+  async close(last: UnchainedEntry): Promise<{ readonly left: number; readonly ended: boolean }> {
     const left = await this.flush();
+    const ended =
+      left === 0 &&
+      (await this.ahead(last).then(
+        () => true,
+        () => false,
+      ));
     this.#closed = true;
     this.#rest();
-    return left;
+    return { left, ended };
   }
 
   /** Writes what there is; resolves with how many entries could not be. */
@@ -179,7 +185,7 @@ export class EntryQueue {
 
   #nextBatch(): readonly Waiting[] {
     if (this.#untold > 0) {
-      this.#urgent.push({ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' });
+      this.#urgent.unshift({ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' });
       this.#untold = 0;
     }
     const urgent = this.#urgent.splice(0, batchSize);

@@ -23,8 +23,8 @@ export function createIdempotencyKeys(options: {
   readonly clock: Clock;
   /** Of this gateway. */
   readonly chain: string;
-  /** Milliseconds that no call takes longer than. */
-  readonly longestCall: number;
+  /** Milliseconds that no call takes longer than, as configured by now. */
+  readonly longestCall: () => number;
 }): (request: IdempotentRequest) => Promise<EarlierReply | undefined> {
   const { database, clock, chain, longestCall } = options;
   return async (request) => {
@@ -35,7 +35,7 @@ export function createIdempotencyKeys(options: {
     if (found.reply !== null) return { earlierReply: unsealed(request, found.reply) };
     if (found.state === 'done') throw notKept();
     const alive = found.chain === chain || (found.alive_until ?? 0) >= now;
-    if (found.state === null && alive && found.taken_at > now - longestCall - margin) throw inUse();
+    if (found.state === null && alive && found.taken_at > now - longestCall() - margin) throw inUse();
     throw unknownOutcome();
   };
 }

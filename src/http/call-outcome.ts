@@ -5,6 +5,8 @@ import type { CallFacts } from '#relay/call-context.ts';
 /** What came of a request: once its reply is out or its connection broke, or once its call was carried out. */
 export function callOutcome(call: {
   readonly failure: unknown;
+  /** What was answered, once it was. */
+  readonly status: number | undefined;
   /** The reply was not sent to its end. */
   readonly cutOff: boolean;
   /** The reply is kept, for its caller to ask for again. */
@@ -12,13 +14,21 @@ export function callOutcome(call: {
   readonly facts: CallFacts;
 }): AuditOutcome {
   const { failure, facts } = call;
-  if (failure instanceof GatewayError) {
-    if (failure.status < 500 || failure.status === 503) return 'refused';
-    return failure.code === 'outcome-unknown' ? 'unknown' : 'failed';
+  if (failure instanceof GatewayError) return outcomeOfError(failure, facts);
+  if (failure === undefined) {
+    // A refusal in a shape of its own (RFC 6749), or an error that is answered once more.
+    if (call.status !== undefined && call.status >= 400) return outcomeOfError({ status: call.status }, facts);
+    if (!call.cutOff || call.isKept) return 'ok';
   }
-  if (failure === undefined && (!call.cutOff || call.isKept)) return 'ok';
   // The caller left before the far side had said anything: nobody can tell what it did.
   return changeLeft(facts) && facts.upstreamStatus === undefined ? 'unknown' : 'failed';
+}
+
+function outcomeOfError(error: { readonly status: number; readonly code?: string }, { traffic }: CallFacts): AuditOutcome {
+  const speaksOfUs = error.status < 500 || error.status === 503;
+  // A call that left may be refused later, at a redirect.
+  if (speaksOfUs && traffic?.traffic.left !== true) return 'refused';
+  return error.code === 'outcome-unknown' ? 'unknown' : 'failed';
 }
 
 /** True where the far side may have got a call that can change something. */

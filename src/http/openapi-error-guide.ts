@@ -181,8 +181,9 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'audit-unavailable': {
     meaning:
-      'The record of a call that may change something cannot be written to the audit log, so the call did not leave the gateway.',
-    remedy: 'Send the request again after `Retry-After`: nothing has happened. The operator looks at `/readyz` and the log.',
+      'The record of a call that may change something cannot be written to the audit log, so the call did not leave the gateway; where `detail` says that it was redirected, it did not go on from the address that it was sent to.',
+    remedy:
+      'Send the request again after `Retry-After`: nothing has happened; with a new Idempotency-Key if it was redirected. The operator looks at `/readyz` and the log.',
   },
   'store-unavailable': {
     meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',

@@ -42,7 +42,7 @@ export function requestFacts(scope: RecordedRequest, url: string): Writable<Audi
     adapter,
     verb,
     address: maskedAddress(address).slice(0, longestAddress),
-    decision: isDenial(scope.failure) ? 'denied' : 'allowed',
+    decision: isDenied(scope) ? 'denied' : 'allowed',
     rule,
     attempts: undefined,
     upstreamStatus: undefined,
@@ -54,6 +54,11 @@ export function requestFacts(scope: RecordedRequest, url: string): Writable<Audi
     bytesReceived: undefined,
     durationMs: undefined,
   };
+}
+
+/** Also where the refusal has a shape of its own (RFC 6749), or is one that is answered once more. */
+function isDenied({ failure, status }: RecordedRequest): boolean {
+  return failure === undefined ? status === 401 || status === 403 : isDenial(failure);
 }
 
 function isDenial(failure: unknown): failure is GatewayError {
@@ -81,7 +86,13 @@ export function outcomeFacts(
   facts.replays = scope.facts.replays;
   facts.status = statusOf(scope, failure);
   facts.code = codeOf(failure);
-  facts.outcome = callOutcome({ failure, cutOff: scope.cutOff, isKept: scope.isKept, facts: scope.facts });
+  facts.outcome = callOutcome({
+    failure,
+    status: scope.status,
+    cutOff: scope.cutOff,
+    isKept: scope.isKept,
+    facts: scope.facts,
+  });
   facts.durationMs = Math.round(scope.duration * 100) / 100;
   return facts;
 }
@@ -98,6 +109,9 @@ function codeOf(failure: unknown): string | undefined {
   if (failure instanceof GatewayError) return failure.code;
   return hasLeft(failure) ? 'caller-left' : 'internal-error';
 }
+
+/** What a request ended with whose caller was gone before it was answered. */
+export const callerLeft: Error = Object.assign(new Error('the caller has left'), { name: 'CallerLeft' });
 
 function hasLeft(failure: unknown): boolean {
   return failure instanceof Error && failure.name === 'CallerLeft';

@@ -5,7 +5,7 @@ import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import { maskedAddress } from '#audit/masked-address.ts';
 import type { Clock } from '#base/clock.ts';
-import type { GatewayError } from '#base/gateway-error.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
 import type { CallContext, CallFacts, CallResult } from '#relay/call-context.ts';
@@ -13,7 +13,7 @@ import type { RelayReply } from '#relay/relay-reply.ts';
 import type { Attempted } from './attempts.ts';
 import { keyEffect, readKeptReply } from './idempotency.ts';
 import { preferredWait, receivedRequestId } from './request-checks.ts';
-import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
+import { callerLeft, hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
 export class RequestScope implements CallContext {
@@ -48,10 +48,12 @@ export class RequestScope implements CallContext {
   readonly #audit: AuditLog;
   #intended: Intended | undefined;
   #whenOver: (complete: boolean) => void = () => {};
-  /** Of a call that goes on without its caller: until its outcome is on record. */
-  #carriedOn: PromiseWithResolvers<void> | undefined;
+  /** From when its intent is being put on record until its outcome is: its caller may leave meanwhile. */
+  #underWay: PromiseWithResolvers<void> | undefined;
   /** Bytes of the far side's reply that its record speaks of. */
   #recordedBytes = 0;
+  /** Its record says that it went well. */
+  #recordedWell = false;
   #trace: TraceContext | undefined;
 
   constructor(options: {
@@ -139,49 +141,72 @@ export class RequestScope implements CallContext {
 
   async intend(): Promise<RelayReply | undefined> {
     const facts = requestFacts(this, this.#url);
-    if (this.idempotent === undefined) {
-      this.#intended = await this.#audit.intend(facts);
-      return undefined;
-    }
-    const intended = await this.#audit.intendOnce(facts, this.idempotent);
-    if ('earlierReply' in intended) {
+    this.#underWay = Promise.withResolvers();
+    try {
+      const intended = await (this.idempotent === undefined
+        ? this.#audit.intend(facts)
+        : this.#audit.intendOnce(facts, this.idempotent));
+      if (!('earlierReply' in intended)) {
+        this.#intended = intended;
+        return undefined;
+      }
       const { reply, requestId } = readKeptReply(intended.earlierReply);
       this.note({ replays: requestId });
       return reply;
+    } finally {
+      if (this.#intended === undefined) this.#settled();
     }
-    this.#intended = intended;
-    this.#carriedOn = Promise.withResolvers();
-    return undefined;
   }
 
   async goesOn(address: string): Promise<void> {
-    await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+    try {
+      await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+    } catch (error) {
+      throw notFollowed(error);
+    }
   }
 
   async concluded(result: CallResult): Promise<void> {
-    const key = this.idempotent === undefined ? undefined : keyEffect(result, this, this.idempotent);
-    this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
-    const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
-    this.#recordedBytes = facts.bytesReceived ?? 0;
-    await this.#intended?.outcome(facts, key);
-    this.#carriedOn?.resolve();
+    try {
+      const key = this.idempotent === undefined ? undefined : keyEffect(result, this, this.idempotent);
+      this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
+      const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
+      this.#recordedBytes = facts.bytesReceived ?? 0;
+      this.#recordedWell = 'reply' in result;
+      await this.#intended?.outcome(facts, key);
+    } finally {
+      this.#settled();
+    }
   }
 
-  /** Calls back once nothing of the request is under way: at once, unless its call goes on without its caller. */
+  #settled(): void {
+    this.#underWay?.resolve();
+    this.#underWay = undefined;
+  }
+
+  /** Calls back once nothing of the request is under way: at once, unless its caller left while it was going on record, or its call goes on. */
   afterCall(callback: () => void): void {
     // What the call failed with is noted a little later.
-    if (this.#carriedOn === undefined) callback();
-    else void this.#carriedOn.promise.then(() => setImmediate(callback));
+    if (this.#underWay === undefined) callback();
+    else void this.#underWay.promise.then(() => setImmediate(callback));
   }
 
   /** The reply is out, or broken off: whatever is not on record by now is put there, behind the call. */
   over(status: number): void {
     this.status = status;
+    const failure = this.failure ?? (this.#hasLeft ? callerLeft : undefined);
     if (this.#intended !== undefined) {
-      if (hasGrown(this.#recordedBytes, this.facts)) this.#intended.afterword(outcomeFacts(this, this.failure));
+      // The rest of a long reply, or what broke it off.
+      const isNews = hasGrown(this.#recordedBytes, this.facts) || (this.#recordedWell && this.failure !== undefined);
+      if (isNews) this.#intended.afterword(outcomeFacts(this, failure));
     } else if (isRecorded(this)) {
-      this.#audit.record(outcomeFacts(this, this.failure, requestFacts(this, this.#url)));
+      this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#url)));
     }
+  }
+
+  /** Its caller was gone before anything was answered, and had sent all of it. */
+  get #hasLeft(): boolean {
+    return this.cutOff && this.#request.complete && !this.#response.headersSent;
   }
 
   get #url(): string {
@@ -194,3 +219,10 @@ export class RequestScope implements CallContext {
 }
 
 const nobody: Principal = { username: '', roles: [], groups: [] };
+
+/** The first address had the call: that it did not leave would not be true. */
+function notFollowed(error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.code !== 'audit-unavailable') return error;
+  const detail = 'The call left and was redirected. Going on to the other address cannot be put on record, so it did not.';
+  return new GatewayError('audit-unavailable', detail, { cause: error, headers: { 'Retry-After': '1' } });
+}
