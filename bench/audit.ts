@@ -9,11 +9,10 @@
  * other 63 most of the time. Callers and the far side share a process, and the machine. Mark: paced, on SQLite, an action's median is at
  * most 1 ms over a query's.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 import { startGateway } from '../test/support/start-gateway.ts';
 import { foundPostgres, sqliteStore, storeUrl, type TestStore } from '../test/support/stores.ts';
+import { answeringFarSide } from './answering-far-side.ts';
 import { quantile } from './statistics.ts';
 
 const seconds = Number(process.argv[2] ?? 5);
@@ -50,15 +49,7 @@ async function run(store: TestStore): Promise<void> {
   const closers: (() => void | Promise<void>)[] = [];
   const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
   try {
-    const farSide = createServer((request, response) => {
-      request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"result":"done"}'));
-    }).listen(0, '127.0.0.1');
-    owner.after(() => {
-      farSide.closeAllConnections();
-      farSide.close();
-    });
-    await new Promise((resolve) => farSide.once('listening', resolve));
-    const url = `http://127.0.0.1:${(farSide.address() as AddressInfo).port}`;
+    const url = await answeringFarSide(owner);
     const gateway = await startGateway(owner, {
       config: { store: { url: storeUrl(await store.fresh(owner)) } },
       adapters: [{ name: 'Far', kind: 'rest', url, concurrency: callers }],

@@ -6,12 +6,11 @@
  * Linux only: processor time is read from /proc. The gateway is a process of its own on a PostgreSQL of its own; callers and the
  * far side share another process, and the machine. Everything runs on loopback and stops by itself.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { Pool } from 'undici';
 import { ownPostgres } from '../test/support/own-postgres.ts';
 import { startGateway } from '../test/support/start-gateway.ts';
+import { answeringFarSide } from './answering-far-side.ts';
 import { processorSeconds } from './process-tree.ts';
 
 const seconds = Number(process.argv[2] ?? 5);
@@ -30,19 +29,10 @@ async function committed(client: Client): Promise<number> {
 
 try {
   const postgres = await ownPostgres(owner);
-  const farSide = createServer((request, response) => {
-    request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"result":"done"}'));
-  }).listen(0, '127.0.0.1');
-  owner.after(() => {
-    farSide.closeAllConnections();
-    farSide.close();
-  });
-  const port = await new Promise<number>((resolve) =>
-    farSide.once('listening', () => resolve((farSide.address() as AddressInfo).port)),
-  );
+  const url = await answeringFarSide(owner);
   const gateway = await startGateway(owner, {
     config: { store: { url: postgres.url } },
-    adapters: [{ name: 'Orchestrator', kind: 'rest', url: `http://127.0.0.1:${port}`, concurrency: 64 }],
+    adapters: [{ name: 'Orchestrator', kind: 'rest', url, concurrency: 64 }],
   });
   const headers = { authorization: `Bearer ${await gateway.tokenFor('admin')}`, 'content-type': 'application/json' };
   const pool = new Pool(gateway.url, { connections: callers });

@@ -8,13 +8,12 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { collector } from '../test/support/collector.ts';
 import { basic, childEnvironment, collect, configurationOf, readyPort, testPassword } from '../test/support/start-gateway.ts';
+import { answeringFarSide } from './answering-far-side.ts';
 import { processorSeconds } from './process-tree.ts';
 import { median } from './statistics.ts';
 
@@ -34,10 +33,10 @@ interface Called {
 
 async function start(
   name: string,
-  { root, environment, port }: { readonly root: string; readonly environment: Record<string, string>; readonly port: number },
+  { root, environment, url }: { readonly root: string; readonly environment: Record<string, string>; readonly url: string },
 ): Promise<Called> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
-  const adapters = [{ name: 'Orchestrator', kind: 'rest', url: `http://127.0.0.1:${port}`, concurrency: 64 }];
+  const adapters = [{ name: 'Orchestrator', kind: 'rest', url, concurrency: 64 }];
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({ adapters })));
   const child = spawn(process.execPath, [join(root, 'src/main.ts'), 'serve'], {
     cwd: directory,
@@ -79,23 +78,15 @@ async function round({ pid, pool, costs }: Called, calls: number): Promise<void>
 }
 
 try {
-  const farSide = createServer((request, response) => {
-    request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"result":"done"}'));
-  }).listen(0, '127.0.0.1');
-  owner.after(() => {
-    farSide.closeAllConnections();
-    farSide.close();
-  });
-  await new Promise((resolve) => farSide.once('listening', resolve));
-  const { port } = farSide.address() as AddressInfo;
+  const url = await answeringFarSide(owner);
   const receiver = await collector(owner);
   const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
   const [here, before] = [join(import.meta.dirname, '..'), process.env['GATEWAY_BEFORE']];
   const gateways = [
-    await start('without traces', { root: here, environment: {}, port }),
-    ...(before === undefined ? [] : [await start(`as in ${before}`, { root: before, environment: {}, port })]),
-    await start('sampler always_off', { root: here, environment: { ...traced, OTEL_TRACES_SAMPLER: 'always_off' }, port }),
-    await start('every span', { root: here, environment: traced, port }),
+    await start('without traces', { root: here, environment: {}, url }),
+    ...(before === undefined ? [] : [await start(`as in ${before}`, { root: before, environment: {}, url })]),
+    await start('sampler always_off', { root: here, environment: { ...traced, OTEL_TRACES_SAMPLER: 'always_off' }, url }),
+    await start('every span', { root: here, environment: traced, url }),
   ];
   for (const gateway of gateways) await round(gateway, 3 * callsARound);
   for (const gateway of gateways) gateway.costs.length = 0;

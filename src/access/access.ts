@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
 import type { AccessOptions } from './access-options.ts';
@@ -74,11 +75,14 @@ export async function createAccess({
   const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
-  const maintenance = every(maintenanceInterval, log, async () => {
+  const upkeep = async (): Promise<void> => {
     await keys.maintain(current.tokenLifetime);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
     await throttle.purge();
-  });
+  };
+  const maintenance = every(maintenanceInterval, upkeep, () =>
+    log.warn('the upkeep of tokens and throttles failed; it is tried again'),
+  );
 
   return {
     ...createSessions({ rules, check, tokens, revocations, ended: (jti) => bearer.end(jti), secureCookies }),
@@ -90,29 +94,5 @@ export async function createAccess({
       basic.clear();
     },
     close: () => maintenance.stop(),
-  };
-}
-
-/** Runs `work` again and again, never twice at once; a failure waits for the next time. */
-function every(interval: number, log: Log, work: () => Promise<void>): { stop(): Promise<void> } {
-  let running: Promise<void> | undefined;
-  const once = async (): Promise<void> => {
-    try {
-      await work();
-    } catch {
-      log.warn('the upkeep of tokens and throttles failed; it is tried again');
-    } finally {
-      running = undefined;
-    }
-  };
-  const timer = setInterval(() => {
-    running ??= once();
-  }, interval);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
   };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
+import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
 import type { AuditFacts, EntryKind } from './audit-entry.ts';
@@ -192,11 +193,13 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
     }
   };
   const prune = createAuditPruning({ database, clock, retention: config.retention, maxSize: config.maxSize, longestCall });
+  // The store's own log tells that it is away.
+  const again = (): void => {};
   const timers = [
-    every(beatInterval, () => store.beat(chain, clock.now() + aliveFor)),
-    every(checkpointInterval, checkpoint),
-    every(pruningInterval, prune),
-    every(pruningInterval, () => forgetKeys(database, clock.now())),
+    every(beatInterval, () => store.beat(chain, clock.now() + aliveFor), again),
+    every(checkpointInterval, checkpoint, again),
+    every(pruningInterval, prune, again),
+    every(pruningInterval, () => forgetKeys(database, clock.now()), again),
   ];
   return {
     checkpoint,
@@ -205,25 +208,6 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
     async end(ended: boolean): Promise<void> {
       await checkpoint();
       if (ended) await store.end(chain, clock.now()).catch(() => {});
-    },
-  };
-}
-
-/** Never twice at once. What fails is tried again at its next time; the store's own log tells that it is away. */
-function every(interval: number, work: () => Promise<void>): { stop(): Promise<void> } {
-  let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    running ??= work()
-      .catch(() => {})
-      .finally(() => {
-        running = undefined;
-      });
-  }, interval);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
     },
   };
 }
