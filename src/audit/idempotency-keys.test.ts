@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import type { Clock } from '#base/clock.ts';
+import type { Database } from '#database/database.ts';
 import { eachStore, silentLog } from '../../test/support/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog, type Intended } from './audit-log.ts';
@@ -23,20 +25,18 @@ async function make(log: AuditLog, one: IdempotentRequest, reply: string): Promi
   await intended.outcome(call, { kind: 'conclude', state: 'done', reply: sealed(one, reply) });
 }
 
+async function twoGateways(database: Database, clock: Clock): Promise<readonly [AuditLog, AuditLog]> {
+  const config = { retention: 90 * day };
+  const options = { database, clock, log: silentLog, version: '1', config, longestCall: () => longest };
+  return [await createAuditLog(options), await createAuditLog(options)];
+}
+
 eachStore((store) => {
   test('a key is kept for 24 hours, by the other gateways and after its own has ended', async (t) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
-    const options = {
-      database,
-      clock,
-      log: silentLog,
-      version: '1',
-      config: { retention: 90 * day },
-      longestCall: () => longest,
-    };
-    const [first, second] = [await createAuditLog(options), await createAuditLog(options)];
+    const [first, second] = await twoGateways(database, clock);
     const one = idempotentRequest(request);
     await make(first, one, 'the reply');
     await first.close();
@@ -56,15 +56,7 @@ eachStore((store) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
-    const options = {
-      database,
-      clock,
-      log: silentLog,
-      version: '1',
-      config: { retention: 90 * day },
-      longestCall: () => longest,
-    };
-    const [killed, other] = [await createAuditLog(options), await createAuditLog(options)];
+    const [killed, other] = await twoGateways(database, clock);
     t.after(() => Promise.all([killed.close(), other.close()]));
     const one = idempotentRequest(request);
     isCall(await killed.intendOnce(call, one));

@@ -9,10 +9,7 @@ export class ParameterRows {
   }
 }
 
-/**
- * For SQLite alone: the statement goes to its thread with all rows in one message, and is prepared once. It takes half the time of taking
- * the rows out of one JSON text, and a tenth of the messages of statements with as many rows as SQLite has parameters for.
- */
+/** For SQLite alone: the statement goes to its thread in one message with all rows, which takes half the time of one JSON text to be taken apart. */
 export function forEachRow(sql: string, rows: readonly (readonly unknown[])[]): CompiledQuery {
   return CompiledQuery.raw(sql, [new ParameterRows(rows)]);
 }
