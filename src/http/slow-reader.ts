@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { atEndOfTurn } from './end-of-turn.ts';
 
 /** Milliseconds in which a caller must take one piece of a reply, however slowly it drips: a call keeps its slot until then. */
 const pieceLimit = 60_000;
@@ -36,13 +37,17 @@ export function written(response: ServerResponse, chunk: Buffer, limit = pieceLi
 }
 
 /**
- * Ends the reply with these bytes; where the operating system does not take them at once, the caller has `limit` milliseconds. As text, a
- * character for each byte: Node then writes the head and them in one piece, where a Buffer costs it a vectored write.
+ * Ends the reply with these bytes, together with all others that are due; where the operating system does not take them at once, the caller
+ * has `limit` milliseconds. As text, a character for each byte: Node then writes the head and them in one piece, where a Buffer costs it a
+ * vectored write.
  */
 export function endWith(response: ServerResponse, last: Buffer | string, limit = pieceLimit): void {
-  if (typeof last === 'string') response.end(last);
-  else response.end(last.toString('latin1'), 'latin1');
-  if (response.writableLength === 0) return;
-  const timer = setTimeout(() => response.destroy(), limit);
-  response.once('close', () => clearTimeout(timer));
+  atEndOfTurn(() => {
+    if (response.destroyed) return;
+    if (typeof last === 'string') response.end(last);
+    else response.end(last.toString('latin1'), 'latin1');
+    if (response.writableLength === 0) return;
+    const timer = setTimeout(() => response.destroy(), limit);
+    response.once('close', () => clearTimeout(timer));
+  });
 }
