@@ -6,7 +6,7 @@ import { hash, randomBytes } from 'node:crypto';
  */
 export function createCacheKey(): (text: string) => string {
   // A secret prefix of fixed length: enough where nobody ever sees a digest, and a fifth of what HMAC costs on each call.
-  const secret = randomBytes(32).toString('latin1');
+  const secret = randomBytes(32).toString('base64url');
   return (text) => hash('sha256', secret + text, 'base64url');
 }
 

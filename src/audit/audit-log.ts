@@ -188,7 +188,7 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
       log.error('a checkpoint of the audit log could not be written; it is tried again', {
         reason: code,
-        ...(config.checkpointFile === undefined ? {} : { file: config.checkpointFile }),
+        file: config.checkpointFile,
       });
     }
   };

@@ -4,28 +4,31 @@ import { visible } from './visible.ts';
 /** Most lines: nothing is to be written otherwise. */
 const plainLine = /^[\x20-\x7e]*\n$/u;
 
-/** The closed list of fields a log line may carry. Anything else does not compile, so no dump can leak a secret (hardening row 93). */
+/**
+ * The closed list of fields a log line may carry; those that are undefined are left out. Anything else does not compile, so no dump can
+ * leak a secret (hardening row 93).
+ */
 export interface LogFields {
-  readonly requestId?: string;
-  readonly traceId?: string;
-  readonly principal?: string;
-  readonly sourceAddress?: string;
-  readonly method?: string;
+  readonly requestId?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly principal?: string | undefined;
+  readonly sourceAddress?: string | undefined;
+  readonly method?: string | undefined;
   /** The route's pattern, never the raw URL. */
-  readonly route?: string;
-  readonly status?: number;
-  readonly code?: string;
-  readonly durationMs?: number;
-  readonly adapter?: string;
-  readonly upstreamStatus?: number;
+  readonly route?: string | undefined;
+  readonly status?: number | undefined;
+  readonly code?: string | undefined;
+  readonly durationMs?: number | undefined;
+  readonly adapter?: string | undefined;
+  readonly upstreamStatus?: number | undefined;
   /** The error's class and its stack frames; not its message, which may quote data. */
-  readonly errorName?: string;
-  readonly stack?: string;
-  readonly address?: string;
-  readonly file?: string;
-  readonly reason?: string;
+  readonly errorName?: string | undefined;
+  readonly stack?: string | undefined;
+  readonly address?: string | undefined;
+  readonly file?: string | undefined;
+  readonly reason?: string | undefined;
   /** A signed checkpoint of the audit log, as JSON text. */
-  readonly checkpoint?: string;
+  readonly checkpoint?: string | undefined;
 }
 
 /** Static message, fields beside it. `error` means that someone must act now. */

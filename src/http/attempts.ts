@@ -71,9 +71,9 @@ function attemptFields(
     requestId,
     method,
     durationMs: Math.round(milliseconds * 100) / 100,
-    ...(adapter === undefined ? {} : { adapter }),
-    ...(status === undefined ? {} : { upstreamStatus: status }),
-    ...(error === undefined ? {} : { code: error }),
+    adapter,
+    upstreamStatus: status,
+    code: error,
   };
 }
 

@@ -1,8 +1,9 @@
-import { Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { callOutcome } from './call-outcome.ts';
 import type { RequestScope } from './request-scope.ts';
 import { createTalliedCounter } from './tallied-counter.ts';
+import { createTalliedHistogram } from './tallied-histogram.ts';
 
 /** Seconds: from what the gateway itself takes to the longest time limit there is by default. */
 export const durationBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300];
@@ -17,7 +18,6 @@ export interface CallMetrics {
 }
 
 export function createCallMetrics(registry: Registry): CallMetrics {
-  const registers = [registry];
   const outcomes = createTalliedCounter({
     name: 'gateway_calls_total',
     help: 'Relayed calls, by route, adapter instance and outcome.',
@@ -30,12 +30,12 @@ export function createCallMetrics(registry: Registry): CallMetrics {
     labelNames: ['route', 'adapter', 'status'],
     registry,
   });
-  const attempts = new Histogram({
+  const attempts = createTalliedHistogram({
     name: 'gateway_attempt_duration_seconds',
     help: 'Time from the sending of a call to the first 64 KiB of its reply, by adapter instance: connection and far side.',
-    labelNames: ['adapter'],
-    buckets: [...durationBuckets],
-    registers,
+    labelName: 'adapter',
+    buckets: durationBuckets,
+    registry,
   });
   const expect = (route: string, adapter: string): void => {
     for (const outcome of auditOutcomes) outcomes.expect(route, adapter, outcome);
@@ -46,7 +46,7 @@ export function createCallMetrics(registry: Registry): CallMetrics {
       outcomes.count(route, adapter, callOutcome(scope));
       if (upstreamStatus !== undefined) replies.count(route, adapter, `${Math.floor(upstreamStatus / 100)}xx`);
     },
-    attemptDone: ({ adapter = '' }, milliseconds) => attempts.observe({ adapter }, milliseconds / 1000),
+    attemptDone: ({ adapter = '' }, milliseconds) => attempts.observe(adapter, milliseconds / 1000),
     expectCalls(adapters) {
       expect('/tools/restCall', '');
       for (const adapter of adapters) {

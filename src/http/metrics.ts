@@ -1,8 +1,9 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { errorCodes } from '#base/error-codes.ts';
 import { type CallMetrics, createCallMetrics, durationBuckets } from './call-metrics.ts';
 import type { RequestScope } from './request-scope.ts';
 import { createTalliedCounter } from './tallied-counter.ts';
+import { createTalliedHistogram } from './tallied-histogram.ts';
 
 /** The gateway's own metrics. Labels come from closed sets alone (routes, methods, statuses, configured adapters), so their number is bounded. */
 export interface Metrics extends Omit<CallMetrics, 'callDone'> {
@@ -17,7 +18,6 @@ export interface Metrics extends Omit<CallMetrics, 'callDone'> {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const registers = [registry];
   const requests = createTalliedCounter({
     name: 'gateway_requests_total',
     help: 'Requests answered, by route, method, status and error code.',
@@ -33,12 +33,12 @@ export function createMetrics(): Metrics {
   // A counter that is not there yet has no increase when it comes.
   for (const code of Object.keys(errorCodes)) errors.expect(code);
   const calls = createCallMetrics(registry);
-  const durations = new Histogram({
+  const durations = createTalliedHistogram({
     name: 'gateway_request_duration_seconds',
     help: 'Time from the head of a request to the end of its reply.',
-    labelNames: ['route'],
-    buckets: [...durationBuckets],
-    registers,
+    labelName: 'route',
+    buckets: durationBuckets,
+    registry,
   });
   let inFlight = 0;
   const requestsInFlight = new Gauge({
@@ -68,7 +68,7 @@ export function createMetrics(): Metrics {
         String(status),
         scope.failure?.code ?? '',
       );
-      durations.observe({ route }, scope.duration / 1000);
+      durations.observe(route, scope.duration / 1000);
       if (scope.failure !== undefined) errors.count(scope.failure.code);
       if (scope.relays) calls.callDone(scope);
     },

@@ -36,7 +36,8 @@ export function requestFacts(scope: RecordedRequest, url: string): Writable<Audi
     requestId: scope.requestId,
     traceId: scope.trace.traceId,
     principal: known ? principal.username : undefined,
-    roles: known ? principal.roles : undefined,
+    // A copy: JSON.stringify takes its slow way through what is frozen, as all of the configuration is.
+    roles: known ? [...principal.roles] : undefined,
     sourceAddress: scope.sourceAddress,
     route: scope.route === undefined ? undefined : `${scope.method} ${scope.route}`,
     adapter,
