@@ -1,9 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import { visible } from './visible.ts';
 
-/** Most lines: nothing is to be written otherwise. */
-const plainLine = /^[\x20-\x7e]*\n$/u;
-
 /**
  * The closed list of fields a log line may carry; those that are undefined are left out. Anything else does not compile, so no dump can
  * leak a secret (hardening row 93).
@@ -61,11 +58,16 @@ export function createLog(options: { readonly level: string; readonly destinatio
       level: options.level,
       base: null,
       timestamp: createTimestamp(),
-      hooks: { streamWrite: visibleLine },
-      formatters: { level: (label) => ({ level: label }) },
     },
     destination,
   );
+  // One JSON.stringify a line takes a third of the time of pino’s own writer, which calls it for each name and each value.
+  Object.assign(logger, {
+    [pino.symbols.asJsonSym]: (fields: LogFields, message: string, level: number, time: string): string => {
+      const members = JSON.stringify({ ...fields, msg: message });
+      return `{"level":"${logger.levels.labels[level]}"${time},${visible(members).slice(1)}\n`;
+    },
+  });
   const urgent =
     (level: 'error' | 'warn') =>
     (message: string, fields: LogFields = {}): void => {
@@ -96,11 +98,6 @@ function createTimestamp(): () => string {
     if (now !== at) [at, text] = [now, `,"time":"${new Date(now).toISOString()}"`];
     return text;
   };
-}
-
-/** Of a line with its newline. */
-function visibleLine(line: string): string {
-  return plainLine.test(line) ? line : `${visible(line.slice(0, -1))}\n`;
 }
 
 /** For a person at a terminal: one line an event, time, level, message, then the fields. */
