@@ -51,15 +51,14 @@ const pause = 100;
 
 /** JSON lines to `destination` (default: standard error). */
 export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): ProcessLog {
-  const destination =
-    options.destination ?? pino.destination({ dest: 2, sync: false, minLength: together, periodicFlush: pause });
   const logger = pino(
     {
       level: options.level,
       base: null,
       timestamp: createTimestamp(),
+      ...(options.destination === undefined ? { hooks: { streamWrite: asBytes } } : {}),
     },
-    destination,
+    options.destination ?? standardError(),
   );
   // One JSON.stringify a line takes a third of the time of pino’s own writer, which calls it for each name and each value.
   Object.assign(logger, {
@@ -88,6 +87,16 @@ export function createLog(options: { readonly level: string; readonly destinatio
       logger.level = level;
     },
   };
+}
+
+/** Takes bytes: of text it would count all those that wait, with each line that comes (sonic-boom 4.2, `write`). */
+function standardError(): DestinationStream {
+  return pino.destination({ dest: 2, sync: false, minLength: together, periodicFlush: pause, contentMode: 'buffer' });
+}
+
+/** For `standardError`; pino itself only passes it on. */
+function asBytes(line: string): string {
+  return Buffer.from(line) as unknown as string;
 }
 
 /** As pino's own isoTime, made once a millisecond. */
