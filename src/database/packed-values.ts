@@ -33,3 +33,53 @@ export function unpack({ values, lengths, bytes }: PackedValues): readonly Sqlit
     return view;
   });
 }
+
+/** Rows of equal width on their way to another thread: each value of a message costs time of its own, one long text does not. */
+export interface PackedRows {
+  readonly width: number;
+  /** Those of all rows, one behind the other. */
+  readonly texts: string;
+  /** A number as it is, of a text its length, NaN for null. */
+  readonly figures: Float64Array;
+  /** Which of the values are texts. */
+  readonly areTexts: Uint8Array;
+}
+
+/** Throws TypeError for anything but texts, numbers that are not NaN, and null. */
+export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
+  const width = rows[0]?.length ?? 0;
+  const texts: string[] = [];
+  const figures = new Float64Array(rows.length * width);
+  const areTexts = new Uint8Array(figures.length);
+  let at = 0;
+  for (const row of rows) {
+    if (row.length !== width) throw new TypeError('The rows of a statement are of equal width.');
+    for (const value of row) {
+      if (typeof value === 'string') {
+        texts.push(value);
+        areTexts[at] = 1;
+        figures[at] = value.length;
+      } else if (value === null) figures[at] = Number.NaN;
+      else if (typeof value === 'number' && !Number.isNaN(value)) figures[at] = value;
+      else throw new TypeError(`A ${typeof value} is no value of a row.`);
+      at += 1;
+    }
+  }
+  return { width, texts: texts.join(''), figures, areTexts };
+}
+
+/** Row by row; each is good until the next is asked for. */
+export function* unpackRows({ width, texts, figures, areTexts }: PackedRows): Generator<readonly SqliteValue[]> {
+  const row: SqliteValue[] = Array.from({ length: width }, () => null);
+  let start = 0;
+  for (let first = 0; first < figures.length; first += width) {
+    for (let column = 0; column < width; column += 1) {
+      const figure = figures[first + column] ?? 0;
+      if (areTexts[first + column] === 1) {
+        row[column] = texts.slice(start, start + figure);
+        start += figure;
+      } else row[column] = Number.isNaN(figure) ? null : figure;
+    }
+    yield row;
+  }
+}

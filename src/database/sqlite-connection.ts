@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { pack, type SqliteValue } from './packed-values.ts';
+import { pack, packRows, type SqliteValue } from './packed-values.ts';
 import { ParameterRows } from './parameter-rows.ts';
 import type { SqliteReply, SqliteRequest, SqliteWorkerData } from './sqlite-messages.ts';
 import { sqliteFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
@@ -39,8 +39,11 @@ export class SqliteConnection {
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
     const [first] = parameters;
-    const [values, times] = first instanceof ParameterRows ? [first.rows.flat(), first.rows.length] : [parameters, 1];
-    this.#post({ kind: 'run', id, sql, parameters: pack(values.map(toSqliteValue)), times });
+    this.#post(
+      first instanceof ParameterRows
+        ? { kind: 'runEach', id, sql, rows: packRows(first.rows) }
+        : { kind: 'run', id, sql, parameters: pack(parameters.map(toSqliteValue)) },
+    );
     this.#waiting.set(id, { resolve, reject });
     return promise;
   }

@@ -1,4 +1,4 @@
-import type { PackedValues, SqliteValue } from './packed-values.ts';
+import type { PackedRows, PackedValues, SqliteValue } from './packed-values.ts';
 
 /** What a worker is started with. */
 export interface SqliteWorkerData {
@@ -8,8 +8,9 @@ export interface SqliteWorkerData {
 
 /** What the main thread asks of the SQLite worker. `id` comes back in the reply. */
 export type SqliteRequest =
-  /** `times`: the parameters are for so many runs, one after the other. */
-  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues; readonly times: number }
+  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues }
+  /** Once for each row, all or none. */
+  | { readonly kind: 'runEach'; readonly id: number; readonly sql: string; readonly rows: PackedRows }
   | { readonly kind: 'close' };
 
 /** `opened` or `refused` is the first thing a worker says. */

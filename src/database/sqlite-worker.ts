@@ -4,8 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { SqliteValue } from './packed-values.ts';
-import { unpack } from './packed-values.ts';
+import { type PackedRows, type SqliteValue, unpack, unpackRows } from './packed-values.ts';
 import type { SqliteReply, SqliteRequest, SqliteRow, SqliteWorkerData } from './sqlite-messages.ts';
 
 const preparedAtMost = 256;
@@ -29,9 +28,15 @@ function openFile({ file, readOnly }: SqliteWorkerData): DatabaseSync {
   return database;
 }
 
-function createRunner(
-  database: DatabaseSync,
-): (sql: string, parameters: readonly SqliteValue[], times: number) => Omit<SqliteReply & { kind: 'done' }, 'id'> {
+type Done = Omit<SqliteReply & { kind: 'done' }, 'id'>;
+
+interface Runner {
+  run(sql: string, parameters: readonly SqliteValue[]): Done;
+  /** Once for each row, all or none. */
+  runEach(sql: string, rows: PackedRows): Done;
+}
+
+function createRunner(database: DatabaseSync): Runner {
   const prepared = new Map<string, Prepared>();
   const prepare = (sql: string): Prepared => {
     const known = prepared.get(sql);
@@ -44,22 +49,24 @@ function createRunner(
     prepared.set(sql, entry);
     return entry;
   };
-  return (sql, parameters, times) => {
-    const { statement, givesRows } = prepare(sql);
-    if (times > 1)
-      return { kind: 'done', rows: [], affected: inTransaction(database, () => runEach(statement, parameters, times)) };
-    if (givesRows) return { kind: 'done', rows: statement.all(...parameters).map(withPlainIntegers) };
-    return { kind: 'done', rows: [], affected: Number(statement.run(...parameters).changes) };
+  return {
+    run(sql, parameters) {
+      const { statement, givesRows } = prepare(sql);
+      if (givesRows) return { kind: 'done', rows: statement.all(...parameters).map(withPlainIntegers) };
+      return { kind: 'done', rows: [], affected: Number(statement.run(...parameters).changes) };
+    },
+    runEach(sql, rows) {
+      const { statement } = prepare(sql);
+      const runAll = (): number => {
+        let affected = 0;
+        for (const row of unpackRows(rows)) affected += Number(statement.run(...row).changes);
+        return affected;
+      };
+      // An only statement is a transaction of its own.
+      const isOnly = rows.figures.length === rows.width;
+      return { kind: 'done', rows: [], affected: isOnly ? runAll() : inTransaction(database, runAll) };
+    },
   };
-}
-
-/** Answers how many rows were changed. */
-function runEach(statement: StatementSync, parameters: readonly SqliteValue[], times: number): number {
-  const count = parameters.length / times;
-  let affected = 0;
-  for (let at = 0; at < parameters.length; at += count)
-    affected += Number(statement.run(...parameters.slice(at, at + count)).changes);
-  return affected;
 }
 
 /** In the transaction that is open, whoever began it undoes it; else in one of its own. */
@@ -104,7 +111,7 @@ function serve(data: SqliteWorkerData): void {
     port.close();
     return;
   }
-  const run = createRunner(database);
+  const runner = createRunner(database);
   port.on('message', (request: SqliteRequest) => {
     if (request.kind === 'close') {
       database.close();
@@ -112,7 +119,9 @@ function serve(data: SqliteWorkerData): void {
       return;
     }
     try {
-      say({ ...run(request.sql, unpack(request.parameters), request.times), id: request.id });
+      const done =
+        request.kind === 'run' ? runner.run(request.sql, unpack(request.parameters)) : runner.runEach(request.sql, request.rows);
+      say({ ...done, id: request.id });
     } catch (error) {
       say({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
     }

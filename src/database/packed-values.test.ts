@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { packRows, unpackRows } from './packed-values.ts';
+
+function passed(sent: readonly (readonly unknown[])[]): readonly unknown[] {
+  return Array.from(unpackRows(structuredClone(packRows(sent))), (row) => [...row]);
+}
+
+const value = fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.integer(), fc.constant(null));
+const rows = fc.integer({ min: 1, max: 5 }).chain((width) => fc.array(fc.array(value, { minLength: width, maxLength: width })));
+
+test('rows of texts, numbers and nulls come out of a message as they went in', () => {
+  fc.assert(
+    fc.property(rows, (sent) => {
+      assert.deepEqual(passed(sent), sent);
+    }),
+  );
+});
+
+test('halves of a surrogate pair stay in the rows they came in', () => {
+  const sent = [['a\uD83D'], ['\uDE00b']];
+  assert.deepEqual(passed(sent), sent);
+});
+
+test('what is no value of a row is refused', () => {
+  for (const bad of [Number.NaN, undefined, true, new Uint8Array(1), 1n]) assert.throws(() => packRows([['a', bad]]), TypeError);
+  assert.throws(() => packRows([['a'], ['b', 'c']]), TypeError);
+});
