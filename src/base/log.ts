@@ -46,7 +46,7 @@ export interface ProcessLog extends Log {
 }
 
 /** Lines up to this many bytes are written together, `pause` milliseconds after the first at the latest; a warning or an error at once. */
-const together = 8_192;
+const together = 16_000;
 const pause = 100;
 
 /** JSON lines to `destination` (default: standard error). */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '#base/gateway-error.ts';
+import { atEndOfTurn } from './end-of-turn.ts';
 
 /** Milliseconds from a request's head to the end of its body. */
 const bodyTime = 30_000;
@@ -14,10 +15,20 @@ const pieceTime = 15_000;
 export function watchBodyTime(request: IncomingMessage, late: () => void): () => void {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (coding === undefined && (length === undefined || length === '0')) return () => {};
-  const timer = setTimeout(() => {
-    if (!request.complete) late();
-  }, bodyTime);
-  return () => clearTimeout(timer);
+  let watched = true;
+  let timer: NodeJS.Timeout | undefined;
+  // Most bodies come together with their heads.
+  atEndOfTurn(() => {
+    if (watched && !request.complete) {
+      timer = setTimeout(() => {
+        if (!request.complete) late();
+      }, bodyTime);
+    }
+  });
+  return () => {
+    watched = false;
+    clearTimeout(timer);
+  };
 }
 
 /** The pieces of a body as they arrive. Throws `request-timeout` (408) where 15 s pass without one. */

@@ -10,14 +10,14 @@ export interface OpenConnections {
    * whole, so that none is taken for another's. Of several calls for a connection the first counts.
    */
   endWith(socket: Socket, answer: () => void): void;
+  /** True where every reply that was due on this connection is over. */
+  isIdle(socket: Socket): boolean;
   /** Closes as many as `count` of those without a request, the longest idle first, and none that is younger than `newcomer`. */
   closeIdle(count: number, newcomer: Socket): void;
   /** From now on every connection ends with the reply in flight, and one that has none after a moment of grace. */
   drain(): void;
   readonly draining: boolean;
 }
-
-const none: ReadonlySet<IncomingMessage> = new Set();
 
 /** Milliseconds for a request whose first bytes are already on their way. */
 const grace = 500;
@@ -30,11 +30,11 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   const lastWords = new Map<Socket, () => void>();
   const answerLast = (socket: Socket): void => {
     const answer = lastWords.get(socket);
-    if (answer === undefined || [...requestsOn(socket)].some(({ complete }) => complete)) return;
+    if (answer === undefined || [...(inFlight.get(socket) ?? [])].some(({ complete }) => complete)) return;
     lastWords.set(socket, () => {});
     answer();
   };
-  const requestsOn = (socket: Socket): ReadonlySet<IncomingMessage> => inFlight.get(socket) ?? none;
+  const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.size ?? 0) === 0;
   let draining = false;
   server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
     inFlight.set(socket, new Set());
@@ -53,12 +53,12 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
       idle.delete(socket);
       return () => {
         requests?.delete(request);
-        const isIdle = requestsOn(socket).size === 0;
-        if (isIdle && !socket.destroyed) idle.add(socket);
-        if (isIdle && draining) socket.destroySoon();
+        if (isIdle(socket) && !socket.destroyed) idle.add(socket);
+        if (isIdle(socket) && draining) socket.destroySoon();
         else answerLast(socket);
       };
     },
+    isIdle,
     closeIdle(count, newcomer) {
       let left = count;
       for (const socket of idle) {

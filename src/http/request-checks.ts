@@ -40,6 +40,16 @@ function checkRepeated(rawHeaders: readonly string[]): void {
   }
 }
 
+/** `name` in lower case. */
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const other = rawHeaders[index] ?? '';
+    if (other.length === name.length && other.toLowerCase() === name) count += 1;
+  }
+  return count > 1;
+}
+
 /** uri-host [ ":" port ] (RFC 9110 7.2); an empty one is allowed, a missing one in HTTP/1.1 is not (RFC 9112 3.2). */
 const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/iu;
 
@@ -81,7 +91,7 @@ export function checkMediaType(request: IncomingMessage, expected: string): void
     );
   }
   // Of a repeated one Node shows the first alone: somebody else may go by the last.
-  if ((request.headersDistinct['content-type']?.length ?? 0) > 1)
+  if (isRepeated(request.rawHeaders, 'content-type'))
     throw new GatewayError('unsupported-media-type', 'The header Content-Type stands twice; send it once.');
   if (!isType(contentType ?? '', expected)) {
     // RFC 5789 2.2 has a header of its own for PATCH.

@@ -47,16 +47,16 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           ...(route.errorShape === undefined ? {} : { errorShape: route.errorShape }),
         },
         bodyLimit: bodyLimitOf(route, options),
-        onRequest: (request, _reply, done) => {
+        onRequest: (request, reply, done) => {
           const { span } = request.scope;
           const work = (): void | Promise<void> => admit(route, request, options);
           const admitted = span === undefined ? work() : traceDecision(span, work);
-          if (admitted instanceof Promise) void goOn(admitted, done);
-          else done();
-        },
-        preParsing: (request, reply, payload, done) => {
-          if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
-          done(null, payload);
+          const goOn = (): void => {
+            if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
+            done();
+          };
+          if (admitted instanceof Promise) admitted.then(goOn, done);
+          else goOn();
         },
         handler: async (request, reply) => {
           // What is read here is there; a streamed body has time limits of its own.
@@ -116,16 +116,6 @@ function admit(route: Route, request: FastifyRequest, options: RouteRunnerOption
   if (authentication instanceof Promise) return authentication.then((verified) => admitCaller(route, request, options, verified));
   admitCaller(route, request, options, authentication);
   return undefined;
-}
-
-async function goOn(admitted: Promise<void>, done: (error?: Error) => void): Promise<void> {
-  try {
-    await admitted;
-  } catch (error) {
-    done(error as Error);
-    return;
-  }
-  done();
 }
 
 function admitCaller(route: Route, request: FastifyRequest, options: RouteRunnerOptions, caller?: Authentication): void {

@@ -89,7 +89,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.decorateRequest('caller', null);
   app.decorateRequest('endBodyTime', () => {});
   limitConnections(app.server, connections, connectionLimit());
-  closeStalledConnections(app.server, readerTimeout);
+  closeStalledConnections(app.server, connections, readerTimeout);
   app.addHook('onRequest', (request, reply, done) => {
     openRequest(request, reply, connections, options);
     checkFraming(request.raw);
@@ -156,7 +156,8 @@ function createApp(
   // Node hands CONNECT over as a bare socket: no route takes it.
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerConnect(socket));
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // JSON by its name, too: Fastify looks up anew what only `*` takes.
+  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addContentTypeParser('application/x-ndjson', (_request, body, done) => done(null, body));
   return app;
 }

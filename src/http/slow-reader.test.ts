@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listen } from '../../test/support/listen.ts';
+import { trackConnections } from './open-connections.ts';
 import { closeStalledConnections, endWith, written } from './slow-reader.ts';
 
 const stall = 300;
@@ -16,8 +17,12 @@ async function serve(
   answer: (response: ServerResponse) => unknown,
   limit = stall,
 ): Promise<{ server: Server; port: number }> {
-  const server = createServer((_request: IncomingMessage, response) => void answer(response));
-  closeStalledConnections(server, limit);
+  const server = createServer((request: IncomingMessage, response) => {
+    response.once('close', connections.begin(request));
+    answer(response);
+  });
+  const connections = trackConnections(server, { secure: false });
+  closeStalledConnections(server, connections, limit);
   const { port } = await listen(t, server);
   return { server, port };
 }
@@ -58,6 +63,13 @@ describe('a caller that takes nothing of its reply', () => {
     await closed.promise;
     assert.ok(answered < asked / 2, `${answered} replies`);
   });
+});
+
+test('a caller that asks for nothing is disconnected', { timeout: 5_000 }, async (t) => {
+  const { port } = await serve(t, (response) => response.end('a'));
+  const socket = await ask(t, port, 0);
+  socket.resume();
+  await once(socket, 'close');
 });
 
 describe('a caller that takes its reply', () => {

@@ -1,6 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, ServerResponse } from 'node:http';
 import { atEndOfTurn } from './end-of-turn.ts';
+import type { OpenConnections } from './open-connections.ts';
 
 /** Milliseconds in which a caller must take one piece of a reply, however slowly it drips: a call keeps its slot until then. */
 const pieceLimit = 60_000;
@@ -9,13 +9,10 @@ const pieceLimit = 60_000;
  * Closes connections whose reader takes nothing of a reply for `stall` milliseconds, twice that at most, and those with nothing in
  * flight that stay silent as long. A connection that waits for its reply is left alone.
  */
-export function closeStalledConnections(server: Server, stall: number): void {
-  server.setTimeout(stall);
-  server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
-    // Node keeps quiet while bytes still move, and closes by itself what nobody listens for.
-    response.on('timeout', (socket: Socket) => {
-      if (socket.writableLength > 0) socket.destroy();
-    });
+export function closeStalledConnections(server: Server, connections: Pick<OpenConnections, 'isIdle'>, stall: number): void {
+  // Node keeps quiet while bytes still move.
+  server.setTimeout(stall, (socket) => {
+    if (socket.writableLength > 0 || connections.isIdle(socket)) socket.destroy();
   });
 }
 

@@ -68,9 +68,8 @@ interface OrchestratorCall {
  */
 export async function orchestratorCall(call: OrchestratorCall, render: (reply: FarSideReply) => RelayReply): Promise<RelayReply> {
   const { adapter, context } = call;
-  context.note({ adapter: adapter.name });
+  context.note({ adapter: adapter.name, verb: call.method, address: call.params.path });
   const body = messageBody(call);
-  context.note({ verb: call.method, address: call.params.path });
   const decision = decidePath(adapter.settings, call.method === 'GET' ? 'queries' : 'actions', call.params.path);
   context.note({ rule: decision.reason });
   if (!decision.allowed) {

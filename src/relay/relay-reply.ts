@@ -50,9 +50,9 @@ function tryRendering(
     const rendering = candidate();
     const headers = upstreamHeaders(reply, rendering.base64 === true);
     const first = pushAll(rendering.stages, reply.head);
-    const parts = [rendering.before === '' ? nothing : Buffer.from(rendering.before), first];
+    const parts = [bytesOf(rendering.before), first];
     if (reply.rest !== undefined) return { headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
-    return { headers, head: joined([...parts, endAll(rendering.stages), Buffer.from(rendering.after)]), rest: undefined };
+    return { headers, head: joined([...parts, endAll(rendering.stages), bytesOf(rendering.after)]), rest: undefined };
   } catch {
     return undefined;
   }
@@ -64,6 +64,10 @@ async function* renderRest(rest: AsyncIterable<Buffer>, rendering: Rendering): A
     if (out.length > 0) yield out;
   }
   yield Buffer.concat([endAll(rendering.stages), Buffer.from(rendering.after)]);
+}
+
+function bytesOf(text: string): Buffer {
+  return text === '' ? nothing : Buffer.from(text);
 }
 
 function pushAll(stages: readonly Stage[], chunk: Buffer): Buffer {
@@ -80,10 +84,10 @@ function endAll(stages: readonly Stage[]): Buffer {
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** As Buffer.concat, without a copy where one part is all there is. */
+/** As Buffer.concat, without a copy where one part at most is all there is. */
 function joined(parts: readonly Buffer[]): Buffer {
   const full = parts.filter(({ length }) => length > 0);
-  return full.length === 1 ? (full[0] ?? nothing) : Buffer.concat(full);
+  return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
 }
 
 /** What the reply says of its body; undefined where it names no type. */

@@ -106,7 +106,7 @@ export function instanceDataStage(): Stage {
   let written: Buffer[] = [];
   const transformation = createInstanceData({ write: (chunk) => written.push(chunk) });
   const take = (): Buffer => {
-    const taken = written.length === 1 && written[0] !== undefined ? written[0] : Buffer.concat(written);
+    const taken = written.length > 1 ? Buffer.concat(written) : (written[0] ?? nothing);
     written = [];
     return taken;
   };
