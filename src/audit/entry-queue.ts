@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
@@ -159,6 +160,8 @@ export class EntryQueue {
         this.#refused(this.#urgent.splice(0), error);
         return;
       }
+      // Whatever else this turn of the event loop brings goes along.
+      await setImmediate();
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#written(batch))) return;
