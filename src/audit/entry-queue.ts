@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
@@ -161,7 +161,7 @@ export class EntryQueue {
         return;
       }
       // Whatever else this turn of the event loop brings goes along.
-      await setImmediate();
+      await new Promise<void>(atEndOfTurn);
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#written(batch))) return;

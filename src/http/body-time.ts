@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { atEndOfTurn } from './end-of-turn.ts';
 
 /** Milliseconds from a request's head to the end of its body. */
 const bodyTime = 30_000;

@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
-import { atEndOfTurn } from './end-of-turn.ts';
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 import type { OpenConnections } from './open-connections.ts';
 
 /** Milliseconds in which a caller must take one piece of a reply, however slowly it drips: a call keeps its slot until then. */

@@ -34,7 +34,7 @@ export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvel
   const spans = new Map<string, Buffer>();
   const tree = readTree(bytes, options.opaque, spans);
   const list = createProblemList();
-  const value = plainValue(tree, '', list);
+  const value = plainValue(tree, () => '', list);
   const problems = list.problems;
   if (problems.length > 0) {
     const places = problems.length === 1 ? 'in one place' : `in ${problems.length} places`;
@@ -103,17 +103,28 @@ function invalidUtf8Offset(bytes: Buffer): number {
   return longest;
 }
 
+/** Where in the text a value stands, made where somebody is to be told. */
+type Pointer = () => string;
+
+/** The places of what is in the value at `pointer`, which is made once at most: a hostile body has thousands of them, far down. */
+function placesIn(pointer: Pointer): (segment: string | number) => Pointer {
+  let own: string | undefined;
+  return (segment) => () => pointerTo((own ??= pointer()), segment);
+}
+
 /** The node as an ordinary value. Names that would reach a prototype are reported, and never assigned. */
-function plainValue(node: JsonNode, pointer: string, problems: ProblemList): unknown {
+function plainValue(node: JsonNode, pointer: Pointer, problems: ProblemList): unknown {
   switch (node.kind) {
     case 'object':
       return plainObject(node, pointer, problems);
-    case 'array':
-      return node.items.map((item, index) => plainValue(item, pointerTo(pointer, index), problems));
+    case 'array': {
+      const pointerOf = placesIn(pointer);
+      return node.items.map((item, index) => plainValue(item, pointerOf(index), problems));
+    }
     case 'string':
       // The bytes are UTF-8, so that a lone surrogate can only come from an escape.
       if (!node.value.isWellFormed())
-        problems.add(pointer, 'Holds a lone surrogate escape: write both halves, or another character.');
+        problems.add(pointer(), 'Holds a lone surrogate escape: write both halves, or another character.');
       return node.value;
     case 'number':
       return Number(node.text);
@@ -125,19 +136,20 @@ function plainValue(node: JsonNode, pointer: string, problems: ProblemList): unk
   return null;
 }
 
-function plainObject(node: JsonNode & { kind: 'object' }, pointer: string, problems: ProblemList): Record<string, unknown> {
+function plainObject(node: JsonNode & { kind: 'object' }, pointer: Pointer, problems: ProblemList): Record<string, unknown> {
   const value: Record<string, unknown> = {};
+  const pointerOf = placesIn(pointer);
   for (const [name, member] of node.members) {
-    const memberPointer = pointerTo(pointer, name);
+    const memberPointer = pointerOf(name);
     const plain = plainValue(member, memberPointer, problems);
-    if (name === '__proto__') problems.add(memberPointer, 'The name __proto__ is not accepted: leave the member out.');
+    if (name === '__proto__') problems.add(memberPointer(), 'The name __proto__ is not accepted: leave the member out.');
     else if (Object.hasOwn(value, name))
-      problems.add(memberPointer, 'The name is given more than once in one object: give it once.');
+      problems.add(memberPointer(), 'The name is given more than once in one object: give it once.');
     else if (!name.isWellFormed())
-      problems.add(memberPointer.toWellFormed(), 'The name holds a lone surrogate escape: rename it.');
+      problems.add(memberPointer().toWellFormed(), 'The name holds a lone surrogate escape: rename it.');
     else value[name] = plain;
     if (name === 'constructor' && holdsPrototype(member)) {
-      problems.add(`${memberPointer}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
+      problems.add(`${memberPointer()}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
     }
   }
   return value;

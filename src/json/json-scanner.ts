@@ -85,8 +85,8 @@ export class JsonScanner {
   #table = silentTable;
   #offset = 0;
   #depth = 0;
-  /** One bit for each open container, 1 for an object, so that a depth of a million costs 125 kB. */
-  #containers = new Uint8Array(16);
+  /** One bit for each open container, 1 for an object, sixteen to a number, so that a depth of a million costs half a megabyte. */
+  readonly #containers: number[] = [];
   /** The state after a value that ends here. */
   #afterValue = afterDocument;
   #tokenKind: JsonSpanKind = 'null';
@@ -202,10 +202,9 @@ export class JsonScanner {
       return this.#refuse('depth', `nested deeper than ${this.#maxDepth} objects and arrays`, offset);
     }
     if (depth < this.#eventDepth) this.#handler.begin(isObject ? 'object' : 'array', offset, depth + 1);
-    const index = depth >>> 3;
-    if (index === this.#containers.length) this.#growStack();
-    const bit = 1 << (depth & 7);
-    const bits = this.#containers[index] as number;
+    const index = depth >>> 4;
+    const bit = 1 << (depth & 15);
+    const bits = this.#containers[index] ?? 0;
     this.#containers[index] = isObject ? bits | bit : bits & ~bit;
     this.#depth = depth + 1;
     this.#afterValue = isObject ? afterMember : afterItem;
@@ -220,18 +219,12 @@ export class JsonScanner {
     if (depth === 0) this.#afterValue = afterDocument;
     else {
       const outer = depth - 1;
-      const isObject = ((this.#containers[outer >>> 3] as number) >>> (outer & 7)) & 1;
+      const isObject = ((this.#containers[outer >>> 4] as number) >>> (outer & 15)) & 1;
       this.#afterValue = isObject === 1 ? afterMember : afterItem;
     }
     this.#chooseTable();
     if (depth < this.#eventDepth) this.#handler.end(wasObject ? 'object' : 'array', end, depth + 1);
     return this.#afterValue;
-  }
-
-  #growStack(): void {
-    const grown = new Uint8Array(this.#containers.length * 2);
-    grown.set(this.#containers);
-    this.#containers = grown;
   }
 
   #refuse(kind: JsonFault, message: string, offset: number): never {

@@ -17,8 +17,11 @@ export function escapeJsonString(bytes: Buffer): Buffer {
   return Buffer.from(quoted, 'latin1').subarray(1, -1);
 }
 
-/** The string that a raw token (UTF-8, quotes included, known to be valid JSON) stands for. Lone surrogates stay as they are. */
-export function decodeJsonString(token: Buffer): string {
-  if (!token.includes(0x5c)) return token.toString('utf8', 1, token.length - 1);
-  return JSON.parse(token.toString('utf8')) as string;
+/**
+ * The string that the raw token in `bytes` (UTF-8, quotes included, known to be valid JSON) stands for. Lone surrogates stay as they are.
+ * It is given by its place: a view on each name of a small body takes more time than all of the reading.
+ */
+export function decodeJsonString(bytes: Buffer, start = 0, end: number = bytes.length): string {
+  for (let at = start; at < end; at += 1) if (bytes[at] === 0x5c) return JSON.parse(bytes.toString('utf8', start, end)) as string;
+  return bytes.toString('utf8', start + 1, end - 1);
 }

@@ -108,9 +108,9 @@ class TreeBuilder implements JsonHandler {
   }
 
   end(kind: JsonSpanKind, end: number, level: number): void {
-    if (kind === 'key') this.#key = decodeJsonString(this.#bytes.subarray(this.#start, end));
+    if (kind === 'key') this.#key = decodeJsonString(this.#bytes, this.#start, end);
     else if (level === this.#opaqueLevel) this.#endOpaque(kind, end);
-    else this.#add(kind === 'object' || kind === 'array' ? this.#closed() : leaf(kind, this.#bytes.subarray(this.#start, end)));
+    else this.#add(kind === 'object' || kind === 'array' ? this.#closed() : this.#leaf(kind, end));
   }
 
   #endOpaque(kind: JsonNode['kind'], end: number): void {
@@ -125,6 +125,14 @@ class TreeBuilder implements JsonHandler {
     this.#key = String(container?.segment ?? '');
     if (container?.members !== undefined) return { kind: 'object', members: container.members };
     return { kind: 'array', items: container?.items ?? [] };
+  }
+
+  #leaf(kind: 'string' | 'number' | 'boolean' | 'null', end: number): JsonNode {
+    const bytes = this.#bytes;
+    const start = this.#start;
+    if (kind === 'string') return { kind, value: decodeJsonString(bytes, start, end) };
+    if (kind === 'number') return { kind, text: bytes.toString('latin1', start, end) };
+    return kind === 'boolean' ? { kind, value: bytes[start] === 0x74 } : empties.null;
   }
 
   #add(node: JsonNode): void {
@@ -150,10 +158,4 @@ class TreeBuilder implements JsonHandler {
     const segment = String(this.#segment());
     return container.opaque.filter((path) => path[0] === segment).map((path) => path.slice(1));
   }
-}
-
-function leaf(kind: 'string' | 'number' | 'boolean' | 'null', token: Buffer): JsonNode {
-  if (kind === 'string') return { kind, value: decodeJsonString(token) };
-  if (kind === 'number') return { kind, text: token.toString('latin1') };
-  return kind === 'boolean' ? { kind, value: token[0] === 0x74 } : empties.null;
 }

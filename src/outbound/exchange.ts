@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Attempt } from './attempt.ts';
 import type { Sending } from './call-scope.ts';
@@ -137,13 +138,9 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
       onHead: (head, complete) => {
         this.#settled = true;
         this.#attempt?.replied(status);
-        this.#resolve({
-          status,
-          headers,
-          head,
-          rest: complete ? undefined : body.rest(),
-          discard: () => this.abort(new Error('the reply was let go')),
-        });
+        const rest = complete ? undefined : body.rest();
+        const discard = (): void => this.abort(new Error('the reply was let go'));
+        atEndOfTurn(() => this.#resolve({ status, headers, head, rest, discard }));
       },
     });
     return body;

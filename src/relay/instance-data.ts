@@ -32,7 +32,8 @@ export function createInstanceData(options: InstanceDataOptions): InstanceData {
   return {
     push(chunk) {
       writer.reuseOutput();
-      for (let i = 0; i < chunk.length; i += partSize) finder.push(chunk.subarray(i, i + partSize));
+      if (chunk.length <= partSize) finder.push(chunk);
+      else for (let i = 0; i < chunk.length; i += partSize) finder.push(chunk.subarray(i, i + partSize));
     },
     end() {
       finder.finish();
