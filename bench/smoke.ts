@@ -1,6 +1,6 @@
 /**
- * The quick form of bench.ts for CI, under a minute: a query through the gateway beside the bare relay. Exit code 1 only beyond twice the
- * mark, for a shared machine is no place for a stricter judgement.
+ * The quick form of bench.ts for CI, under a minute: a query through the gateway beside the bare relay. Exit code 1 beyond twice the mark,
+ * and only where it is so twice in a row, for a shared machine is no place for a stricter judgement.
  *
  *   npm run bench:smoke
  */
@@ -11,18 +11,24 @@ import { startBareRelay, startThisGateway } from './speed/subjects.ts';
 import { measureRows } from './speed/turns.ts';
 
 const mark = 1.25;
+const turns = { rounds: 5, milliseconds: 1500, callers: 32 };
 
-const [query] = await owning(async (owner) => {
+const ratio = await owning(async (owner) => {
   const surroundings = await startSurroundings(owner);
   const floor = await startBareRelay(owner, surroundings);
   const subject = await startThisGateway(owner, surroundings);
   const rows = [{ name: 'gateway, restQuery', route: 'restQuery', subject, floor }] as const;
-  return measureRows(rows, surroundings, { rounds: 5, milliseconds: 2000, callers: 32, warmUp: 5000 });
+  const measure = async (warmUp: number): Promise<number> => {
+    const [query] = await measureRows(rows, surroundings, { ...turns, warmUp });
+    if (query === undefined) throw new Error('nothing was measured');
+    console.log(`${smallTable([query])}\n`);
+    return query.ratio;
+  };
+  console.log(`${machine()}\n`);
+  const first = await measure(5000);
+  return first > 2 * mark ? Math.min(first, await measure(500)) : first;
 });
-if (query === undefined) throw new Error('nothing was measured');
-console.log(`${machine()}\n\n${smallTable([query])}\n`);
-const fails = query.ratio > 2 * mark;
 console.log(
-  `restQuery takes ${query.ratio.toFixed(2)} times the processor time of the bare relay; mark ${mark}, fails beyond ${2 * mark}`,
+  `restQuery takes ${ratio.toFixed(2)} times the processor time of the bare relay; mark ${mark}, fails beyond ${2 * mark}`,
 );
-process.exitCode = fails ? 1 : 0;
+process.exitCode = ratio > 2 * mark ? 1 : 0;
