@@ -25,7 +25,7 @@ const ratio = await owning(async (owner) => {
     return query.ratio;
   };
   console.log(`${machine()}\n`);
-  const first = await measure(5000);
+  const first = await measure(8000);
   return first > 2 * mark ? Math.min(first, await measure(500)) : first;
 });
 console.log(

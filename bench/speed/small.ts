@@ -34,7 +34,7 @@ export async function small(owner: Owner, { rounds, seconds, callers, rows: want
       rows.push({ name: `${rival.name}, ${rival.route}`, route: rival.route, subject, floor });
     }
   }
-  const turns = { rounds, milliseconds: seconds * 1000, callers, warmUp: 5000 };
+  const turns = { rounds, milliseconds: seconds * 1000, callers, warmUp: 10_000 };
   const figures = await measureRows(rows, surroundings, turns);
   return {
     title: 'A small call',
