@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/far-side.ts';
 import { start, temporaryDirectory } from './child.ts';
 import { missingModules, modules, versionOf } from './node-rivals.ts';
@@ -35,6 +36,17 @@ function flow(upstream: string): readonly object[] {
   ];
 }
 
+/** It listens before its flows run: until they do, their routes are not there. */
+async function flowing(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    const reply = await fetch(`http://127.0.0.1:${port}/orchestrator_manager/restQuery/Bench`, { method: 'POST' });
+    await reply.text();
+    if (reply.status !== 404) return;
+    await sleep(25);
+  }
+  throw new Error('its flows do not begin');
+}
+
 export const nodeRed: Rival = {
   name: 'Node-RED',
   about: 'token, role, schema, path by a function node; no log, no audit, no metrics',
@@ -55,6 +67,7 @@ export const nodeRed: Rival = {
       port,
       environment: { NODE_ENV: 'production' },
     });
+    await flowing(port);
     return { ...started, request: (route) => requestOf(route, { upstream, token }) };
   },
 };
