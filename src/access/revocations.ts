@@ -1,3 +1,4 @@
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 import type { RevokedTokenStore } from './revoked-token-store.ts';
 
 /** How many revocations of this process are remembered; older ones are in the store long since. */
@@ -22,7 +23,7 @@ export function createRevocations({ store }: { readonly store: RevokedTokenStore
     }
     const batch = new Set([jti]);
     asked = batch;
-    answer = new Promise((resolve) => setImmediate(resolve)).then(() => {
+    answer = new Promise<void>(atEndOfTurn).then(() => {
       asked = undefined;
       return store.among([...batch]);
     });

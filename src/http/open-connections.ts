@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 
 /** The connections of the front door, and which of them have nothing in flight: a drain does not wait for those, and newcomers displace them. */
 export interface OpenConnections {
@@ -97,14 +98,10 @@ export async function acceptWaiting(server: Server): Promise<void> {
   };
   server.on('connection', note);
   // To the end of this turn; the next one begins with a look at the sockets.
-  await turn();
+  await new Promise<void>(atEndOfTurn);
   for (let turns = 0; came && turns < 50; turns += 1) {
     came = false;
-    await turn();
+    await new Promise<void>(atEndOfTurn);
   }
   server.off('connection', note);
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

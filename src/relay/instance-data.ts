@@ -32,8 +32,7 @@ export function createInstanceData(options: InstanceDataOptions): InstanceData {
   return {
     push(chunk) {
       writer.reuseOutput();
-      if (chunk.length <= partSize) finder.push(chunk);
-      else for (let i = 0; i < chunk.length; i += partSize) finder.push(chunk.subarray(i, i + partSize));
+      for (let i = 0; i < chunk.length; i += partSize) finder.push(chunk.subarray(i, i + partSize));
     },
     end() {
       finder.finish();

@@ -208,7 +208,9 @@ export class InstanceWriter {
 
   #groupMembers(): readonly (readonly number[])[] | undefined {
     const count = this.#spanCount / 4;
-    const groups = this.#differAsWritten(count) ? undefined : groupByName(count, (index) => this.#nameOf(index * 4));
+    const groups = this.#differAsWritten(count)
+      ? undefined
+      : groupByName(count, (index) => decodeJsonString(this.#tokenAt(index * 4)));
     // The first instance may be the only one.
     if (groups === undefined && count <= longestShape && this.#instances > 1) {
       const shape: Buffer[] = [];
@@ -216,11 +218,6 @@ export class InstanceWriter {
       this.#shape = shape;
     }
     return groups;
-  }
-
-  #nameOf(at: number): string {
-    const { bytes, base } = this.#text;
-    return decodeJsonString(bytes, (this.#spans[at] as number) - base, (this.#spans[at + 1] as number) - base);
   }
 
   /** The name or value whose begin and end stand at `at`. */
