@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { limitYoungGeneration } from './young-generation.ts';
+import { countStreamed, limitYoungGeneration } from './young-generation.ts';
 
 test('a flood of short-lived objects does not let the young generation grow to its default', async (t) => {
   t.after(limitYoungGeneration());
@@ -13,4 +13,15 @@ test('a flood of short-lived objects does not let the young generation grow to i
   }
   const newSpace = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
   assert.ok((newSpace?.space_size ?? Infinity) <= 32 * 1024 ** 2, `${newSpace?.space_size} bytes`);
+});
+
+test('buffers that streamed by are collected long before the memory outside of the heap would be', () => {
+  const size = 64 * 1024;
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  for (let round = 0; round < 1600; round += 1) {
+    countStreamed(Buffer.allocUnsafeSlow(size).length);
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+  }
+  assert.ok(most < 24 * 1024 ** 2, `${most} bytes`);
 });

@@ -1,5 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /** Bytes of both halves of V8's new space at which it is to stop growing. */
 const newSpaceLimit = 16 * 1024 ** 2;
@@ -24,4 +25,30 @@ function newSpaceSize(): number {
 
 function setGrowth(grows: boolean): void {
   setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`);
+}
+
+/** Bytes of streamed buffers after which the young generation is collected. */
+const streamedLimit = 8 * 1024 ** 2;
+let streamed = 0;
+let collect: ((options: { readonly type: 'minor' }) => void) | undefined;
+
+/**
+ * Counts bytes that come in buffers of their own and are soon done with. Such buffers are no part of V8's heap, so that nothing has them
+ * collected but their limit of 64 MiB, and then with all of the heap; this has them collected with the young generation, in a fifth of
+ * a millisecond.
+ */
+export function countStreamed(bytes: number): void {
+  streamed += bytes;
+  if (streamed < streamedLimit) return;
+  streamed = 0;
+  collect ??= exposedCollector();
+  collect({ type: 'minor' });
+}
+
+/** V8 shows it only to contexts that are made while the flag is set. */
+function exposedCollector(): NonNullable<typeof collect> {
+  setFlagsFromString('--expose-gc');
+  const exposed: unknown = runInNewContext('globalThis.gc');
+  setFlagsFromString('--no-expose-gc');
+  return typeof exposed === 'function' ? (exposed as NonNullable<typeof collect>) : () => undefined;
 }

@@ -178,7 +178,8 @@ export class JsonScanner {
       case closeContainer:
         return this.#close(offset + 1);
       case fail:
-        return this.#refuse('syntax', `unexpected ${describe(byte)}: expected ${expectedIn(state)}`, offset);
+        this.#state = failed;
+        throw unexpected(byte, state, offset);
       default:
         return this.#open(action === openObject, offset);
     }
@@ -237,6 +238,11 @@ function kindOf(firstByte: number): JsonSpanKind {
   if (firstByte === 0x22) return 'string';
   if (firstByte === 0x74 || firstByte === 0x66) return 'boolean';
   return firstByte === 0x6e ? 'null' : 'number';
+}
+
+/** What RFC 8259 does not allow where the grammar is in `state`. */
+export function unexpected(byte: number, state: number, offset: number): JsonSyntaxError {
+  return new JsonSyntaxError('syntax', `unexpected ${describe(byte)}: expected ${expectedIn(state)}`, offset);
 }
 
 function describe(byte: number): string {

@@ -1,5 +1,9 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { countStreamed } from '#base/young-generation.ts';
 import { wholeReplyLimit } from './outbound-call.ts';
+
+/** Chunks below this are put together as long as they stay below it: each piece costs some microseconds, whatever its size. */
+const pieceSize = 16_384;
 
 /** Bytes that wait for a slow reader before the far side is asked to pause. */
 const queueLimit = 262_144;
@@ -56,6 +60,7 @@ export class ReplyBody {
       if (this.#total > wholeReplyLimit) this.#giveHead(false);
       return;
     }
+    countStreamed(chunk.length);
     if (this.#waiting > queueLimit && !this.#paused) {
       this.#paused = true;
       this.#source.pause();
@@ -79,7 +84,7 @@ export class ReplyBody {
   async *rest(): AsyncGenerator<Buffer, void, undefined> {
     try {
       while (true) {
-        const chunk = this.#take();
+        const chunk = this.#next();
         if (chunk !== undefined) yield chunk;
         else if (this.#failure !== undefined) throw this.#failure;
         else if (this.#ended) return;
@@ -93,7 +98,10 @@ export class ReplyBody {
   /** Exactly the first 64 KiB of a longer body: what it is judged to be may not depend on how it was cut on its way. */
   #giveHead(complete: boolean): void {
     this.#headGiven = true;
-    const taken = this.#take() ?? Buffer.alloc(0);
+    const [first] = this.#chunks;
+    const taken = first !== undefined && first.length === this.#waiting ? first : Buffer.concat(this.#chunks, this.#waiting);
+    this.#chunks = [];
+    this.#waiting = 0;
     const head = complete ? taken : taken.subarray(0, wholeReplyLimit);
     if (taken.length > head.length) {
       this.#chunks = [taken.subarray(head.length)];
@@ -102,18 +110,23 @@ export class ReplyBody {
     this.#onHead(head, complete);
   }
 
-  /** Everything that waits, as one buffer. */
-  #take(): Buffer | undefined {
-    if (this.#chunks.length === 0) return undefined;
+  /** What has waited longest: a large chunk as it is, small ones together. The far side goes on once half of the queue is free. */
+  #next(): Buffer | undefined {
     const [first] = this.#chunks;
-    const taken = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks, this.#waiting);
-    this.#chunks = [];
-    this.#waiting = 0;
-    if (this.#paused) {
+    if (first === undefined) return undefined;
+    let count = 1;
+    let length = first.length;
+    for (let next = this.#chunks[1]; next !== undefined && length + next.length <= pieceSize; next = this.#chunks[count]) {
+      length += next.length;
+      count += 1;
+    }
+    const taken = this.#chunks.splice(0, count);
+    this.#waiting -= length;
+    if (this.#paused && this.#waiting <= queueLimit / 2) {
       this.#paused = false;
       this.#source.resume();
     }
-    return taken;
+    return count === 1 ? first : Buffer.concat(taken, length);
   }
 
   #wakeReader(): void {

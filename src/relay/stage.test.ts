@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { base64Stage, charsetStage, escapeStage, type Stage, utf8Stage } from './stage.ts';
@@ -16,7 +17,7 @@ function throughStage(stage: Stage, bytes: Buffer, sizes: readonly number[]): Bu
   let at = 0;
   for (let index = 0; at < bytes.length; index += 1) {
     const size = sizes[index % sizes.length] ?? 1;
-    out.push(stage.push(bytes.subarray(at, at + size)));
+    out.push(Buffer.from(stage.push(bytes.subarray(at, at + size))));
     at += size;
   }
   return Buffer.concat([...out, stage.end()]);
@@ -59,4 +60,26 @@ test('another charset is decoded, and bytes outside it are refused', () => {
   assert.equal(throughStage(charsetStage('utf-16le'), Buffer.from('hé', 'utf16le'), [1]).toString(), 'hé');
   assert.throws(() => charsetStage('shift_jis').push(Buffer.from([0xff, 0xff, 0x41])));
   assert.throws(() => charsetStage('no-such-charset'));
+});
+
+test('a query that there is no memory for is refused, not answered in another form', {
+  skip: process.platform !== 'linux',
+}, () => {
+  const script = `
+    import { instanceDataStage } from '#relay/stage.ts';
+    import { renderReply } from '#relay/relay-reply.ts';
+    const reply = { status: 200, headers: {}, head: Buffer.from('[]'), rest: undefined };
+    const kept = [];
+    const takeAll = () => {
+      for (let count = 0; count < 100; count += 1) kept.push(instanceDataStage());
+      return { before: '', stages: [], after: '' };
+    };
+    try {
+      console.log(renderReply(reply, [takeAll, () => ({ before: 'another form', stages: [], after: '' })]).head.toString());
+    } catch (error) {
+      console.log(error.code ?? String(error));
+    }`;
+  const limited = 'ulimit -v 67108864; exec "$0" --input-type=module-typescript --eval "$1"';
+  const said = execFileSync('sh', ['-c', limited, process.execPath, script], { cwd: process.cwd(), encoding: 'utf8' });
+  assert.equal(said, 'overloaded\n');
 });

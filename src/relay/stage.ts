@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '#base/gateway-error.ts';
+import { compileProgram } from '#base/web-assembly.ts';
 import { JsonScanner } from '#json/json-scanner.ts';
-import { escapeJsonString } from '#json/json-string.ts';
-import { createInstanceData } from './instance-data.ts';
+import { JsonTextWriter } from '#json/json-text-writer.ts';
+import { InstanceWriter } from './instance-writer.ts';
 
 /**
  * One step from the far side's bytes to the gateway's reply: takes a chunk, gives what can be given on, which keeps its bytes until
@@ -14,6 +16,12 @@ export interface Stage {
 }
 
 const nothing: Buffer = Buffer.alloc(0);
+
+/** As Buffer.concat, without a copy where one part at most is all there is. */
+export function joined(parts: readonly Buffer[]): Buffer {
+  const full = parts.filter(({ length }) => length > 0);
+  return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
+}
 
 /** The bytes are no text in their charset. */
 class NotText extends Error {}
@@ -77,8 +85,17 @@ export function base64Stage(): Stage {
 
 /** Text in, the inside of a JSON string literal out. */
 export function escapeStage(): Stage {
+  const written: Buffer[] = [];
+  const writer = new JsonTextWriter((chunk) => written.push(chunk));
   return {
-    push: escapeJsonString,
+    push(chunk) {
+      writer.reuse();
+      // Mostly a little more than what is escaped.
+      writer.reserve(chunk.length + (chunk.length >> 2) + 64);
+      writer.escaped(chunk, 0, chunk.length);
+      writer.flush();
+      return joined(written.splice(0));
+    },
     end: () => nothing,
   };
 }
@@ -101,23 +118,37 @@ export function jsonStage(): Stage {
   };
 }
 
+const instanceProgram = compileProgram(new URL('.', import.meta.url), 'instance-data');
+/** Writers that wait for the next reply. */
+const idleWriters: InstanceWriter[] = [];
+/** How many of them are kept, and up to which size: memory of WebAssembly only grows. */
+const mostIdle = 8;
+const usualSize = 4 * 1024 ** 2;
+/** Bytes of one instance that are held for repeated members to be joined. */
+const holdLimit = 8 * 1024 ** 2;
+
 /** JSON in, the answer of restQuery out (contract 4). */
 export function instanceDataStage(): Stage {
-  let written: Buffer[] = [];
-  const transformation = createInstanceData({ write: (chunk) => written.push(chunk) });
-  const take = (): Buffer => {
-    const taken = written.length > 1 ? Buffer.concat(written) : (written[0] ?? nothing);
-    written = [];
-    return taken;
-  };
+  const writer = idleWriters.pop() ?? newWriter();
+  writer.begin(holdLimit);
   return {
-    push(chunk) {
-      transformation.push(chunk);
-      return take();
-    },
+    push: (chunk) => writer.push(chunk),
     end() {
-      transformation.end();
-      return take();
+      const last = writer.end();
+      if (idleWriters.length < mostIdle && writer.size <= usualSize) idleWriters.push(writer);
+      return last;
     },
   };
+}
+
+function newWriter(): InstanceWriter {
+  try {
+    return new InstanceWriter(instanceProgram);
+  } catch (cause) {
+    // V8 reserves 8 GiB of addresses for each, which `ulimit -v` may not grant.
+    throw new GatewayError('overloaded', 'The gateway has no memory to take another reply apart: repeat the query in a moment.', {
+      headers: { 'Retry-After': '1' },
+      cause,
+    });
+  }
 }

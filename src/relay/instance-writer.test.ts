@@ -1,22 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { compileVariant } from '#base/web-assembly.ts';
 import { JsonSyntaxError } from '#json/json-scanner.ts';
 import { brokenJsonText, chunkSizes, cut, type JsonText, jsonObjectText, jsonText } from '#json/json-texts.test-data.ts';
-import { createInstanceData } from './instance-data.ts';
+import { InstanceWriter } from './instance-writer.ts';
 
-function transform(chunks: readonly Buffer[], holdLimit?: number): string {
-  const written: Buffer[] = [];
-  const transformation = createInstanceData({
-    write: (chunk) => {
-      assert.ok(chunk.length > 0);
-      written.push(Buffer.from(chunk));
-    },
-    ...(holdLimit === undefined ? {} : { holdLimit }),
+const usualHoldLimit = 8 * 1024 ** 2;
+const variants = (['simd', 'plain'] as const).flatMap((variant) => {
+  const program = compileVariant(new URL('.', import.meta.url), 'instance-data', variant);
+  return program === undefined ? [] : [new InstanceWriter(program)];
+});
+
+/** The answer, which all variants that run here must agree about. */
+function transform(chunks: readonly Buffer[], holdLimit = usualHoldLimit): string {
+  const answers = variants.map((writer) => {
+    writer.begin(holdLimit);
+    const written = chunks.map((chunk) => Buffer.from(writer.push(chunk)));
+    return Buffer.concat([...written, writer.end()]).toString();
   });
-  for (const chunk of chunks) transformation.push(chunk);
-  transformation.end();
-  return Buffer.concat(written).toString();
+  const [answer = ''] = answers;
+  for (const other of answers) assert.equal(other, answer);
+  return answer;
 }
 
 function transformed(text: string): string {
@@ -191,18 +196,18 @@ test('instances longer than a part are held, merged, and written whole', () => {
 });
 
 test('a value without end streams: what is held stays below the limit and nothing waits', () => {
-  let length = 0;
-  const transformation = createInstanceData({ write: (chunk) => (length += chunk.length), holdLimit: 1024 * 1024 });
-  transformation.push(Buffer.from('{"a":[{"first":1,"blob":["'));
-  const piece = Buffer.alloc(256 * 1024, 'interface "x"\\n'.replaceAll('"', '\\"'));
-  const pieces = 64;
-  for (let i = 0; i < pieces; i++) {
-    transformation.push(piece);
-    assert.ok(length > (i - 4) * piece.length);
+  for (const writer of variants) {
+    writer.begin(1024 * 1024);
+    let length = writer.push(Buffer.from('{"a":[{"first":1,"blob":["')).length;
+    const piece = Buffer.alloc(256 * 1024, 'interface "x"\\n'.replaceAll('"', '\\"'));
+    const pieces = 64;
+    for (let i = 0; i < pieces; i++) {
+      length += writer.push(piece).length;
+      assert.ok(length > (i - 4) * piece.length);
+    }
+    length += writer.push(Buffer.from('"],"last":true}]}')).length + writer.end().length;
+    assert.ok(length > pieces * piece.length);
   }
-  transformation.push(Buffer.from('"],"last":true}]}'));
-  transformation.end();
-  assert.ok(length > pieces * piece.length);
 });
 
 test('a member name beyond the limit is refused where it would name each entry', () => {

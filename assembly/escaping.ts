@@ -1,0 +1,116 @@
+/**
+ * The inside of a JSON string literal (RFC 8259 section 7) for bytes that are known to be UTF-8. What must be escaped is ASCII, so that
+ * bytes from 0x80 on pass as they are and a text may be cut anywhere.
+ *
+ * With SIMD eight bytes become their escaped form in one shuffle: of sixteen bytes those that need a backslash are a mask of
+ * sixteen bits, and each half of it names a row of a table that says which byte goes where.
+ */
+
+/** Bytes beyond the end that may be read, and beyond what is written that may be written over. */
+export const spare: usize = 32;
+
+/** 256 masks of sixteen lanes. */
+const shuffles = memory.data(4096);
+/** The lane of a shuffle that holds a backslash. */
+const backslashLane: u8 = 8;
+
+if (ASC_FEATURE_SIMD) {
+  for (let mask: u32 = 0; mask < 256; mask++) {
+    let at = shuffles + ((<usize>mask) << 4);
+    for (let lane: u32 = 0; lane < 8; lane++) {
+      if ((mask >> lane) & 1) store<u8>(at++, backslashLane);
+      store<u8>(at++, lane);
+    }
+  }
+}
+
+/** Escapes the bytes before `end`; gives the end of what is written, which is six times as long at most. */
+export function escapeTo(to: usize, from: usize, end: usize): usize {
+  if (!ASC_FEATURE_SIMD) return escapeEach(to, from, end);
+  for (; from + 16 <= end; from += 16) to = escapeBlock(to, from, 16);
+  return from < end ? escapeBlock(to, from, end - from) : to;
+}
+
+/** Sixteen bytes at most. */
+@inline
+function escapeBlock(to: usize, from: usize, length: usize): usize {
+  let bytes = v128.load(from);
+  const lanes: i32 = (1 << (<i32>length)) - 1;
+  const controls = i8x16.lt_u(bytes, i8x16.splat(0x20));
+  const special = v128.or(controls, v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))));
+  const mask = i8x16.bitmask(special) & lanes;
+  if (mask == 0) {
+    v128.store(to, bytes);
+    return to + length;
+  }
+  if (i8x16.bitmask(controls) & lanes) {
+    bytes = withLetter(bytes, 0x0a, 0x6e);
+    bytes = withLetter(bytes, 0x0d, 0x72);
+    bytes = withLetter(bytes, 0x09, 0x74);
+    if (i8x16.bitmask(i8x16.lt_u(bytes, i8x16.splat(0x20))) & lanes) return escapeEach(to, from, from + length);
+  }
+  const backslashes = i8x16.splat(0x5c);
+  const first = v128.shuffle<u8>(bytes, backslashes, 0, 1, 2, 3, 4, 5, 6, 7, 16, 16, 16, 16, 16, 16, 16, 16);
+  storeShuffled(to, first, mask & 0xff);
+  const second = v128.shuffle<u8>(bytes, backslashes, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 16, 16, 16, 16, 16, 16);
+  storeShuffled(to + 8 + popcnt(mask & 0xff), second, mask >> 8);
+  return to + length + popcnt(mask);
+}
+
+/** The bytes with a letter in place of each control character that has that short form. */
+@inline
+function withLetter(bytes: v128, control: i8, letter: i8): v128 {
+  return v128.bitselect(i8x16.splat(letter), bytes, i8x16.eq(bytes, i8x16.splat(control)));
+}
+
+/** Eight bytes with a backslash before each that the mask names. */
+@inline
+function storeShuffled(to: usize, bytes: v128, mask: u32): void {
+  v128.store(to, i8x16.swizzle(bytes, v128.load(shuffles + ((<usize>mask) << 4))));
+}
+
+function escapeEach(to: usize, from: usize, end: usize): usize {
+  for (; from < end; from++) {
+    const byte = <u32>load<u8>(from);
+    if (byte >= 0x20 && byte != 0x22 && byte != 0x5c) {
+      store<u8>(to++, byte);
+      continue;
+    }
+    const letter = letterOf(byte);
+    store<u8>(to, 0x5c);
+    store<u8>(to + 1, letter);
+    to += 2;
+    if (letter == 0x75) {
+      store<u16>(to, 0x3030);
+      store<u8>(to + 2, 0x30 + (byte >> 4));
+      store<u8>(to + 3, hexDigit(byte & 15));
+      to += 4;
+    }
+  }
+  return to;
+}
+
+/** What follows the backslash; u where there is no short form. */
+function letterOf(byte: u32): u32 {
+  switch (byte) {
+    case 0x08:
+      return 0x62;
+    case 0x09:
+      return 0x74;
+    case 0x0a:
+      return 0x6e;
+    case 0x0c:
+      return 0x66;
+    case 0x0d:
+      return 0x72;
+    case 0x22:
+    case 0x5c:
+      return byte;
+    default:
+      return 0x75;
+  }
+}
+
+function hexDigit(value: u32): u32 {
+  return value < 10 ? 0x30 + value : 0x57 + value;
+}
