@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { processorSeconds } from './process-tree.ts';
 import { barChart } from './speed/chart.ts';
+import { startSurroundings } from './speed/far-side.ts';
 import { table } from './speed/report.ts';
 import { median, quantile, slope } from './statistics.ts';
 
@@ -39,4 +40,20 @@ test('the processor time of a process counts its children', { skip: process.plat
   const patience = Date.now() + 60_000;
   while (processorSeconds(child.pid ?? 0) < 0.1 && Date.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.ok(processorSeconds(child.pid ?? 0) >= 0.1);
+});
+
+test('a measurement fails where the far side was not called once for each answer', async (t) => {
+  const { exactly, upstream } = await startSurroundings(t);
+  const call = async (): Promise<void> => void (await (await fetch(`${upstream}/status`)).arrayBuffer());
+  await exactly(async () => {
+    await call();
+    return { calls: 1 };
+  });
+  for (const calls of [0, 2]) {
+    const miscounted = exactly(async () => {
+      await call();
+      return { calls };
+    });
+    await assert.rejects(miscounted, new RegExp(`^Error: ${calls} calls were answered, but 1 came to the far side$`, 'u'));
+  }
 });
