@@ -43,14 +43,14 @@ test('the processor time of a process counts its children', { skip: process.plat
 });
 
 test('a measurement fails where the far side was not called once for each answer', async (t) => {
-  const { exactly, upstream } = await startSurroundings(t);
-  const call = async (): Promise<void> => void (await (await fetch(`${upstream}/status`)).arrayBuffer());
-  await exactly(async () => {
+  const surroundings = await startSurroundings(t);
+  const call = async (): Promise<void> => void (await (await fetch(`${surroundings.upstream}/status`)).arrayBuffer());
+  await surroundings.exactly(async () => {
     await call();
     return { calls: 1 };
   });
   for (const calls of [0, 2]) {
-    const miscounted = exactly(async () => {
+    const miscounted = surroundings.exactly(async () => {
       await call();
       return { calls };
     });

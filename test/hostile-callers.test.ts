@@ -379,6 +379,40 @@ describe('a caller who leaves', () => {
   });
 });
 
+/** What is on record of the request is what its caller was told. */
+async function assertRecorded(
+  reply: Reply,
+  expected: { readonly status: number; readonly code: string; readonly outcome: string },
+): Promise<void> {
+  const requestId = reply.header('x-request-id');
+  const deadline = performance.now() + 5_000;
+  for (;;) {
+    const listed = await gateway.send({ target: '/audit?limit=1000', role: 'admin' });
+    const entries = (JSON.parse(listed.text) as { readonly list: readonly Record<string, unknown>[] }).list;
+    const entry = entries.find((candidate) => candidate['requestId'] === requestId);
+    if (entry !== undefined) {
+      assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, entry[name]])), expected);
+      break;
+    }
+    assert.ok(performance.now() < deadline, `${requestId} is not on record`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const metrics = await gateway.send({ target: '/metrics', role: 'admin' });
+  assert.match(
+    metrics.text,
+    new RegExp(`route="/tools/restCall",method="POST",status="${expected.status}",code="${expected.code}"`, 'u'),
+  );
+}
+
+test('what a body turns out to be is on record as its caller was told', async (t) => {
+  const connection = await open(t);
+  connection.write(`${start}${host}${admin}${json}Transfer-Encoding: chunked\r\n\r\n4\r\n{"ur\r\nnonsense\r\n`);
+  const reply = await connection.reply();
+  assert.ok(reply !== undefined);
+  assertProblem(reply, 400, 'malformed-request');
+  await assertRecorded(reply, { status: 400, code: 'malformed-request', outcome: 'refused' });
+});
+
 describe('a caller who is slow', { concurrency: true }, () => {
   const slowly = async (t: TestContext, head: string, byte: string): Promise<Reply | undefined> => {
     const connection = await open(t);
@@ -402,6 +436,7 @@ describe('a caller who is slow', { concurrency: true }, () => {
     const reply = await slowly(t, `${start}${host}${admin}${json}Content-Length: 100000\r\n\r\n{`, ' ');
     assert.ok(reply !== undefined);
     assertProblem(reply, 408, 'request-timeout');
+    await assertRecorded(reply, { status: 408, code: 'request-timeout', outcome: 'refused' });
   });
 
   test('with nothing at all does not hold up others', async (t) => {

@@ -81,7 +81,10 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
     return;
   }
   const { known, reason } = unreadable(error.code);
-  connections.endWith(socket, () => answerBare(socket, known, reason));
+  connections.endWith(socket, (unfinished) => {
+    unfinished?.failed(known);
+    answerBare(socket, known, reason, unfinished?.requestId);
+  });
 }
 
 /** The gateway is no proxy: CONNECT is a method that none of its routes knows. */
@@ -94,8 +97,7 @@ export function answerConnect(socket: Socket): void {
   answerBare(socket, known, 'Method Not Allowed');
 }
 
-function answerBare(socket: Socket, known: GatewayError, reason: string): void {
-  const requestId = crypto.randomUUID();
+function answerBare(socket: Socket, known: GatewayError, reason: string, requestId: string = crypto.randomUUID()): void {
   const problem = problemReply(known, requestId);
   const headers = Object.entries({ ...problem.headers, 'X-Request-Id': requestId, Connection: 'close' });
   socket.end(

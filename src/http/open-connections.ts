@@ -1,16 +1,18 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { atEndOfTurn } from '#base/end-of-turn.ts';
+import type { RequestScope } from './request-scope.ts';
 
 /** The connections of the front door, and which of them have nothing in flight: a drain does not wait for those, and newcomers displace them. */
 export interface OpenConnections {
   /** A request has come; the result is called when its reply is over. */
-  begin(request: IncomingMessage): () => void;
+  begin(request: IncomingMessage, scope?: RequestScope): () => void;
   /**
    * What follows on this connection cannot be read: calls `answer` once every reply is over that is due to a request which came
-   * whole, so that none is taken for another's. Of several calls for a connection the first counts.
+   * whole, so that none is taken for another's, with the scope of the one that did not come whole, if it was opened. Of several calls
+   * for a connection the first counts.
    */
-  endWith(socket: Socket, answer: () => void): void;
+  endWith(socket: Socket, answer: (unfinished: RequestScope | undefined) => void): void;
   /** True where every reply that was due on this connection is over. */
   isIdle(socket: Socket): boolean;
   /** Closes as many as `count` of those without a request, the longest idle first, and none that is younger than `newcomer`. */
@@ -25,20 +27,20 @@ const grace = 500;
 
 /** `secure`: requests then come on the TLS sockets, not on those below them. */
 export function trackConnections(server: Server, { secure }: { readonly secure: boolean }): OpenConnections {
-  const inFlight = new Map<Socket, Set<IncomingMessage>>();
+  const inFlight = new Map<Socket, Map<IncomingMessage, RequestScope | undefined>>();
   /** In the order in which they fell idle; also those that never sent a request. */
   const idle = new Set<Socket>();
-  const lastWords = new Map<Socket, () => void>();
+  const lastWords = new Map<Socket, (unfinished: RequestScope | undefined) => void>();
   const answerLast = (socket: Socket): void => {
-    const answer = lastWords.get(socket);
-    if (answer === undefined || [...(inFlight.get(socket) ?? [])].some(({ complete }) => complete)) return;
-    lastWords.set(socket, () => {});
-    answer();
+    const requests = [...(inFlight.get(socket) ?? [])];
+    const answer = requests.some(([{ complete }]) => complete) ? undefined : lastWords.get(socket);
+    if (answer !== undefined) lastWords.set(socket, () => {});
+    answer?.(requests[0]?.[1]);
   };
   const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.size ?? 0) === 0;
   let draining = false;
   server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
-    inFlight.set(socket, new Set());
+    inFlight.set(socket, new Map());
     idle.add(socket);
     socket.once('close', () => {
       inFlight.delete(socket);
@@ -47,10 +49,10 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     });
   });
   return {
-    begin(request) {
+    begin(request, scope) {
       const { socket } = request;
       const requests = inFlight.get(socket);
-      requests?.add(request);
+      requests?.set(request, scope);
       idle.delete(socket);
       return () => {
         requests?.delete(request);

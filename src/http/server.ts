@@ -185,7 +185,7 @@ function openRequest(
   });
   request.scope = scope;
   if (options.tracing !== undefined) scope.span = openRequestSpan(options.tracing, request.raw, scope);
-  const end = connections.begin(request.raw);
+  const end = connections.begin(request.raw, scope);
   options.metrics.requestStarted();
   const { raw } = request;
   request.endBodyTime = watchBodyTime(raw, () => request.server.server.emit('clientError', bodyTooLate, raw.socket));
@@ -195,7 +195,9 @@ function openRequest(
     request.endBodyTime();
     scope.cutOff = !reply.raw.writableFinished;
     scope.afterCall(() => {
-      observe(scope, reply.raw.statusCode, options);
+      // Where its body could not be read, its caller was answered on the bare socket.
+      const status = reply.raw.headersSent ? reply.raw.statusCode : (scope.failure?.status ?? reply.raw.statusCode);
+      observe(scope, status, options);
       end();
     });
     scope.replied();
