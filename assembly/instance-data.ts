@@ -6,6 +6,7 @@
  * on before: a member may come again, and all of its values then become one. That is rare, and done by the caller (`merge`).
  */
 import { escapeTo } from './escaping';
+import { input, inputSize as size } from './input';
 import { areSame, Block } from './memory';
 import { arraySpan, keySpan, objectSpan, reportingTable, Scanner, silentTable, stateAfterFirstByte, stringSpan } from './scanner';
 
@@ -14,11 +15,8 @@ declare function merge(count: i32, places: usize, instance: usize, end: usize): 
 /** Throws JsonSyntaxError in the caller: `at` bytes from where the part begins a name is too long. */
 declare function refuseName(at: usize): void;
 
-const partSize: usize = 65536;
-const input = memory.data(65568); // partSize and what may be read beyond
-
 export const inputAt: usize = input;
-export const inputSize: usize = partSize;
+export const inputSize: usize = size;
 export const silentTableAt: usize = silentTable;
 export const reportingTableAt: usize = reportingTable;
 export const stateAfterFirstByteAt: usize = stateAfterFirstByte;

@@ -1,20 +1,12 @@
-import { reportingTable, silentTable, stateAfterFirstByte } from '#json/json-grammar.ts';
-import { JsonSyntaxError, unexpected } from '#json/json-scanner.ts';
+import { JsonSyntaxError } from '#json/json-scanner.ts';
 import { decodeJsonString } from '#json/json-string.ts';
 import { JsonTextWriter } from '#json/json-text-writer.ts';
 import { groupByName } from '#json/member-names.ts';
+import { type ScanningExports, ScanningProgram } from '#json/scanning-program.ts';
 
 /** What assembly/instance-data.ts exports. */
-interface Exports {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  readonly inputAt: { readonly value: number };
-  readonly inputSize: { readonly value: number };
-  readonly silentTableAt: { readonly value: number };
-  readonly reportingTableAt: { readonly value: number };
-  readonly stateAfterFirstByteAt: { readonly value: number };
+interface Exports extends ScanningExports {
   readonly begin: (mostHeld: number, mostOutput: number) => void;
-  readonly push: (length: number) => void;
-  readonly finish: () => void;
   readonly taken: () => void;
   readonly givenAt: () => number;
   readonly givenSize: () => number;
@@ -35,82 +27,57 @@ const placeFields = 4;
  * an instance repeats becomes one array. One reply at a time; what is given keeps its bytes until the next `push`.
  */
 export class InstanceWriter {
-  readonly #program: Exports;
-  /** Bytes of the reply before the part at hand. */
-  #offset = 0;
+  readonly #program: ScanningProgram<Exports>;
 
   constructor(program: WebAssembly.Module) {
-    const imports = {
-      refuse: (fault: number, at: number, state: number, byte: number) => {
-        throw this.#refusal(fault, this.#offset + at, state, byte);
+    const merge = (count: number, places: number, instance: number, end: number): number =>
+      this.#merge(count, places, instance, end);
+    this.#program = new ScanningProgram(program, {
+      'instance-data': {
+        merge,
+        refuseName: (at: number): never => {
+          const { offset } = this.#program;
+          throw new JsonSyntaxError('size', 'a member name is longer than what may be held', offset + at);
+        },
       },
-      refuseName: (at: number) => {
-        throw new JsonSyntaxError('size', 'a member name is longer than what may be held', this.#offset + at);
+      memory: {
+        outgrown: (): never => {
+          throw new RangeError('the instances take far more room than the reply they are made of');
+        },
       },
-      outgrown: () => {
-        throw new RangeError('the instances take far more room than the reply they are made of');
-      },
-      merge: (count: number, places: number, instance: number, end: number) => this.#merge(count, places, instance, end),
-    };
-    this.#program = new WebAssembly.Instance(program, { 'instance-data': imports, memory: imports, scanner: imports })
-      .exports as Exports;
-    this.#bytes(this.#program.silentTableAt.value, silentTable.length).set(silentTable);
-    this.#bytes(this.#program.reportingTableAt.value, reportingTable.length).set(reportingTable);
-    this.#bytes(this.#program.stateAfterFirstByteAt.value, stateAfterFirstByte.length).set(stateAfterFirstByte);
+    });
   }
 
   /** Bytes of memory that it has taken and does not give back. */
   get size(): number {
-    return this.#program.memory.buffer.byteLength;
+    return this.#program.size;
   }
 
   /** Begins a reply. An instance that is longer than `holdLimit` bytes is given on as far as it is known, and streams from there. */
   begin(holdLimit: number): void {
-    this.#offset = 0;
-    this.#program.begin(holdLimit, holdLimit + growthLimit);
+    this.#program.begin();
+    this.#program.exports.begin(holdLimit, holdLimit + growthLimit);
   }
 
   /** Throws JsonSyntaxError where the text is not JSON. */
   push(chunk: Buffer): Buffer {
-    const { inputAt, inputSize, taken, push, givenAt, givenSize } = this.#program;
+    const { taken, givenAt, givenSize } = this.#program.exports;
     taken();
-    for (let from = 0; from < chunk.length; from += inputSize.value) {
-      const length = Math.min(inputSize.value, chunk.length - from);
-      chunk.copy(this.#bytes(inputAt.value, length), 0, from, from + length);
-      push(length);
-      this.#offset += length;
-    }
-    return this.#bytes(givenAt(), givenSize());
+    this.#program.push(chunk);
+    return this.#program.bytes(givenAt(), givenSize());
   }
 
   /** What is left, a few bytes; what was given before keeps its bytes. Throws JsonSyntaxError where the text is incomplete. */
   end(): Buffer {
-    const { finish, givenAt, givenSize } = this.#program;
+    const { finish, givenAt, givenSize } = this.#program.exports;
     const before = givenSize();
     finish();
-    return this.#bytes(givenAt() + before, givenSize() - before);
-  }
-
-  #bytes(at: number, length: number): Buffer {
-    return Buffer.from(this.#program.memory.buffer, at, length);
-  }
-
-  #refusal(fault: number, offset: number, state: number, byte: number): JsonSyntaxError {
-    switch (fault) {
-      case 0:
-        return unexpected(byte, state, offset);
-      case 1:
-        return new JsonSyntaxError('depth', 'nested deeper than a million objects and arrays', offset);
-      case 2:
-        return new JsonSyntaxError('incomplete', 'the text ends early', offset);
-      default:
-        return new JsonSyntaxError('size', 'a member name is longer than what may be held', offset);
-    }
+    return this.#program.bytes(givenAt() + before, givenSize() - before);
   }
 
   /** Writes the members that the instance has complete once more, a property for each name, at the place of its first one. */
   #merge(count: number, places: number, instance: number, end: number): number {
-    const memory = this.#bytes(0, this.size);
+    const memory = this.#program.bytes(0, this.size);
     const placeOf = (index: number, field: number): number =>
       memory.readUInt32LE(places + (index * placeFields + field) * 4) + (field < 3 ? instance : 0);
     // Between the name and the value stands the colon.

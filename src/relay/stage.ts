@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { GatewayError } from '#base/gateway-error.ts';
 import { compileProgram } from '#base/web-assembly.ts';
-import { JsonScanner } from '#json/json-scanner.ts';
+import { JsonChecker } from '#json/json-checker.ts';
 import { JsonTextWriter } from '#json/json-text-writer.ts';
 import { InstanceWriter } from './instance-writer.ts';
+import { ProgramPool } from './program-pool.ts';
 
 /**
  * One step from the far side's bytes to the gateway's reply: takes a chunk, gives what can be given on, which keeps its bytes until
@@ -100,55 +100,41 @@ export function escapeStage(): Stage {
   };
 }
 
-/** Far sides' JSON nested deeper than this is taken for text; well beyond what any parser takes. */
-const replyDepth = 1_000_000;
+const checkProgram = compileProgram(new URL('../json/', import.meta.url), 'json-check');
+const checkers = new ProgramPool(() => new JsonChecker(checkProgram));
 
-/** JSON in, the same bytes out, checked to be one JSON text. */
+/** JSON in, the same bytes out, checked to be one JSON text. What is nested deeper than a million is taken for text: no parser takes it. */
 export function jsonStage(): Stage {
-  const scanner = new JsonScanner({ maxDepth: replyDepth });
+  const checker = checkers.take();
+  checker.begin();
   return {
     push(chunk) {
-      scanner.push(chunk);
+      checker.push(chunk);
       return chunk;
     },
     end() {
-      scanner.end();
+      checker.end();
+      checkers.giveBack(checker);
       return nothing;
     },
   };
 }
 
 const instanceProgram = compileProgram(new URL('.', import.meta.url), 'instance-data');
-/** Writers that wait for the next reply. */
-const idleWriters: InstanceWriter[] = [];
-/** How many of them are kept, and up to which size: memory of WebAssembly only grows. */
-const mostIdle = 8;
-const usualSize = 4 * 1024 ** 2;
+const writers = new ProgramPool(() => new InstanceWriter(instanceProgram));
 /** Bytes of one instance that are held for repeated members to be joined. */
 const holdLimit = 8 * 1024 ** 2;
 
 /** JSON in, the answer of restQuery out (contract 4). */
 export function instanceDataStage(): Stage {
-  const writer = idleWriters.pop() ?? newWriter();
+  const writer = writers.take();
   writer.begin(holdLimit);
   return {
     push: (chunk) => writer.push(chunk),
     end() {
       const last = writer.end();
-      if (idleWriters.length < mostIdle && writer.size <= usualSize) idleWriters.push(writer);
+      writers.giveBack(writer);
       return last;
     },
   };
-}
-
-function newWriter(): InstanceWriter {
-  try {
-    return new InstanceWriter(instanceProgram);
-  } catch (cause) {
-    // V8 reserves 8 GiB of addresses for each, which `ulimit -v` may not grant.
-    throw new GatewayError('overloaded', 'The gateway has no memory to take another reply apart: repeat the query in a moment.', {
-      headers: { 'Retry-After': '1' },
-      cause,
-    });
-  }
 }

@@ -1,0 +1,74 @@
+import { reportingTable, silentTable, stateAfterFirstByte } from './json-grammar.ts';
+import { JsonSyntaxError, unexpected } from './json-scanner.ts';
+
+/** What each program exports that is made with assembly/scanner.ts; pieces of a text are put where its input is. */
+export interface ScanningExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly inputAt: { readonly value: number };
+  readonly inputSize: { readonly value: number };
+  readonly silentTableAt: { readonly value: number };
+  readonly reportingTableAt: { readonly value: number };
+  readonly stateAfterFirstByteAt: { readonly value: number };
+  readonly push: (length: number) => void;
+  readonly finish: () => void;
+}
+
+/**
+ * A program that scans JSON (RFC 8259, nesting up to a million), one text at a time, in pieces that are cut anywhere. Throws JsonSyntaxError where the text is not
+ * JSON, or ends too early.
+ */
+export class ScanningProgram<Exports extends ScanningExports> {
+  readonly exports: Exports;
+  /** Bytes of the text before the part that the program has at hand. */
+  #offset = 0;
+
+  /** `imports` has a record for each file of the program that asks for some. */
+  constructor(program: WebAssembly.Module, imports: object = {}) {
+    const refuse = (fault: number, at: number, state: number, byte: number): never => {
+      throw refusal(fault, this.#offset + at, state, byte);
+    };
+    const instance = new WebAssembly.Instance(program, { ...imports, scanner: { refuse } });
+    this.exports = instance.exports as Exports;
+    const { silentTableAt, reportingTableAt, stateAfterFirstByteAt } = this.exports;
+    this.bytes(silentTableAt.value, silentTable.length).set(silentTable);
+    this.bytes(reportingTableAt.value, reportingTable.length).set(reportingTable);
+    this.bytes(stateAfterFirstByteAt.value, stateAfterFirstByte.length).set(stateAfterFirstByte);
+  }
+
+  /** Bytes of memory that it has taken and does not give back. */
+  get size(): number {
+    return this.exports.memory.buffer.byteLength;
+  }
+
+  /** How much of the text has been scanned. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** Its memory as it is now: once it grows, the view is empty. */
+  bytes(at: number, length: number): Buffer {
+    return Buffer.from(this.exports.memory.buffer, at, length);
+  }
+
+  /** Another text begins. */
+  begin(): void {
+    this.#offset = 0;
+  }
+
+  push(chunk: Buffer): void {
+    const { inputAt, inputSize, push } = this.exports;
+    for (let from = 0; from < chunk.length; from += inputSize.value) {
+      const length = Math.min(inputSize.value, chunk.length - from);
+      chunk.copy(this.bytes(inputAt.value, length), 0, from, from + length);
+      push(length);
+      this.#offset += length;
+    }
+  }
+}
+
+/** By the faults of assembly/scanner.ts. */
+function refusal(fault: number, offset: number, state: number, byte: number): JsonSyntaxError {
+  if (fault === 0) return unexpected(byte, state, offset);
+  if (fault === 1) return new JsonSyntaxError('depth', 'nested deeper than a million objects and arrays', offset);
+  return new JsonSyntaxError('incomplete', 'the text ends early', offset);
+}

@@ -1,0 +1,43 @@
+import { GatewayError } from '#base/gateway-error.ts';
+
+/** How many are kept for the next reply, and up to which size: memory of WebAssembly only grows. */
+const mostIdle = 8;
+const usualSize = 4 * 1024 ** 2;
+
+/** Programs in WebAssembly, each of which sees to one reply at a time. */
+export class ProgramPool<P extends { readonly size: number }> {
+  readonly #create: () => P;
+  readonly #idle: P[];
+
+  /** Makes the first one: where not even that can be had the gateway does not start. */
+  constructor(create: () => P) {
+    this.#create = create;
+    this.#idle = [create()];
+  }
+
+  /** Throws 503 `overloaded` where there is no memory for another one. */
+  take(): P {
+    return this.#idle.pop() ?? this.#created();
+  }
+
+  /** It is done with its reply. One that is not given back is garbage. */
+  giveBack(program: P): void {
+    if (this.#idle.length < mostIdle && program.size <= usualSize) this.#idle.push(program);
+  }
+
+  #created(): P {
+    try {
+      return this.#create();
+    } catch (cause) {
+      // V8 reserves 8 GiB of addresses for each, which `ulimit -v` may not grant.
+      throw new GatewayError(
+        'overloaded',
+        'The call was made, but the gateway has no memory left to read its reply with. Repeat a query in a moment.',
+        {
+          headers: { 'Retry-After': '1' },
+          cause,
+        },
+      );
+    }
+  }
+}
