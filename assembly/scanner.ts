@@ -104,7 +104,7 @@ export class Scanner<H> {
         case openObject:
         case openArray: {
           const isObject = next == openObject;
-          if (depth == mostDepth) refuse(depthFault, at - from, state, byte);
+          if (depth == mostDepth) refused(depthFault, at - from, state, byte);
           if (depth < this.reported) handler.beginSpan(isObject ? objectSpan : arraySpan, at, depth + 1);
           store<u8>(containers + depth, isObject ? afterMember : afterItem);
           depth++;
@@ -124,9 +124,11 @@ export class Scanner<H> {
         }
         case beginToken: {
           const isKey = state != beforeValue && state != beforeFirstItem;
-          this.tokenKind = isKey ? keySpan : byte == 0x22 ? stringSpan : otherSpan;
-          handler.beginSpan(this.tokenKind, at, depth + 1);
-          state = isKey ? inKey : load<u8>(stateAfterFirstByte + byte);
+          const kind = isKey ? keySpan : byte == 0x22 ? stringSpan : otherSpan;
+          this.tokenKind = kind;
+          handler.beginSpan(kind, at, depth + 1);
+          // The byte once more: kept over the call it would be written to memory and read again at every byte of the text.
+          state = isKey ? inKey : load<u8>(stateAfterFirstByte + load<u8>(at));
           break;
         }
         case endKey:
@@ -142,7 +144,7 @@ export class Scanner<H> {
           state = afterValue;
           break;
         default:
-          refuse(syntaxFault, at - from, state, byte);
+          refused(syntaxFault, at - from, state, byte);
       }
       at++;
     }
@@ -157,7 +159,7 @@ export class Scanner<H> {
     const isNumber = state == zero || state == integer || state == fraction || state == exponentDigits;
     if (this.depth == 0 && isNumber) {
       if (this.reported > 0) handler.endSpan(this.tokenKind, at, 1);
-    } else if (state != afterDocument) refuse(incompleteFault, 0, state, 0);
+    } else if (state != afterDocument) refused(incompleteFault, 0, state, 0);
   }
 }
 
@@ -179,4 +181,11 @@ function runEnd(at: usize, end: usize): usize {
     at++;
   }
   return at;
+}
+
+/** The compiler does not know that the caller's part does not return. */
+@inline
+function refused(fault: i32, at: usize, state: u32, byte: u32): void {
+  refuse(fault, at, state, byte);
+  unreachable();
 }

@@ -28,7 +28,7 @@ function setGrowth(grows: boolean): void {
 }
 
 /** Bytes of streamed buffers after which the young generation is collected. */
-const streamedLimit = 8 * 1024 ** 2;
+const streamedLimit = 16 * 1024 ** 2;
 let streamed = 0;
 let collect: ((options: { readonly type: 'minor' }) => void) | undefined;
 

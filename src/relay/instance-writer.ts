@@ -1,6 +1,5 @@
 import { JsonSyntaxError } from '#json/json-scanner.ts';
 import { decodeJsonString } from '#json/json-string.ts';
-import { JsonTextWriter } from '#json/json-text-writer.ts';
 import { groupByName } from '#json/member-names.ts';
 import { type ScanningExports, ScanningProgram } from '#json/scanning-program.ts';
 
@@ -84,28 +83,22 @@ export class InstanceWriter {
     const nameEnd = (index: number): number => placeOf(index, 1) - 1;
     const groups = groupByName(count, (index) => decodeJsonString(memory, placeOf(index, 0), nameEnd(index)));
     if (groups === undefined) return 0;
-    const written: Buffer[] = [];
-    const out = new JsonTextWriter((chunk) => written.push(chunk));
-    const writeEncoded = (index: number): void => {
+    const written: (Buffer | string)[] = [];
+    const encoded = (index: number): Buffer | string => {
       const [from, to, isString] = [placeOf(index, 1), placeOf(index, 2), placeOf(index, 3) === 1];
-      if (isString) out.escaped(memory, from, to);
-      else out.raw(memory, from + 1, to - 1);
+      // One byte read as one character: what JSON escapes is all ASCII.
+      return isString ? JSON.stringify(memory.toString('latin1', from, to)).slice(1, -1) : memory.subarray(from + 1, to - 1);
     };
     groups.forEach(([first = 0, ...others], place) => {
-      if (place > 0) out.text(',');
-      out.raw(memory, placeOf(first, 0), others.length === 0 ? placeOf(first, 2) : placeOf(first, 1));
+      if (place > 0) written.push(',');
+      written.push(memory.subarray(placeOf(first, 0), others.length === 0 ? placeOf(first, 2) : placeOf(first, 1)));
       if (others.length === 0) return;
-      out.text('"[');
-      writeEncoded(first);
-      for (const index of others) {
-        out.text(',');
-        writeEncoded(index);
-      }
-      out.text(']"');
+      written.push('"[', encoded(first));
+      for (const index of others) written.push(',', encoded(index));
+      written.push(']"');
     });
-    out.raw(memory, placeOf(count - 1, 2), end);
-    out.flush();
-    const merged = Buffer.concat(written);
+    written.push(memory.subarray(placeOf(count - 1, 2), end));
+    const merged = Buffer.concat(written.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
     memory.set(merged, instance);
     return instance + merged.length;
   }

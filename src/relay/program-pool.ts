@@ -20,7 +20,7 @@ export class ProgramPool<P extends { readonly size: number }> {
     return this.#idle.pop() ?? this.#created();
   }
 
-  /** It is done with its reply. One that is not given back is garbage. */
+  /** It is done with its reply, or has refused it. One that is not given back, since the reply broke off, is garbage. */
   giveBack(program: P): void {
     if (this.#idle.length < mostIdle && program.size <= usualSize) this.#idle.push(program);
   }

@@ -71,7 +71,7 @@ test('a query that there is no memory for is refused, not answered in another fo
     const reply = { status: 200, headers: {}, head: Buffer.from('[]'), rest: undefined };
     const kept = [];
     const takeAll = () => {
-      for (let count = 0; count < 100; count += 1) kept.push(instanceDataStage());
+      for (let count = 0; count < 100; count += 1) kept.push(instanceDataStage().push(reply.head));
       return { before: '', stages: [], after: '' };
     };
     try {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { compileProgram } from '#base/web-assembly.ts';
 import { JsonChecker } from '#json/json-checker.ts';
-import { JsonTextWriter } from '#json/json-text-writer.ts';
+import { JsonEscaper } from '#json/json-escaper.ts';
 import { InstanceWriter } from './instance-writer.ts';
 import { ProgramPool } from './program-pool.ts';
 
@@ -83,41 +83,35 @@ export function base64Stage(): Stage {
   };
 }
 
+const jsonPrograms = new URL('../json/', import.meta.url);
+const escapeProgram = compileProgram(jsonPrograms, 'escape');
+const escapers = new ProgramPool(() => new JsonEscaper(escapeProgram));
+
 /** Text in, the inside of a JSON string literal out. */
 export function escapeStage(): Stage {
-  const written: Buffer[] = [];
-  const writer = new JsonTextWriter((chunk) => written.push(chunk));
-  return {
-    push(chunk) {
-      writer.reuse();
-      // Mostly a little more than what is escaped.
-      writer.reserve(chunk.length + (chunk.length >> 2) + 64);
-      writer.escaped(chunk, 0, chunk.length);
-      writer.flush();
-      return joined(written.splice(0));
-    },
+  return programStage(escapers, {
+    begin: () => undefined,
+    push: (escaper, chunk) => escaper.escape(chunk),
     end: () => nothing,
-  };
+  });
 }
 
-const checkProgram = compileProgram(new URL('../json/', import.meta.url), 'json-check');
+const checkProgram = compileProgram(jsonPrograms, 'json-check');
 const checkers = new ProgramPool(() => new JsonChecker(checkProgram));
 
 /** JSON in, the same bytes out, checked to be one JSON text. What is nested deeper than a million is taken for text: no parser takes it. */
 export function jsonStage(): Stage {
-  const checker = checkers.take();
-  checker.begin();
-  return {
-    push(chunk) {
+  return programStage(checkers, {
+    begin: (checker) => checker.begin(),
+    push(checker, chunk) {
       checker.push(chunk);
       return chunk;
     },
-    end() {
+    end(checker) {
       checker.end();
-      checkers.giveBack(checker);
       return nothing;
     },
-  };
+  });
 }
 
 const instanceProgram = compileProgram(new URL('.', import.meta.url), 'instance-data');
@@ -127,14 +121,41 @@ const holdLimit = 8 * 1024 ** 2;
 
 /** JSON in, the answer of restQuery out (contract 4). */
 export function instanceDataStage(): Stage {
-  const writer = writers.take();
-  writer.begin(holdLimit);
+  return programStage(writers, {
+    begin: (writer) => writer.begin(holdLimit),
+    push: (writer, chunk) => writer.push(chunk),
+    end: (writer) => writer.end(),
+  });
+}
+
+interface ProgramSteps<P> {
+  begin(program: P): void;
+  push(program: P, chunk: Buffer): Buffer;
+  end(program: P): Buffer;
+}
+
+/** A step by a program, which is taken with the first bytes and given back once it is done with them, or has refused them. */
+function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>, steps: ProgramSteps<P>): Stage {
+  let taken: P | undefined;
+  const withProgram = (step: (program: P) => Buffer): Buffer => {
+    if (taken === undefined) {
+      taken = pool.take();
+      steps.begin(taken);
+    }
+    try {
+      return step(taken);
+    } catch (fault) {
+      pool.giveBack(taken);
+      throw fault;
+    }
+  };
   return {
-    push: (chunk) => writer.push(chunk),
-    end() {
-      const last = writer.end();
-      writers.giveBack(writer);
-      return last;
-    },
+    push: (chunk) => withProgram((program) => steps.push(program, chunk)),
+    end: () =>
+      withProgram((program) => {
+        const last = steps.end(program);
+        pool.giveBack(program);
+        return last;
+      }),
   };
 }
