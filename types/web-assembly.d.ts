@@ -9,5 +9,7 @@ declare namespace WebAssembly {
   }
   const Module: new (bytes: Uint8Array) => Module;
   const Instance: new (module: Module, imports?: object) => { readonly exports: object };
+  /** A program trapped: it ran out of memory, or into what it holds for impossible. */
+  class RuntimeError extends Error {}
   function validate(bytes: Uint8Array): boolean;
 }

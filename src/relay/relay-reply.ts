@@ -55,7 +55,8 @@ function tryRendering(
     if (reply.rest !== undefined) return { headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
     return { headers, head: joined([...parts, endAll(rendering.stages), bytesOf(rendering.after)]), rest: undefined };
   } catch (fault) {
-    if (fault instanceof GatewayError) throw fault;
+    // The gateway's own trouble says nothing of the reply.
+    if (fault instanceof GatewayError || fault instanceof WebAssembly.RuntimeError) throw fault;
     return undefined;
   }
 }

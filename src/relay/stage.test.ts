@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { FarSideReply } from '#outbound/outbound-call.ts';
+import { renderReply } from './relay-reply.ts';
 import { base64Stage, charsetStage, escapeStage, type Stage, utf8Stage } from './stage.ts';
 
 /** Random bytes of text, and where to cut them. */
@@ -82,4 +84,16 @@ test('a query that there is no memory for is refused, not answered in another fo
   const limited = 'ulimit -v 67108864; exec "$0" --input-type=module-typescript --eval "$1"';
   const said = execFileSync('sh', ['-c', limited, process.execPath, script], { cwd: process.cwd(), encoding: 'utf8' });
   assert.equal(said, 'overloaded\n');
+});
+
+test('a program that traps does not have the reply taken for something else', () => {
+  const reply: FarSideReply = { status: 200, headers: {}, head: Buffer.from('[]'), rest: undefined, discard: () => undefined };
+  const trapping: Stage = {
+    push: () => {
+      throw new WebAssembly.RuntimeError('unreachable');
+    },
+    end: () => Buffer.alloc(0),
+  };
+  const candidates = [[trapping], []].map((stages) => () => ({ before: '', stages, after: '' }));
+  assert.throws(() => renderReply(reply, candidates), WebAssembly.RuntimeError);
 });

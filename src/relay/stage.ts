@@ -145,7 +145,8 @@ function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>,
     try {
       return step(taken);
     } catch (fault) {
-      pool.giveBack(taken);
+      // What trapped may be in any state.
+      if (!(fault instanceof WebAssembly.RuntimeError)) pool.giveBack(taken);
       throw fault;
     }
   };
