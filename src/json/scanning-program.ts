@@ -19,6 +19,10 @@ export interface ScanningExports {
  */
 export class ScanningProgram<Exports extends ScanningExports> {
   readonly exports: Exports;
+  readonly #inputAt: number;
+  readonly #inputSize: number;
+  /** All of its memory: empty once that has grown. */
+  #memory: Buffer;
   /** Bytes of the text before the part that the program has at hand. */
   #offset = 0;
 
@@ -29,7 +33,10 @@ export class ScanningProgram<Exports extends ScanningExports> {
     };
     const instance = new WebAssembly.Instance(program, { ...imports, scanner: { refuse } });
     this.exports = instance.exports as Exports;
-    const { silentTableAt, reportingTableAt, stateAfterFirstByteAt } = this.exports;
+    const { memory, inputAt, inputSize, silentTableAt, reportingTableAt, stateAfterFirstByteAt } = this.exports;
+    this.#inputAt = inputAt.value;
+    this.#inputSize = inputSize.value;
+    this.#memory = Buffer.from(memory.buffer);
     this.bytes(silentTableAt.value, silentTable.length).set(silentTable);
     this.bytes(reportingTableAt.value, reportingTable.length).set(reportingTable);
     this.bytes(stateAfterFirstByteAt.value, stateAfterFirstByte.length).set(stateAfterFirstByte);
@@ -37,7 +44,7 @@ export class ScanningProgram<Exports extends ScanningExports> {
 
   /** Bytes of memory that it has taken and does not give back. */
   get size(): number {
-    return this.exports.memory.buffer.byteLength;
+    return this.#wholeMemory.length;
   }
 
   /** How much of the text has been scanned. */
@@ -47,7 +54,7 @@ export class ScanningProgram<Exports extends ScanningExports> {
 
   /** Its memory as it is now: once it grows, the view is empty. */
   bytes(at: number, length: number): Buffer {
-    return Buffer.from(this.exports.memory.buffer, at, length);
+    return this.#wholeMemory.subarray(at, at + length);
   }
 
   /** Another text begins. */
@@ -56,13 +63,17 @@ export class ScanningProgram<Exports extends ScanningExports> {
   }
 
   push(chunk: Buffer): void {
-    const { inputAt, inputSize, push } = this.exports;
-    for (let from = 0; from < chunk.length; from += inputSize.value) {
-      const length = Math.min(inputSize.value, chunk.length - from);
-      chunk.copy(this.bytes(inputAt.value, length), 0, from, from + length);
+    const { push } = this.exports;
+    for (let from = 0; from < chunk.length; from += this.#inputSize) {
+      const length = chunk.copy(this.#wholeMemory, this.#inputAt, from, Math.min(from + this.#inputSize, chunk.length));
       push(length);
       this.#offset += length;
     }
+  }
+
+  get #wholeMemory(): Buffer {
+    if (this.#memory.length === 0) this.#memory = Buffer.from(this.exports.memory.buffer);
+    return this.#memory;
   }
 }
 
