@@ -1,6 +1,6 @@
 /**
- * The inside of a JSON string literal (RFC 8259 section 7) for bytes that are known to be UTF-8. What must be escaped is ASCII, so that
- * bytes from 0x80 on pass as they are and a text may be cut anywhere.
+ * The inside of a JSON string literal (RFC 8259 section 7) for bytes that are known to be UTF-8. What must be escaped is ASCII,
+ * so that bytes from 0x80 on pass as they are and a text may be cut anywhere.
  *
  * With SIMD eight bytes become their escaped form in one shuffle: of sixteen bytes those that need a backslash are a mask of
  * sixteen bits, and each half of it names a row of a table that says which byte goes where.

@@ -1,6 +1,6 @@
 /**
- * AssemblyScript: a far side's JSON into the answer of a query, in one pass; src/relay/instance-writer.ts is what calls it, and says
- * what the answer is. One reply at a time: `begin`, then the text in parts.
+ * AssemblyScript: a far side's JSON into the answer of a query, in one pass; src/relay/instance-writer.ts is what calls it, and
+ * says what the answer is. One reply at a time: `begin`, then the text in parts.
  *
  * What is read is written at once. Of an instance the places of its members are kept until it is complete, and it is not given
  * on before: a member may come again, and all of its values then become one. That is rare, and done by the caller (`merge`).
@@ -10,7 +10,10 @@ import { input, inputSize as size } from './input';
 import { areSame, Block } from './memory';
 import { arraySpan, keySpan, objectSpan, reportingTable, Scanner, silentTable, stateAfterFirstByte, stringSpan } from './scanner';
 
-/** Joins members of the same name in an instance, of which `count` are complete; gives the new end of what is written, 0 where there are none. */
+/**
+ * Joins members of the same name in an instance, of which `count` are complete. Gives the new end of what is written; 0 where all
+ * names differ.
+ */
 declare function merge(count: i32, places: usize, instance: usize, end: usize): usize;
 /** Throws JsonSyntaxError in the caller: `at` bytes from where the part begins a name is too long. */
 declare function refuseName(at: usize): void;
@@ -44,7 +47,7 @@ const intoName = 1;
 const asItIs = 2;
 const escaped = 3;
 
-/** Of a complete member of the held instance, from where that begins: its name, its value, its end, and whether that is a string. */
+/** Of a complete member, from where its instance begins: its name, its value, its end, and whether that is a string. */
 const placeSize: usize = 16;
 /** More names than this are not kept for the next instance, and not held against each other here. */
 const longestShape: i32 = 256;

@@ -52,10 +52,11 @@ export const stringSpan = 3;
 export const otherSpan = 4;
 
 /**
- * A text on its way. `H` is told of spans: `beginSpan(kind, at, level)`, and `endSpan(kind, end, level)` with `end` behind the last byte.
+ * A text on its way. `H` is told of spans: `beginSpan(kind, at, level)`, and `endSpan(kind, end, level)` with `end` behind the last
+ * byte.
  */
 export class Scanner<H> {
-  /** Spans up to this level are reported, and it may be changed as one is. The outermost value has level 1, what is in it level 2. */
+  /** Spans up to this level are reported; it may be changed as one is. The outermost value has level 1, what is in it 2. */
   reported: u32 = 0;
   private state: u32 = beforeValue;
   private afterValue: u32 = afterDocument;
@@ -170,7 +171,8 @@ function runEnd(at: usize, end: usize): usize {
     for (; at < end; at += 16) {
       const bytes = v128.load(at);
       const controls = i8x16.lt_u(bytes, i8x16.splat(0x20));
-      const mask = i8x16.bitmask(v128.or(controls, v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c)))));
+      const others = v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c)));
+      const mask = i8x16.bitmask(v128.or(controls, others));
       if (mask != 0) return min<usize>(at + ctz(mask), end);
     }
     return end;
