@@ -6,9 +6,9 @@
 /** Throws JsonSyntaxError in the caller: `at` bytes from where the part begins. */
 declare function refuse(fault: i32, at: usize, state: u32, byte: u32): void;
 
-export const syntaxFault = 0;
-export const depthFault = 1;
-export const incompleteFault = 2;
+const syntaxFault = 0;
+const depthFault = 1;
+const incompleteFault = 2;
 
 const mostDepth: u32 = 1000000;
 

@@ -34,8 +34,8 @@ let collect: ((options: { readonly type: 'minor' }) => void) | undefined;
 
 /**
  * Counts bytes that come in buffers of their own and are soon done with. Such buffers are no part of V8's heap, so that nothing has them
- * collected but their limit of 64 MiB, and then with all of the heap; this has them collected with the young generation, in a fifth of
- * a millisecond.
+ * collected but their limit of 64 MiB, and then with all of the heap; this has them collected with the young generation, in some tenths
+ * of a millisecond.
  */
 export function countStreamed(bytes: number): void {
   streamed += bytes;

@@ -108,11 +108,6 @@ export class JsonScanner {
     this.#chooseTable();
   }
 
-  /** The count of bytes scanned in all chunks before this one. */
-  get offset(): number {
-    return this.#offset;
-  }
-
   push(chunk: Uint8Array): void {
     const length = chunk.length;
     let state = this.#state;

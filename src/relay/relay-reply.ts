@@ -1,7 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { isTextual, type MediaType, readMediaType } from './media-type.ts';
-import { base64Stage, charsetStage, joined, type Stage, utf8Stage } from './stage.ts';
+import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 
 /** The gateway's answer: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
 export interface RelayReply {
@@ -53,7 +53,8 @@ function tryRendering(
     const first = pushAll(rendering.stages, reply.head);
     const parts = [bytesOf(rendering.before), first];
     if (reply.rest !== undefined) return { headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
-    return { headers, head: joined([...parts, endAll(rendering.stages), bytesOf(rendering.after)]), rest: undefined };
+    // A copy, always: what a stage gave is written over by the next reply, and this one goes out at the end of the turn.
+    return { headers, head: Buffer.concat([...parts, endAll(rendering.stages), bytesOf(rendering.after)]), rest: undefined };
   } catch (fault) {
     // The gateway's own trouble says nothing of the reply.
     if (fault instanceof GatewayError || fault instanceof WebAssembly.RuntimeError) throw fault;
@@ -86,6 +87,12 @@ function endAll(stages: readonly Stage[]): Buffer {
 }
 
 const nothing: Buffer = Buffer.alloc(0);
+
+/** As Buffer.concat, without a copy where one part at most is all there is. */
+function joined(parts: readonly Buffer[]): Buffer {
+  const full = parts.filter(({ length }) => length > 0);
+  return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
+}
 
 /** What the reply says of its body; undefined where it names no type. */
 export function mediaTypeOf(reply: FarSideReply): MediaType | undefined {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { renderReply } from './relay-reply.ts';
-import { base64Stage, charsetStage, escapeStage, type Stage, utf8Stage } from './stage.ts';
+import { base64Stage, charsetStage, escapeStage, instanceDataStage, jsonStage, type Stage, utf8Stage } from './stage.ts';
 
 /** Random bytes of text, and where to cut them. */
 const cutText = fc
@@ -96,4 +96,22 @@ test('a program that traps does not have the reply taken for something else', ()
   };
   const candidates = [[trapping], []].map((stages) => () => ({ before: '', stages, after: '' }));
   assert.throws(() => renderReply(reply, candidates), WebAssembly.RuntimeError);
+});
+
+test('a whole reply keeps its bytes while others are rendered, by whatever stages', () => {
+  const reply = (text: string): FarSideReply => ({
+    status: 200,
+    headers: {},
+    head: Buffer.from(text),
+    rest: undefined,
+    discard: () => undefined,
+  });
+  for (const stage of [escapeStage, jsonStage, instanceDataStage]) {
+    const render = (text: string): Buffer =>
+      renderReply(reply(text), [() => ({ before: '', stages: [stage()], after: '' })]).head;
+    const first = render('["a secret"]');
+    const before = first.toString();
+    render('["another!"]');
+    assert.equal(first.toString(), before);
+  }
 });

@@ -17,12 +17,6 @@ export interface Stage {
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** As Buffer.concat, without a copy where one part at most is all there is. */
-export function joined(parts: readonly Buffer[]): Buffer {
-  const full = parts.filter(({ length }) => length > 0);
-  return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
-}
-
 /** The bytes are no text in their charset. */
 class NotText extends Error {}
 
