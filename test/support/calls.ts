@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type JsonNode, readJsonTree } from '../../src/json/json-tree.ts';
 import type { Reply } from './http-client.ts';
 import type { Gateway, TestRole } from './start-gateway.ts';
 
@@ -64,10 +65,18 @@ export function resultOf(reply: Reply): string {
   return value[0]?.result ?? '';
 }
 
+/** JSON.parse of V8 in Node 26.10 reads {"b":1,"\\"":2} with a wrong second name once it has seen another such object. */
+function plain(node: JsonNode): unknown {
+  if (node.kind === 'object') return Object.fromEntries(node.members.map(([name, value]) => [name, plain(value)]));
+  if (node.kind === 'array') return node.items.map(plain);
+  return node.kind === 'string' ? node.value : node;
+}
+
 /** The `instance_data` objects out of a successful restQuery. */
 export function instancesOf(reply: Reply): readonly Readonly<Record<string, string>>[] {
   assert.equal(reply.status, 200, reply.text.slice(0, 2000));
-  const value = reply.json() as { readonly result: readonly { readonly instance_data: Readonly<Record<string, string>> }[] };
+  const read = plain(readJsonTree(Buffer.from(reply.text)));
+  const value = read as { readonly result: readonly { readonly instance_data: Readonly<Record<string, string>> }[] };
   assert.deepEqual(Object.keys(value), ['result']);
   return value.result.map((element) => {
     assert.deepEqual(Object.keys(element), ['instance_data']);
