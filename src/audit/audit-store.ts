@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
-import { forEachRow } from '#database/parameter-rows.ts';
+import { insertRows } from '#database/parameter-rows.ts';
 import type { Tables } from '#database/tables.ts';
 import type { ChainedEntry, ChainLink } from './audit-entry.ts';
 import { type AuditKey, newAuditKey, readAuditKey } from './audit-key.ts';
@@ -160,7 +160,7 @@ type Inserting = (query: Database['query'], entries: readonly ChainedEntry[]) =>
 
 const insert: Readonly<Record<Database['dialect'], Inserting>> = {
   async sqlite(query, entries) {
-    await query.executeQuery(forEachRow(`insert into audit_entry (${columns}) values (?,?,?,?,?,?,?,?,?,?)`, entries.map(asRow)));
+    await query.executeQuery(insertRows(`audit_entry (${columns})`, entries.map(asRow)));
   },
   // One parameter and one text, however many entries: nothing is planned anew for another number of them.
   async postgres(query, entries) {

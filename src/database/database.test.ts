@@ -11,8 +11,8 @@ import { openDatabase } from './database.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
 import { migrations } from './migrations.ts';
-import { forEachRow } from './parameter-rows.ts';
-import { isUniqueViolation } from './store-failure.ts';
+import { insertRows } from './parameter-rows.ts';
+import { isUniqueViolation, StatementRefused } from './store-failure.ts';
 
 const key = { kid: 'k1', private_jwk: '{}', public_jwk: '{}', created_at: 1, retired_at: null };
 
@@ -169,25 +169,42 @@ eachStore((store) => {
 });
 
 suite('SQLite alone', () => {
-  test('a statement is run for each row of parameters, all or none, by itself and within a transaction', async (t) => {
+  test('rows are inserted all or none, however many, by themselves and within a transaction', async (t) => {
     const { query } = await sqliteStore.open(t);
-    const insertion = (...kids: readonly string[]) =>
-      forEachRow(
-        'insert into signing_key (kid, private_jwk, public_jwk, created_at) values (?, ?, ?, ?)',
+    const insertion = (kids: readonly string[]) =>
+      insertRows(
+        'signing_key (kid, private_jwk, public_jwk, created_at)',
         kids.map((kid) => [kid, 'é', '{}', 2 ** 41]),
       );
+    const numbered = (count: number): readonly string[] => Array.from({ length: count }, (_, number) => `k${number}`);
     const kids = async (): Promise<readonly string[]> =>
-      (await query.selectFrom('signing_key').select('kid').orderBy('kid').execute()).map(({ kid }) => kid);
-    assert.equal((await query.executeQuery(insertion('a', 'b', 'c'))).numAffectedRows, 3n);
-    await assert.rejects(query.executeQuery(insertion('d', 'e', 'a')), isUniqueViolation);
-    assert.deepEqual(await kids(), ['a', 'b', 'c']);
-    const together = query.transaction().execute(async (transaction) => {
-      await transaction.executeQuery(insertion('d', 'e'));
-      await transaction.executeQuery(insertion('f', 'f'));
-    });
-    await assert.rejects(together, isUniqueViolation);
-    await query.executeQuery(insertion('g'));
-    assert.deepEqual(await kids(), ['a', 'b', 'c', 'g']);
+      (await query.selectFrom('signing_key').select('kid').orderBy(sql`rowid`).execute()).map(({ kid }) => kid);
+    for (const count of [0, 1, 2, 31, 32, 33, 64, 100]) {
+      const sent = numbered(count);
+      const { numAffectedRows } = await query.executeQuery(insertion(sent));
+      assert.deepEqual([numAffectedRows, await kids()], [BigInt(count), sent]);
+      await query.deleteFrom('signing_key').execute();
+    }
+    await query.executeQuery(insertion(['there']));
+    for (const place of [0, 1, 20, 31, 32, 50, 69]) {
+      const sent = numbered(70).with(place, 'there');
+      await assert.rejects(query.executeQuery(insertion(sent)), isUniqueViolation);
+      assert.deepEqual(await kids(), ['there']);
+      const together = query.transaction().execute(async (transaction) => {
+        await transaction.executeQuery(insertion(['before']));
+        await transaction.executeQuery(insertion(sent));
+      });
+      await assert.rejects(together, isUniqueViolation);
+      assert.deepEqual(await kids(), ['there']);
+    }
+    await assert.rejects(query.executeQuery(insertion(['there'])), isUniqueViolation);
+  });
+
+  test('rows that do not have a value for each column are refused', async (t) => {
+    const { query } = await sqliteStore.open(t);
+    for (const row of [['a'], ['a', 1, 2]]) {
+      await assert.rejects(query.executeQuery(insertRows('revoked_token (jti, expires_at)', [row])), StatementRefused);
+    }
   });
 
   test('the file and its directory are made, readable by the owner only', async (t) => {

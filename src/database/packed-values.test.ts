@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { packRows, unpackRows } from './packed-values.ts';
 
-function passed(sent: readonly (readonly unknown[])[]): readonly unknown[] {
-  return Array.from(unpackRows(structuredClone(packRows(sent))), (row) => [...row]);
+function passed(sent: readonly (readonly unknown[])[], atOnce = 1): readonly unknown[] {
+  return [...unpackRows(structuredClone(packRows(sent)), atOnce)];
 }
 
 const value = fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.integer(), fc.constant(null));
@@ -16,6 +16,23 @@ test('rows of texts, numbers and nulls come out of a message as they went in', (
       assert.deepEqual(passed(sent), sent);
     }),
   );
+});
+
+test('rows come in lists of so many at once, and one by one where fewer are left', () => {
+  const sent = [
+    ['a', 1],
+    ['b', null],
+    ['c', 3],
+    ['d', 4],
+    ['e', 5],
+  ];
+  assert.deepEqual(passed(sent, 2), [
+    ['a', 1, 'b', null],
+    ['c', 3, 'd', 4],
+    ['e', 5],
+  ]);
+  assert.deepEqual(passed(sent, 5), [sent.flat()]);
+  assert.deepEqual(passed(sent, 6), sent);
 });
 
 test('halves of a surrogate pair stay in the rows they came in', () => {

@@ -48,7 +48,7 @@ export interface PackedRows {
 /** Throws TypeError for anything but texts, numbers that are not NaN, and null. */
 export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
   const width = rows[0]?.length ?? 0;
-  const texts: string[] = [];
+  let texts = '';
   const figures = new Float64Array(rows.length * width);
   const areTexts = new Uint8Array(figures.length);
   let at = 0;
@@ -56,7 +56,7 @@ export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
     if (row.length !== width) throw new TypeError('The rows of a statement are of equal width.');
     for (const value of row) {
       if (typeof value === 'string') {
-        texts.push(value);
+        texts += value;
         areTexts[at] = 1;
         figures[at] = value.length;
       } else if (value === null) figures[at] = Number.NaN;
@@ -65,21 +65,23 @@ export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
       at += 1;
     }
   }
-  return { width, texts: texts.join(''), figures, areTexts };
+  return { width, texts, figures, areTexts };
 }
 
-/** Row by row; each is good until the next is asked for. */
-export function* unpackRows({ width, texts, figures, areTexts }: PackedRows): Generator<readonly SqliteValue[]> {
-  const row: SqliteValue[] = Array.from({ length: width }, () => null);
-  let start = 0;
-  for (let first = 0; first < figures.length; first += width) {
-    for (let column = 0; column < width; column += 1) {
-      const figure = figures[first + column] ?? 0;
-      if (areTexts[first + column] === 1) {
-        row[column] = texts.slice(start, start + figure);
+/** The values of `atOnce` rows in one list, for as long as there are so many, and then of one row each. */
+export function* unpackRows({ width, texts, figures, areTexts }: PackedRows, atOnce: number): Generator<readonly SqliteValue[]> {
+  let [at, start] = [0, 0];
+  while (at < figures.length) {
+    const many = at + atOnce * width;
+    const end = many <= figures.length ? many : at + width;
+    const list: SqliteValue[] = [];
+    for (; at < end; at += 1) {
+      const figure = figures[at] ?? 0;
+      if (areTexts[at] === 1) {
+        list.push(texts.slice(start, start + figure));
         start += figure;
-      } else row[column] = Number.isNaN(figure) ? null : figure;
+      } else list.push(Number.isNaN(figure) ? null : figure);
     }
-    yield row;
+    yield list;
   }
 }

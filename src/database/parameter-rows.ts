@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely';
 
-/** Rows of parameters of one statement that is run for each of them, all or none. */
+/** Rows of an insert, all of which are kept, or none. */
 export class ParameterRows {
   readonly rows: readonly (readonly unknown[])[];
 
@@ -9,7 +9,11 @@ export class ParameterRows {
   }
 }
 
-/** For SQLite alone: the statement goes to its thread in one message with all rows, which takes half the time of one JSON text to be taken apart. */
-export function forEachRow(sql: string, rows: readonly (readonly unknown[])[]): CompiledQuery {
-  return CompiledQuery.raw(sql, [new ParameterRows(rows)]);
+/**
+ * For SQLite alone, `into` a table with its columns, such as `revoked_token (jti, expires_at)`: all rows go to its thread in one message,
+ * which makes statements of many rows of them.
+ */
+export function insertRows(into: string, rows: readonly (readonly unknown[])[]): CompiledQuery {
+  // `or fail`: what a statement did before it failed is undone with its transaction. SQLite then keeps nothing to undo it alone.
+  return CompiledQuery.raw(`insert or fail into ${into}`, [new ParameterRows(rows)]);
 }

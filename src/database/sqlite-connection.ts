@@ -41,7 +41,7 @@ export class SqliteConnection {
     const [first] = parameters;
     this.#post(
       first instanceof ParameterRows
-        ? { kind: 'runEach', id, sql, rows: packRows(first.rows) }
+        ? { kind: 'insert', id, into: sql, rows: packRows(first.rows) }
         : { kind: 'run', id, sql, parameters: pack(parameters.map(toSqliteValue)) },
     );
     this.#waiting.set(id, { resolve, reject });

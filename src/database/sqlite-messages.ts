@@ -9,8 +9,8 @@ export interface SqliteWorkerData {
 /** What the main thread asks of the SQLite worker. `id` comes back in the reply. */
 export type SqliteRequest =
   | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues }
-  /** Once for each row, all or none. */
-  | { readonly kind: 'runEach'; readonly id: number; readonly sql: string; readonly rows: PackedRows }
+  /** All rows or none; `into` is the statement up to its VALUES. */
+  | { readonly kind: 'insert'; readonly id: number; readonly into: string; readonly rows: PackedRows }
   | { readonly kind: 'close' };
 
 /** `opened` or `refused` is the first thing a worker says. */

@@ -8,6 +8,11 @@ import { type PackedRows, type SqliteValue, unpack, unpackRows } from './packed-
 import type { SqliteReply, SqliteRequest, SqliteRow, SqliteWorkerData } from './sqlite-messages.ts';
 
 const preparedAtMost = 256;
+/**
+ * Rows in one insert; what is left goes one by one, so that two statements are prepared, however many rows come. More at once gain
+ * little. SQLite takes 32,766 parameters (sqlite.org/limits.html).
+ */
+const rowsAtOnce = 32;
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -32,8 +37,8 @@ type Done = Omit<SqliteReply & { kind: 'done' }, 'id'>;
 
 interface Runner {
   run(sql: string, parameters: readonly SqliteValue[]): Done;
-  /** Once for each row, all or none. */
-  runEach(sql: string, rows: PackedRows): Done;
+  /** `into` is the statement up to its VALUES. All rows or none. */
+  insert(into: string, rows: PackedRows): Done;
 }
 
 function createRunner(database: DatabaseSync): Runner {
@@ -55,16 +60,20 @@ function createRunner(database: DatabaseSync): Runner {
       if (givesRows) return { kind: 'done', rows: statement.all(...parameters).map(withPlainIntegers) };
       return { kind: 'done', rows: [], affected: Number(statement.run(...parameters).changes) };
     },
-    runEach(sql, rows) {
-      const { statement } = prepare(sql);
-      const runAll = (): number => {
+    insert(into, rows) {
+      const row = `(${'?, '.repeat(rows.width).slice(0, -2)})`;
+      const one = `${into} values ${row}`;
+      const insertAll = (): number => {
         let affected = 0;
-        for (const row of unpackRows(rows)) affected += Number(statement.run(...row).changes);
+        for (const values of unpackRows(rows, rowsAtOnce)) {
+          const { statement } = prepare(one + `, ${row}`.repeat(values.length / rows.width - 1));
+          affected += Number(statement.run(...values).changes);
+        }
         return affected;
       };
-      // An only statement is a transaction of its own.
+      // An only row is a transaction of its own.
       const isOnly = rows.figures.length === rows.width;
-      return { kind: 'done', rows: [], affected: isOnly ? runAll() : inTransaction(database, runAll) };
+      return { kind: 'done', rows: [], affected: isOnly ? insertAll() : inTransaction(database, insertAll) };
     },
   };
 }
@@ -120,7 +129,7 @@ function serve(data: SqliteWorkerData): void {
     }
     try {
       const done =
-        request.kind === 'run' ? runner.run(request.sql, unpack(request.parameters)) : runner.runEach(request.sql, request.rows);
+        request.kind === 'run' ? runner.run(request.sql, unpack(request.parameters)) : runner.insert(request.into, request.rows);
       say({ ...done, id: request.id });
     } catch (error) {
       say({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
