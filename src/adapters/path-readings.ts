@@ -1,3 +1,9 @@
+/** The resource that a path names, without its query string. */
+export function beforeQuery(path: string): string {
+  const at = path.indexOf('?');
+  return at < 0 ? path : path.slice(0, at);
+}
+
 /** Percent-encoding is undone this many times over; what is wrapped deeper has no honest use. */
 const mostRounds = 5;
 
@@ -40,14 +46,14 @@ const readInOneWay = /^[\w\-.~/:@!$&'()*+,=]*$/u;
  * segments. Undefined where the path is encoded more often than can be followed.
  */
 export function pathReadings(path: string): readonly string[] | undefined {
-  if (readInOneWay.test(path)) return [segmentsOf(path).join('/')];
+  if (readInOneWay.test(path)) return [withoutIdleSegments(path)];
   const decodings = percentDecodings(path);
   const last = decodings.at(-1) ?? '';
   if (decodings.length > mostRounds && decodedOnce(last) !== last) return undefined;
   const readings = [path, ...decodedTexts(path, mostRounds).flatMap((reading) => [reading, asUtf8(reading)])];
   const steps = [endedEarly, withoutNul, withoutParameters, withSlashes];
   const all = steps.reduce<readonly string[]>((found, step) => distinct([...found, ...found.map(step)]), distinct(readings));
-  return distinct(all.map((reading) => segmentsOf(reading).join('/')));
+  return distinct(all.map(withoutIdleSegments));
 }
 
 /**
@@ -59,9 +65,16 @@ function decodedTexts(text: string, rounds: number): readonly string[] {
   return rounds === 0 ? [] : distinct(next.flatMap((decoded) => [decoded, ...decodedTexts(decoded, rounds - 1)]));
 }
 
-/** Without those that change nothing: an empty one and `.`. */
-export function segmentsOf(path: string): readonly string[] {
-  return path.split('/').filter((segment) => segment !== '' && segment !== '.');
+/** A segment that changes nothing: an empty one or `.`. */
+const idleSegment = /(?:^|\/)\.?(?:\/|$)/u;
+
+/** The path or glob without segments that change nothing: most have none. */
+export function withoutIdleSegments(path: string): string {
+  if (!idleSegment.test(path)) return path;
+  return path
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.')
+    .join('/');
 }
 
 function distinct(texts: readonly string[]): readonly string[] {

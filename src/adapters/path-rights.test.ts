@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { withoutIdleSegments } from './path-readings.ts';
 import { decidePath, matchesGlob } from './path-rights.ts';
 
 function rights(allowed: readonly string[], denied: readonly string[]) {
@@ -16,6 +17,24 @@ test('two stars stand for any number of segments, one star for part of a segment
   assert.ok(matchesGlob('a/device=*', 'a/device=ce0'));
   assert.ok(!matchesGlob('a/*', 'a/b/c'));
   assert.ok(!matchesGlob('restconf/**/x', 'restconf/y'));
+});
+
+test('a star matches as the regular expression .* does, and segments that change nothing do not count', () => {
+  const text = (...pieces: string[]) => fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((chosen) => chosen.join(''));
+  fc.assert(
+    fc.property(text('a', 'b', '*'), text('a', 'b'), (glob, segment) => {
+      const expression = new RegExp(`^${glob.replaceAll('*', '.*')}$`, 'u');
+      assert.equal(matchesGlob(`x/${glob}y/z`, `x/${segment}y/z`), expression.test(segment));
+    }),
+    { numRuns: 1_000 },
+  );
+  fc.assert(
+    fc.property(text('a', '.', '/', '//', '/./'), (path) => {
+      const expected = path.split('/').filter((segment) => segment !== '' && segment !== '.');
+      assert.equal(withoutIdleSegments(path), expected.join('/'));
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test('a path that no rule allows is refused', () => {

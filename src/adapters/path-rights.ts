@@ -1,4 +1,4 @@
-import { pathReadings, segmentsOf } from './path-readings.ts';
+import { beforeQuery, pathReadings, withoutIdleSegments } from './path-readings.ts';
 
 /** The globs of `allowPaths` and `denyPaths`, over the path before its `?`. */
 export interface PathRights {
@@ -17,16 +17,22 @@ interface PathDecision {
  * gets through: every reading must be allowed and none denied. Letters must match exactly, in upper and lower case. Deny by default.
  */
 export function decidePath(rights: PathRights, operation: 'actions' | 'queries', path: string): PathDecision {
-  const readings = pathReadings(path.split('?', 1)[0] ?? '');
+  const readings = pathReadings(beforeQuery(path));
   if (readings === undefined) return { allowed: false, reason: 'it is percent-encoded more than five times over' };
   for (const rule of rights.denyPaths[operation]) {
     if (readings.some((reading) => matchesRule(rule, reading)))
       return { allowed: false, reason: `denyPaths.${operation} has "${rule}"`, rule };
   }
   const rules = rights.allowPaths[operation];
-  const unmatched = readings.find((reading) => !rules.some((rule) => matchesRule(rule, reading)));
-  if (unmatched !== undefined) return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
+  for (const reading of readings) {
+    if (!matchesAny(rules, reading)) return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
+  }
   return { allowed: true, reason: `allowPaths.${operation}` };
+}
+
+function matchesAny(rules: readonly string[], reading: string): boolean {
+  for (const rule of rules) if (matchesRule(rule, reading)) return true;
+  return false;
 }
 
 /** A rule that is percent-encoded itself means what it stands for as well: `%c3%A9` and `é` are one. */
@@ -45,18 +51,28 @@ function decodedRule(rule: string): string {
 
 /** `**` stands for any number of whole segments, `*` for any run of characters inside one. At worst the product of both lengths. */
 export function matchesGlob(glob: string, path: string): boolean {
-  return matchesSequence(segmentsOf(glob), path === '' ? [] : path.split('/'), '**', matchesSegment);
+  // What most adapters allow; it needs no looking at.
+  if (glob === '**') return true;
+  return matchesSequence(segmentsOf(withoutIdleSegments(glob)), segmentsOf(path), '**', matchesSegment);
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path === '' ? [] : path.split('/');
 }
 
 function matchesSegment(pattern: string, segment: string): boolean {
   if (!pattern.includes('*')) return pattern === segment;
-  return matchesSequence(pattern.split(''), segment.split(''), '*', (one, other) => one === other);
+  return matchesSequence(pattern, segment, '*', isSame);
+}
+
+function isSame(one: string, other: string): boolean {
+  return one === other;
 }
 
 /** Wildcard matching with one point of return: after a mismatch the last wildcard takes one element more. */
 function matchesSequence(
-  pattern: readonly string[],
-  elements: readonly string[],
+  pattern: ArrayLike<string>,
+  elements: ArrayLike<string>,
   wildcard: string,
   same: (one: string, other: string) => boolean,
 ): boolean {
@@ -81,5 +97,6 @@ function matchesSequence(
       return false;
     }
   }
-  return pattern.slice(at).every((rest) => rest === wildcard);
+  while (pattern[at] === wildcard) at += 1;
+  return at === pattern.length;
 }

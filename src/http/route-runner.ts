@@ -7,6 +7,7 @@ import { decide } from '#access/decide.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
+import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
@@ -166,10 +167,11 @@ function bodyReader(route: Route): (body: unknown, problemsOfQuery: readonly Req
       return { value: (bytes as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
     };
   }
+  const opaque = opaqueMembers(body.opaque ?? []);
   const problemsOf = problemFinder(body);
   return (bytes, problemsOfQuery) => {
-    const alsoWrong = (read: ReadBody): readonly RequestProblem[] => [...problemsOfQuery, ...problemsOf(read)];
-    const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque: body.opaque ?? [], alsoWrong });
+    const alsoWrong = (read: ReadBody): readonly RequestProblem[] => joined(problemsOfQuery, problemsOf(read));
+    const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque, alsoWrong });
     refuseProblems(alsoWrong(envelope));
     return envelope;
   };
@@ -177,11 +179,20 @@ function bodyReader(route: Route): (body: unknown, problemsOfQuery: readonly Req
 
 /** What is wrong with a body by its schema (by the variant that it is meant to be, where there are several) and beyond it. */
 function problemFinder(body: JsonBody): (read: ReadBody) => readonly RequestProblem[] {
-  const compiled = new Map((body.variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
+  const { variants, problems = () => none } = body;
+  const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
   return ({ value, spans }) => {
-    const schema = body.variants?.choose(value) ?? body.schema;
-    return [...(compiled.get(schema)?.(value) ?? []), ...(body.problems?.(value, spans) ?? [])];
+    const schema = variants?.choose(value) ?? body.schema;
+    return joined(compiled.get(schema)?.(value) ?? none, problems(value, spans));
   };
+}
+
+const none: readonly RequestProblem[] = [];
+
+/** Both lists; nothing is made where one is empty, as it mostly is. */
+function joined(first: readonly RequestProblem[], second: readonly RequestProblem[]): readonly RequestProblem[] {
+  if (first.length === 0) return second;
+  return second.length === 0 ? first : [...first, ...second];
 }
 
 function refuseProblems(problems: readonly RequestProblem[]): void {

@@ -4,8 +4,9 @@ import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
 import { readEnvelope } from './json-envelope.ts';
 import { jsonObjectText, jsonText } from './json-texts.test-data.ts';
+import { opaqueMembers } from './opaque-member.ts';
 
-const opaque = ['/body'];
+const opaque = opaqueMembers(['/body']);
 
 function refusal(text: string | Buffer): { readonly message: string; readonly pointers: readonly string[] } {
   try {
@@ -57,14 +58,14 @@ test('a relayed member may be named with escapes, deeper in the body, or not be 
     '{"a":1.5e0}',
   );
   const nested = readEnvelope(Buffer.from('{"params":{"a/b":[1, 2]},"list":[{"x":1},{"x":2}]}'), {
-    opaque: ['/params/a~1b', '/list/1/x'],
+    opaque: opaqueMembers(['/params/a~1b', '/list/1/x']),
   });
   assert.deepEqual(
     [...nested.spans].map(([pointer, span]) => `${pointer} ${span.toString()}`),
     ['/params/a~1b [1, 2]', '/list/1/x 2'],
   );
   assert.equal(readEnvelope(Buffer.from('{}'), { opaque }).spans.size, 0);
-  assert.deepEqual(readEnvelope(Buffer.from('{"a":{"b":{"c":1},"d":2},"e":3}'), { opaque: ['/a/b'] }).value, {
+  assert.deepEqual(readEnvelope(Buffer.from('{"a":{"b":{"c":1},"d":2},"e":3}'), { opaque: opaqueMembers(['/a/b']) }).value, {
     a: { b: {}, d: 2 },
     e: 3,
   });

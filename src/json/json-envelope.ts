@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { pointerTo } from './json-pointer.ts';
 import { JsonSyntaxError } from './json-scanner.ts';
-import { type JsonNode, readJsonTree } from './json-tree.ts';
+import { type JsonMember, type JsonNode, JsonTreeReader } from './json-tree.ts';
+import type { OpaqueMember } from './opaque-member.ts';
 import { createProblemList, type ProblemList } from './problem-list.ts';
 
 const maxDepth = 128;
@@ -10,8 +11,8 @@ const maxDepth = 128;
 const maxValues = 10_000;
 
 interface EnvelopeOptions {
-  /** RFC 6901 pointers of the members that are relayed and not interpreted, such as `/body`. */
-  readonly opaque: readonly string[];
+  /** The members that are relayed and not interpreted. */
+  readonly opaque: readonly OpaqueMember[];
   /** What else is wrong with the value, so that it can be named along with what is wrong with the text. */
   readonly alsoWrong?: (envelope: JsonEnvelope) => readonly RequestProblem[];
 }
@@ -31,10 +32,11 @@ interface JsonEnvelope {
  */
 export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvelope {
   checkText(bytes);
-  const spans = new Map<string, Buffer>();
-  const tree = readTree(bytes, options.opaque, spans);
+  const reader = new JsonTreeReader(bytes, { maxDepth, maxValues, opaque: options.opaque });
+  const tree = readTree(reader, bytes);
+  const { spans } = reader;
   const list = createProblemList();
-  const value = plainValue(tree, () => '', list);
+  const value = plainValue(tree, undefined, '', list);
   const problems = list.problems;
   if (problems.length > 0) {
     const places = problems.length === 1 ? 'in one place' : `in ${problems.length} places`;
@@ -62,15 +64,14 @@ function checkText(bytes: Buffer): void {
   if (!isUtf8(bytes)) refuse(`The body is not UTF-8 at byte ${invalidUtf8Offset(bytes)}: encode it as UTF-8.`);
 }
 
-function readTree(bytes: Buffer, opaque: readonly string[], spans: Map<string, Buffer>): JsonNode {
-  let pointer = '';
+function readTree(reader: JsonTreeReader, bytes: Buffer): JsonNode {
   try {
-    return readJsonTree(bytes, { maxDepth, maxValues, opaque, spans, onFailure: (failedIn) => (pointer = failedIn) });
+    return reader.read();
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const place = placeOf(bytes, error.offset);
     const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
-    return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, pointer);
+    return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, reader.pointer);
   }
 }
 
@@ -103,28 +104,34 @@ function invalidUtf8Offset(bytes: Buffer): number {
   return longest;
 }
 
-/** Where in the text a value stands, made where somebody is to be told. */
-type Pointer = () => string;
+/** An object or array of the text. Its pointer is made once, and only where somebody is to be told: a hostile body has thousands, far down. */
+interface Place {
+  readonly outer: Place | undefined;
+  /** What it stands under in `outer`. */
+  readonly segment: string | number;
+  pointer: string | undefined;
+}
 
-/** The places of what is in the value at `pointer`, which is made once at most: a hostile body has thousands of them, far down. */
-function placesIn(pointer: Pointer): (segment: string | number) => Pointer {
-  let own: string | undefined;
-  return (segment) => () => pointerTo((own ??= pointer()), segment);
+/** The pointer to what stands under `segment` in `outer`; the outermost value stands in nothing. */
+function pointerIn(outer: Place | undefined, segment: string | number): string {
+  if (outer === undefined) return '';
+  outer.pointer ??= pointerIn(outer.outer, outer.segment);
+  return pointerTo(outer.pointer, segment);
 }
 
 /** The node as an ordinary value. Names that would reach a prototype are reported, and never assigned. */
-function plainValue(node: JsonNode, pointer: Pointer, problems: ProblemList): unknown {
+function plainValue(node: JsonNode, outer: Place | undefined, segment: string | number, problems: ProblemList): unknown {
   switch (node.kind) {
     case 'object':
-      return plainObject(node, pointer, problems);
+      return plainObject(node.members, { outer, segment, pointer: undefined }, problems);
     case 'array': {
-      const pointerOf = placesIn(pointer);
-      return node.items.map((item, index) => plainValue(item, pointerOf(index), problems));
+      const place = { outer, segment, pointer: undefined };
+      return node.items.map((item, index) => plainValue(item, place, index, problems));
     }
     case 'string':
       // The bytes are UTF-8, so that a lone surrogate can only come from an escape.
       if (!node.value.isWellFormed())
-        problems.add(pointer(), 'Holds a lone surrogate escape: write both halves, or another character.');
+        problems.add(pointerIn(outer, segment), 'Holds a lone surrogate escape: write both halves, or another character.');
       return node.value;
     case 'number':
       return Number(node.text);
@@ -136,20 +143,21 @@ function plainValue(node: JsonNode, pointer: Pointer, problems: ProblemList): un
   return null;
 }
 
-function plainObject(node: JsonNode & { kind: 'object' }, pointer: Pointer, problems: ProblemList): Record<string, unknown> {
+function plainObject(members: readonly JsonMember[], place: Place, problems: ProblemList): Record<string, unknown> {
   const value: Record<string, unknown> = {};
-  const pointerOf = placesIn(pointer);
-  for (const [name, member] of node.members) {
-    const memberPointer = pointerOf(name);
-    const plain = plainValue(member, memberPointer, problems);
-    if (name === '__proto__') problems.add(memberPointer(), 'The name __proto__ is not accepted: leave the member out.');
+  for (const entry of members) {
+    // Not `const [name, member]`: until V8 has compiled this, it makes an iterator and three results of it for each.
+    const name = entry[0];
+    const member = entry[1];
+    const plain = plainValue(member, place, name, problems);
+    if (name === '__proto__') problems.add(pointerIn(place, name), 'The name __proto__ is not accepted: leave the member out.');
     else if (Object.hasOwn(value, name))
-      problems.add(memberPointer(), 'The name is given more than once in one object: give it once.');
+      problems.add(pointerIn(place, name), 'The name is given more than once in one object: give it once.');
     else if (!name.isWellFormed())
-      problems.add(memberPointer().toWellFormed(), 'The name holds a lone surrogate escape: rename it.');
+      problems.add(pointerIn(place, name).toWellFormed(), 'The name holds a lone surrogate escape: rename it.');
     else value[name] = plain;
     if (name === 'constructor' && holdsPrototype(member)) {
-      problems.add(`${memberPointer()}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
+      problems.add(`${pointerIn(place, name)}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
     }
   }
   return value;

@@ -86,7 +86,7 @@ export class JsonScanner {
   #offset = 0;
   #depth = 0;
   /** One bit for each open container, 1 for an object, sixteen to a number, so that a depth of a million costs half a megabyte. */
-  readonly #containers: number[] = [];
+  readonly #containers = [0];
   /** The state after a value that ends here. */
   #afterValue = afterDocument;
   #tokenKind: JsonSpanKind = 'null';

@@ -3,6 +3,10 @@
  * It is given by its place: a view on each name of a small body takes more time than all of the reading.
  */
 export function decodeJsonString(bytes: Buffer, start = 0, end: number = bytes.length): string {
-  for (let at = start; at < end; at += 1) if (bytes[at] === 0x5c) return JSON.parse(bytes.toString('utf8', start, end)) as string;
-  return bytes.toString('utf8', start + 1, end - 1);
+  return unescaped(bytes.toString('utf8', start + 1, end - 1));
+}
+
+/** What this, written between the quotes of a valid JSON string, stands for. */
+export function unescaped(written: string): string {
+  return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written;
 }

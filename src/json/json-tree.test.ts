@@ -21,3 +21,13 @@ test('a tree holds every member in its order, repeated or not, and every digit',
     { numRuns: 500 },
   );
 });
+
+test('a text reads the same however long it is, and with other characters beside it than ASCII', () => {
+  fc.assert(
+    fc.property(jsonText, fc.constantFrom(0, 5_000), fc.constantFrom('x', 'é', '😀'), ({ text }, spaces, beside) => {
+      const read = readJsonTree(Buffer.from(`["${beside}",${' '.repeat(spaces)}${text}]`));
+      assert.deepEqual(read, { kind: 'array', items: [{ kind: 'string', value: beside }, readJsonTree(Buffer.from(text))] });
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,6 +1,7 @@
-import { pointerSegments, pointerTo } from './json-pointer.ts';
+import { pointerTo } from './json-pointer.ts';
 import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
-import { decodeJsonString } from './json-string.ts';
+import { unescaped } from './json-string.ts';
+import type { OpaqueMember } from './opaque-member.ts';
 
 /** A JSON value without loss: members keep their order and their repetitions, numbers their text. */
 export type JsonNode =
@@ -16,36 +17,26 @@ export type JsonMember = readonly [name: string, value: JsonNode];
 interface JsonTreeOptions {
   /** Nesting beyond this throws; 128 unless given. */
   readonly maxDepth?: number;
-  /** Pointers of values that are not read: they stand in the tree as an empty value of their kind. */
-  readonly opaque?: readonly string[];
+  /** Values that are not read: they stand in the tree as an empty value of their kind. */
+  readonly opaque?: readonly OpaqueMember[];
   /** Most values, opaque ones counted once; a text with more is refused with the kind `size`. */
   readonly maxValues?: number;
-  /** Receives the bytes (no copies) of the opaque values that are there. */
-  readonly spans?: Map<string, Buffer>;
-  /** Told, where the text is refused, which value it was refused in. */
-  readonly onFailure?: (pointer: string) => void;
 }
 
 /** Reads a whole text of UTF-8. Throws JsonSyntaxError where it is not JSON or nested deeper than `maxDepth`. */
 export function readJsonTree(bytes: Buffer, options: JsonTreeOptions = {}): JsonNode {
-  const builder = new TreeBuilder(bytes, options);
-  try {
-    return builder.read();
-  } catch (error) {
-    options.onFailure?.(builder.pointer);
-    throw error;
-  }
+  return new JsonTreeReader(bytes, options).read();
 }
 
-type OpaquePath = readonly string[];
-
 interface OpenContainer {
-  /** The member name or index that the container itself stands under. */
-  readonly segment: string | number;
-  /** Of the opaque values inside it: the way from here. */
-  readonly opaque: readonly OpaquePath[];
-  readonly members: JsonMember[] | undefined;
-  readonly items: JsonNode[];
+  readonly outer: OpenContainer | undefined;
+  /** The name that it stands under, where it is a member. */
+  readonly key: string;
+  /** Those of the opaque values that are somewhere inside it. */
+  readonly opaque: readonly OpaqueMember[];
+  readonly node:
+    | { readonly kind: 'object'; readonly members: JsonMember[] }
+    | { readonly kind: 'array'; readonly items: JsonNode[] };
 }
 
 const empties: Readonly<Record<JsonNode['kind'], JsonNode>> = {
@@ -57,35 +48,42 @@ const empties: Readonly<Record<JsonNode['kind'], JsonNode>> = {
   null: { kind: 'null' },
 };
 
-class TreeBuilder implements JsonHandler {
+const noSpans: ReadonlyMap<string, Buffer> = new Map();
+
+/** One reading of a text, for those who want more than its tree: the bytes of opaque values, and the place of a fault. */
+export class JsonTreeReader implements JsonHandler {
   readonly #bytes: Buffer;
-  readonly #opaque: readonly OpaquePath[];
-  readonly #spans: Map<string, Buffer>;
+  readonly #text: string | undefined;
+  readonly #opaque: readonly OpaqueMember[];
   readonly #scanner: JsonScanner;
-  readonly #open: OpenContainer[] = [];
-  #root: JsonNode = empties.null;
   readonly #maxValues: number;
+  #spans: Map<string, Buffer> | undefined;
+  /** The innermost one. */
+  #container: OpenContainer | undefined;
+  #root: JsonNode = empties.null;
   #count = 0;
   #key = '';
   #start = 0;
-  /** Where and at which level the opaque value began that is being passed over; 0 is none. */
-  #opaqueLevel = 0;
+  /** The opaque value that is being passed over, and where it began. */
+  #passedOver: OpaqueMember | undefined;
   #opaqueStart = 0;
 
   constructor(bytes: Buffer, options: JsonTreeOptions) {
     this.#bytes = bytes;
-    this.#opaque = (options.opaque ?? []).map(pointerSegments);
-    this.#spans = options.spans ?? new Map();
+    this.#text = textByBytes(bytes);
+    this.#opaque = options.opaque ?? [];
     this.#maxValues = options.maxValues ?? Infinity;
     this.#scanner = new JsonScanner({ maxDepth: options.maxDepth ?? 128, eventDepth: Infinity, handler: this });
   }
 
   /** The value being read: the opaque one, else the innermost open container. */
   get pointer(): string {
-    let pointer = '';
-    // The outermost container stands under no name.
-    for (const { segment } of this.#open.slice(1)) pointer = pointerTo(pointer, segment);
-    return this.#opaqueLevel > 1 ? pointerTo(pointer, this.#segment()) : pointer;
+    return this.#passedOver?.pointer ?? pointerOf(this.#container);
+  }
+
+  /** By pointer, the bytes (no copies) of the opaque values that are there. */
+  get spans(): ReadonlyMap<string, Buffer> {
+    return this.#spans ?? noSpans;
   }
 
   read(): JsonNode {
@@ -97,65 +95,102 @@ class TreeBuilder implements JsonHandler {
   begin(kind: JsonSpanKind, start: number, level: number): void {
     this.#start = start;
     if (kind === 'key') return;
-    const opaque = this.#opaqueInNext();
-    if (opaque.some((path) => path.length === 0)) {
-      this.#opaqueLevel = level;
+    const opaque = this.#opaqueInNext(level);
+    const passedOver = opaque.length === 0 ? undefined : endingAt(level, opaque);
+    if (passedOver !== undefined) {
+      this.#passedOver = passedOver;
       this.#opaqueStart = start;
       this.#scanner.eventDepth = level;
     } else if (kind === 'object' || kind === 'array') {
-      this.#open.push({ segment: this.#segment(), opaque, members: kind === 'object' ? [] : undefined, items: [] });
+      const node = kind === 'object' ? { kind, members: [] } : { kind, items: [] };
+      this.#container = { outer: this.#container, key: this.#key, opaque, node };
     }
   }
 
-  end(kind: JsonSpanKind, end: number, level: number): void {
-    if (kind === 'key') this.#key = decodeJsonString(this.#bytes, this.#start, end);
-    else if (level === this.#opaqueLevel) this.#endOpaque(kind, end);
+  end(kind: JsonSpanKind, end: number): void {
+    if (kind === 'key') this.#key = this.#string(end);
+    else if (this.#passedOver !== undefined) this.#endOpaque(this.#passedOver, kind, end);
     else this.#add(kind === 'object' || kind === 'array' ? this.#closed() : this.#leaf(kind, end));
   }
 
-  #endOpaque(kind: JsonNode['kind'], end: number): void {
-    this.#spans.set(this.pointer, this.#bytes.subarray(this.#opaqueStart, end));
-    this.#opaqueLevel = 0;
+  #endOpaque({ pointer }: OpaqueMember, kind: JsonNode['kind'], end: number): void {
+    this.#spans ??= new Map();
+    this.#spans.set(pointer, this.#bytes.subarray(this.#opaqueStart, end));
+    this.#passedOver = undefined;
     this.#scanner.eventDepth = Infinity;
     this.#add(empties[kind]);
   }
 
   #closed(): JsonNode {
-    const container = this.#open.pop();
-    this.#key = String(container?.segment ?? '');
-    if (container?.members !== undefined) return { kind: 'object', members: container.members };
-    return { kind: 'array', items: container?.items ?? [] };
+    const container = this.#container;
+    if (container === undefined) return empties.null;
+    this.#container = container.outer;
+    this.#key = container.key;
+    return container.node;
   }
 
   #leaf(kind: 'string' | 'number' | 'boolean' | 'null', end: number): JsonNode {
-    const bytes = this.#bytes;
-    const start = this.#start;
-    if (kind === 'string') return { kind, value: decodeJsonString(bytes, start, end) };
-    if (kind === 'number') return { kind, text: bytes.toString('latin1', start, end) };
-    return kind === 'boolean' ? { kind, value: bytes[start] === 0x74 } : empties.null;
+    if (kind === 'string') return { kind, value: this.#string(end) };
+    if (kind === 'number') return { kind, text: this.#written(this.#start, end) };
+    return kind === 'boolean' ? { kind, value: this.#bytes[this.#start] === 0x74 } : empties.null;
+  }
+
+  /** What the string that was begun last stands for, without its quotes. */
+  #string(end: number): string {
+    return unescaped(this.#written(this.#start + 1, end - 1));
+  }
+
+  #written(start: number, end: number): string {
+    return this.#text?.slice(start, end) ?? this.#bytes.toString('utf8', start, end);
   }
 
   #add(node: JsonNode): void {
     this.#count += 1;
     if (this.#count > this.#maxValues) throw new JsonSyntaxError('size', `has more than ${this.#maxValues} values`, this.#start);
-    const container = this.#open.at(-1);
+    const container = this.#container;
     if (container === undefined) this.#root = node;
-    else if (container.members === undefined) container.items.push(node);
-    else container.members.push([this.#key, node]);
+    else if (container.node.kind === 'array') container.node.items.push(node);
+    else container.node.members.push([this.#key, node]);
   }
 
-  /** The name or index of the value that comes next, or is being read. */
-  #segment(): string | number {
-    const container = this.#open.at(-1);
-    return container?.members === undefined ? (container?.items.length ?? '') : this.#key;
-  }
-
-  /** The ways to the opaque values in the value that comes next; an empty way is that value itself. */
-  #opaqueInNext(): readonly OpaquePath[] {
-    const container = this.#open.at(-1);
+  /** The opaque values that are in the value that comes next, at this level, or are that value itself. */
+  #opaqueInNext(level: number): readonly OpaqueMember[] {
+    const container = this.#container;
     if (container === undefined) return this.#opaque;
     if (container.opaque.length === 0) return container.opaque;
-    const segment = String(this.#segment());
-    return container.opaque.filter((path) => path[0] === segment).map((path) => path.slice(1));
+    return leadingTo(String(segmentIn(container, this.#key)), level, container.opaque);
   }
+}
+
+/** Those whose way leads through this name or index, which is at `level`. */
+function leadingTo(segment: string, level: number, opaque: readonly OpaqueMember[]): readonly OpaqueMember[] {
+  return opaque.filter(({ segments }) => segments[level - 2] === segment);
+}
+
+function endingAt(level: number, opaque: readonly OpaqueMember[]): OpaqueMember | undefined {
+  return opaque.find(({ segments }) => segments.length === level - 1);
+}
+
+/** Bytes. A string that is cut out of a text keeps all of it in memory. */
+const sharedTextLimit = 4_096;
+
+/**
+ * The text where each of its bytes is one character, as in ASCII, and it is short; else undefined. A token is cut out of it in a seventh of
+ * the time that it takes to be read from the bytes.
+ */
+function textByBytes(bytes: Buffer): string | undefined {
+  if (bytes.length > sharedTextLimit) return undefined;
+  const text = bytes.toString();
+  return text.length === bytes.length ? text : undefined;
+}
+
+function pointerOf(container: OpenContainer | undefined): string {
+  // The outermost container stands under no name.
+  if (container?.outer === undefined) return '';
+  return pointerTo(pointerOf(container.outer), segmentIn(container.outer, container.key));
+}
+
+/** The name or index of the value in a container that comes next, or is being read. */
+function segmentIn({ node }: OpenContainer, key: string): string | number {
+  return node.kind === 'array' ? node.items.length : key;
 }

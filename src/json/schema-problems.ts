@@ -8,11 +8,13 @@ import { pointerTo } from './json-pointer.ts';
 /** A request names all its problems at once; this bounds what a hostile one can make the gateway write. */
 const problemLimit = 100;
 
+const none: readonly RequestProblem[] = [];
+
 /** Compiles a schema to a function that lists what is wrong with a value: nothing is coerced, nothing is filled in. */
 export function schemaProblems(schema: TSchema): (value: unknown) => readonly RequestProblem[] {
   const validator = Compile(schema);
   return (value) => {
-    if (validator.Check(value)) return [];
+    if (validator.Check(value)) return none;
     // The library stops at 8 errors unless told otherwise; the setting is read on each call.
     Settings.Set({ maxErrors: problemLimit });
     const [, errors] = validator.Errors(value);

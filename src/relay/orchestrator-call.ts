@@ -2,7 +2,7 @@ import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { decidePath } from '#adapters/path-rights.ts';
 import { readRestconfError } from '#adapters/restconf-errors.ts';
 import { GatewayError, type RequestProblem, type UpstreamAnswer } from '#base/gateway-error.ts';
-import { createProblemList } from '#json/problem-list.ts';
+import { createProblemList, type ProblemList } from '#json/problem-list.ts';
 import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
 import { isRedirect } from '#outbound/redirect.ts';
 import { type CallContext, openScope } from './call-context.ts';
@@ -26,20 +26,22 @@ export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[n
 
 /** Problems of `params` that a schema cannot say; members of a wrong type are passed over. `body` is what goes with them, if anything. */
 export function paramsProblems(params: Readonly<Record<string, unknown>>, body: Buffer | undefined): readonly RequestProblem[] {
+  const { path, accept, contentType } = params;
   const list = createProblemList();
-  const judge = (name: 'path' | 'accept' | 'contentType', problemOf: (value: string) => string | undefined): void => {
-    const value = params[name];
-    const detail = typeof value === 'string' ? problemOf(value) : undefined;
-    if (detail !== undefined) list.add(`/params/${name}`, detail);
-  };
-  judge('path', pathProblem);
-  judge('accept', acceptProblem);
-  judge('contentType', (contentType) => {
-    if (contentType === '') return 'is empty; name a media type, or leave it out';
-    if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
-    return body === undefined || isEmptyObject(body) ? undefined : contentTypeProblem(contentType);
-  });
+  if (typeof path === 'string') addProblem(list, 'path', pathProblem(path));
+  if (typeof accept === 'string') addProblem(list, 'accept', acceptProblem(accept));
+  if (typeof contentType === 'string') addProblem(list, 'contentType', sentTypeProblem(contentType, body));
   return list.problems;
+}
+
+function addProblem(list: ProblemList, name: keyof OrchestratorParams, detail: string | undefined): void {
+  if (detail !== undefined) list.add(`/params/${name}`, detail);
+}
+
+function sentTypeProblem(contentType: string, body: Buffer | undefined): string | undefined {
+  if (contentType === '') return 'is empty; name a media type, or leave it out';
+  if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
+  return body === undefined || isEmptyObject(body) ? undefined : contentTypeProblem(contentType);
 }
 
 function acceptProblem(accept: string): string | undefined {

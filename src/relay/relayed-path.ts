@@ -1,4 +1,4 @@
-import { percentDecodings } from '#adapters/path-readings.ts';
+import { beforeQuery, percentDecodings } from '#adapters/path-readings.ts';
 
 /** Longest `params.path` that is taken, in characters. */
 const pathLimit = 8_192;
@@ -13,17 +13,18 @@ export function pathProblem(path: string): string | undefined {
   if (/[^\x21-\x7e]/u.test(path)) return 'has a character outside visible ASCII; percent-encode it';
   if (path.includes('\\')) return 'has a backslash; percent-encode it as %5C';
   if (path.includes('#')) return 'has a fragment; percent-encode a # as %23';
-  if (/^[a-z][a-z0-9+.-]*:\/\//iu.test(path)) return 'begins with a scheme; give the path alone, relative to the orchestrator';
+  if (path.includes('://') && /^[a-z][a-z0-9+.-]*:\/\//iu.test(path))
+    return 'begins with a scheme; give the path alone, relative to the orchestrator';
   if (path.startsWith('//')) return 'begins with //; give the path alone, relative to the orchestrator';
   if (hasDotDotSegment(path)) return 'has a .. segment (in some encoding); give the resource itself';
   return undefined;
 }
 
 function hasDotDotSegment(path: string): boolean {
-  const [beforeQuery = ''] = path.split('?', 1);
-  if (!/%|\.\./u.test(beforeQuery)) return false;
+  const resource = beforeQuery(path);
+  if (!resource.includes('%') && !resource.includes('..')) return false;
   // Overlong UTF-8, %u escapes and a NUL at the end are further ways in which old servers read a dot.
-  const plain = beforeQuery
+  const plain = resource
     .replaceAll(/%(?:25)*(?:c0%(?:25)*ae|e0%(?:25)*80%(?:25)*ae|u002e)/giu, '.')
     .replaceAll(/%(?:25)*00/gu, '');
   // A server may strip `;parameters` from a segment before it resolves dots (RFC 3986 3.3).
