@@ -179,7 +179,7 @@ suite('SQLite alone', () => {
     const numbered = (count: number): readonly string[] => Array.from({ length: count }, (_, number) => `k${number}`);
     const kids = async (): Promise<readonly string[]> =>
       (await query.selectFrom('signing_key').select('kid').orderBy(sql`rowid`).execute()).map(({ kid }) => kid);
-    for (const count of [0, 1, 2, 31, 32, 33, 64, 100]) {
+    for (const count of [0, 1, 2, 7, 8, 9, 31, 32, 33, 41, 64, 100]) {
       const sent = numbered(count);
       const { numAffectedRows } = await query.executeQuery(insertion(sent));
       assert.deepEqual([numAffectedRows, await kids()], [BigInt(count), sent]);

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { packRows, unpackRows } from './packed-values.ts';
 
-function passed(sent: readonly (readonly unknown[])[], atOnce = 1): readonly unknown[] {
-  return [...unpackRows(structuredClone(packRows(sent)), atOnce)];
+function passed(sent: readonly (readonly unknown[])[], ...counts: readonly number[]): readonly unknown[] {
+  return [...unpackRows(structuredClone(packRows(sent)), counts)];
 }
 
 const value = fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.integer(), fc.constant(null));
@@ -33,6 +33,7 @@ test('rows come in lists of so many at once, and one by one where fewer are left
   ]);
   assert.deepEqual(passed(sent, 5), [sent.flat()]);
   assert.deepEqual(passed(sent, 6), sent);
+  assert.deepEqual(passed(sent, 6, 3), [sent.slice(0, 3).flat(), ...sent.slice(3)]);
 });
 
 test('halves of a surrogate pair stay in the rows they came in', () => {

@@ -68,12 +68,13 @@ export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
   return { width, texts, figures, areTexts };
 }
 
-/** The values of `atOnce` rows in one list, for as long as there are so many, and then of one row each. */
-export function* unpackRows({ width, texts, figures, areTexts }: PackedRows, atOnce: number): Generator<readonly SqliteValue[]> {
+/** The values of so many rows in one list each: as many as the first of `counts` that are left, else as the next, else one. */
+export function* unpackRows(rows: PackedRows, counts: readonly number[]): Generator<readonly SqliteValue[]> {
+  const { width, texts, figures, areTexts } = rows;
   let [at, start] = [0, 0];
   while (at < figures.length) {
-    const many = at + atOnce * width;
-    const end = many <= figures.length ? many : at + width;
+    const left = (figures.length - at) / width;
+    const end = at + (counts.find((count) => count <= left) ?? 1) * width;
     const list: SqliteValue[] = [];
     for (; at < end; at += 1) {
       const figure = figures[at] ?? 0;

@@ -9,10 +9,10 @@ import type { SqliteReply, SqliteRequest, SqliteRow, SqliteWorkerData } from './
 
 const preparedAtMost = 256;
 /**
- * Rows in one insert; what is left goes one by one, so that two statements are prepared, however many rows come. More at once gain
- * little. SQLite takes 32,766 parameters (sqlite.org/limits.html).
+ * Rows in one insert, as many as are left; then one by one, so that three statements are prepared, however many rows come. More at once
+ * gain little. SQLite takes 32,766 parameters (sqlite.org/limits.html).
  */
-const rowsAtOnce = 32;
+const rowsAtOnce = [32, 8];
 
 interface Prepared {
   readonly statement: StatementSync;
