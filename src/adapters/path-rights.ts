@@ -27,8 +27,13 @@ export function decidePath(rights: PathRights, operation: 'actions' | 'queries',
   for (const reading of readings) {
     if (!matchesAny(rules, reading)) return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
   }
-  return { allowed: true, reason: `allowPaths.${operation}` };
+  return allowedBy[operation];
 }
+
+const allowedBy = {
+  actions: { allowed: true, reason: 'allowPaths.actions' },
+  queries: { allowed: true, reason: 'allowPaths.queries' },
+} as const;
 
 function matchesAny(rules: readonly string[], reading: string): boolean {
   for (const rule of rules) if (matchesRule(rule, reading)) return true;

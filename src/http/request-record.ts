@@ -39,7 +39,7 @@ export function requestFacts(scope: RecordedRequest, url: string): Writable<Audi
     // A copy: JSON.stringify takes its slow way through what is frozen, as all of the configuration is.
     roles: known ? [...principal.roles] : undefined,
     sourceAddress: scope.sourceAddress,
-    route: scope.route === undefined ? undefined : `${scope.method} ${scope.route}`,
+    route: scope.route === undefined ? undefined : routeName(scope.method, scope.route),
     adapter,
     verb,
     address: maskedAddress(address).slice(0, longestAddress),
@@ -55,6 +55,17 @@ export function requestFacts(scope: RecordedRequest, url: string): Writable<Audi
     bytesReceived: undefined,
     durationMs: undefined,
   };
+}
+
+const routeNames = new Map<string, Map<string, string>>();
+
+/** Such as `POST /tools/restCall`; kept, for `JSON.stringify` takes its slow way where a text was just put together. */
+function routeName(method: string, route: string): string {
+  let byMethod = routeNames.get(route);
+  if (byMethod === undefined) routeNames.set(route, (byMethod = new Map()));
+  let name = byMethod.get(method);
+  if (name === undefined) byMethod.set(method, (name = `${method} ${route}`));
+  return name;
 }
 
 /** Also where the refusal has a shape of its own (RFC 6749), or is one that is answered once more. */

@@ -141,7 +141,8 @@ export class JsonTreeReader implements JsonHandler {
   }
 
   #written(start: number, end: number): string {
-    return this.#text?.slice(start, end) ?? this.#bytes.toString('utf8', start, end);
+    if (end - start < sliceLimit && this.#text !== undefined) return this.#text.slice(start, end);
+    return this.#bytes.toString('utf8', start, end);
   }
 
   #add(node: JsonNode): void {
@@ -171,15 +172,17 @@ function endingAt(level: number, opaque: readonly OpaqueMember[]): OpaqueMember 
   return opaque.find(({ segments }) => segments.length === level - 1);
 }
 
-/** Bytes. A string that is cut out of a text keeps all of it in memory. */
-const sharedTextLimit = 4_096;
+/** Characters from which on V8 cuts nothing out of a text but points into it, which keeps all of it and takes JSON.stringify three times as long. */
+const sliceLimit = 13;
+/** Bytes of a body that is worth being read as one text. */
+const textLimit = 4_096;
 
 /**
  * The text where each of its bytes is one character, as in ASCII, and it is short; else undefined. A token is cut out of it in a seventh of
  * the time that it takes to be read from the bytes.
  */
 function textByBytes(bytes: Buffer): string | undefined {
-  if (bytes.length > sharedTextLimit) return undefined;
+  if (bytes.length > textLimit) return undefined;
   const text = bytes.toString();
   return text.length === bytes.length ? text : undefined;
 }
