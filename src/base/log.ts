@@ -46,7 +46,7 @@ export interface ProcessLog extends Log {
 }
 
 /** Lines up to this many bytes are written together, `pause` milliseconds after the first at the latest; a warning or an error at once. */
-const together = 16_000;
+const together = 60_000;
 const pause = 100;
 
 /** JSON lines to `destination` (default: standard error). */
@@ -63,8 +63,9 @@ export function createLog(options: { readonly level: string; readonly destinatio
   // One JSON.stringify a line takes a third of the time of pino’s own writer, which calls it for each name and each value.
   Object.assign(logger, {
     [pino.symbols.asJsonSym]: (fields: LogFields, message: string, level: number, time: string): string => {
-      const members = JSON.stringify({ ...fields, msg: message });
-      return `{"level":"${logger.levels.labels[level]}"${time},${visible(members).slice(1)}\n`;
+      const members = visible(JSON.stringify(fields));
+      const rest = members === '{}' ? members.slice(1) : `,${members.slice(1)}`;
+      return `{"level":"${logger.levels.labels[level]}"${time},"msg":${JSON.stringify(message)}${rest}\n`;
     },
   });
   const urgent =
@@ -91,7 +92,14 @@ export function createLog(options: { readonly level: string; readonly destinatio
 
 /** Takes bytes: of text it would count all those that wait, with each line that comes (sonic-boom 4.2, `write`). */
 function standardError(): DestinationStream {
-  return pino.destination({ dest: 2, sync: false, minLength: together, periodicFlush: pause, contentMode: 'buffer' });
+  return pino.destination({
+    dest: 2,
+    sync: false,
+    minLength: together,
+    maxWrite: 65_536,
+    periodicFlush: pause,
+    contentMode: 'buffer',
+  });
 }
 
 /** For `standardError`; pino itself only passes it on. */
