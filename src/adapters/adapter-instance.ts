@@ -5,10 +5,10 @@ import type { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import type { AdapterNode, NodeCall } from './adapter-node.ts';
+import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
 import { startHealthChecks } from './health-checks.ts';
 import { refusesChanges, speaksOfTheNode } from './node-failure.ts';
-import { type Attempt, createRoute } from './node-route.ts';
+import { NodeRoute } from './node-route.ts';
 import type { NodeError } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
 
@@ -75,7 +75,7 @@ export function createAdapterInstance(options: {
   const perform: AdapterInstance['perform'] = async (call, scope) => {
     const over = usage.begin();
     try {
-      const route = createRoute({ name: instance.name, nodes, health, scope });
+      const route = new NodeRoute({ name: instance.name, nodes, health, scope });
       const first = route.begin(call.retry);
       let node = first instanceof Promise ? await first : first;
       for (let count = 0; ; count += 1) {
@@ -108,14 +108,14 @@ export function createAdapterInstance(options: {
   };
 }
 
-function resultOf(attempt: Attempt): FarSideReply {
+function resultOf(attempt: Sent): FarSideReply {
   if ('failure' in attempt) throw attempt.failure;
   return attempt.reply;
 }
 
 /** Milliseconds before the call may be sent once more, or undefined where the attempt is its result. */
 function delayBeforeNext(
-  attempt: Attempt,
+  attempt: Sent,
   { retry, count, clock }: { readonly retry: AdapterCall['retry']; readonly count: number; readonly clock: Clock },
 ): number | undefined {
   if (count >= retryLimit[retry]) return undefined;

@@ -28,8 +28,11 @@ export interface NodeCall {
   readonly path: string;
   /** Names and values in turn, without credentials. */
   readonly headers: readonly string[];
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
 }
+
+/** How sending a call once ended. */
+export type Sent = { readonly reply: FarSideReply } | { readonly failure: unknown };
 
 /** One of an orchestrator's addresses (in NSO's words a node of a high-availability group), with connections and a breaker of its own. */
 export interface AdapterNode {
@@ -39,10 +42,10 @@ export interface AdapterNode {
   readonly slots: Slots;
   standing(): NodeStanding;
   /**
-   * Sends the call once, a query that is answered 401 once more where that can help. Rejects as Sender.send does, or with
+   * Sends the call once, a query that is answered 401 once more where that can help. Never rejects: it fails as Sender.send does, or with
    * `adapter-unavailable` while the breaker is open or there are no credentials to be had.
    */
-  send(call: NodeCall, scope: CallScope): Promise<FarSideReply>;
+  send(call: NodeCall, scope: CallScope): Promise<Sent>;
   /** Asks how it is. Never rejects: what went wrong is in the standing. */
   probe(): Promise<void>;
   /** A probe over a new connection, each step told with its time. Never rejects. */
@@ -86,10 +89,10 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
           breaker.run(() => sender.send(outbound(call, held), scope));
         const reply = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
         standing.answered(reply);
-        return reply;
+        return { reply };
       } catch (failure) {
         standing.failed(failure);
-        throw failure;
+        return { failure };
       }
     },
     async probe() {
@@ -125,13 +128,14 @@ type ToOutbound = (call: NodeCall, credentials: readonly string[]) => OutboundCa
 /** Joins paths to the base address, and adds the credentials. */
 function callsTo({ url, instance }: NodeNeeds): ToOutbound {
   const base = new URL(url);
+  const { origin } = base;
   const basePath = base.pathname.replace(/\/+$/u, '');
   return (call, credentials) => ({
-    origin: base.origin,
+    origin,
     path: `${basePath}/${call.path.startsWith('/') ? call.path.slice(1) : call.path}`,
     method: call.method,
     headers: [...call.headers, ...credentials],
-    ...(call.body === undefined ? {} : { body: call.body }),
+    body: call.body,
     stateChanging: call.method !== 'GET',
     timeouts: instance.timeouts,
     responseLimit: instance.responseLimit,

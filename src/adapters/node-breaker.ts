@@ -42,9 +42,10 @@ export function createNodeBreaker(options: {
   // Of a call that was to show whether the node is back, only an answer shows it: its caller's leaving or impatience does not.
   const counts = (error: unknown): boolean =>
     isNodeFailure(error, total) || (policy.state === CircuitState.HalfOpen && endedUnanswered(error));
+  const counter = new ConsecutiveBreaker(failures);
   const policy: CircuitBreakerPolicy = circuitBreaker(
     handleWhen(counts).orWhenResult((reply) => speaksOfTheNode(reply as FarSideReply)),
-    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: openFor },
+    { breaker: counter, halfOpenAfter: openFor },
   );
   policy.onBreak(() => {
     openedAt = clock.now();
@@ -59,6 +60,18 @@ export function createNodeBreaker(options: {
     const left = wait();
     if (left > 0) throw unavailable({ name, url, left });
   };
+  const told = (end: () => Promise<FarSideReply>): Promise<FarSideReply> =>
+    policy.state === CircuitState.Closed ? policy.execute(end) : end();
+  /** As the policy does while it is closed, which makes nothing of a success after a success: it is told of what else there is. */
+  const watched = async (work: () => Promise<FarSideReply>): Promise<FarSideReply> => {
+    let reply: FarSideReply;
+    try {
+      reply = await work();
+    } catch (error) {
+      return await told(() => Promise.reject(error));
+    }
+    return counter.state === 0 && !speaksOfTheNode(reply) ? reply : await told(() => Promise.resolve(reply));
+  };
   return {
     get state() {
       return states[policy.state];
@@ -67,7 +80,7 @@ export function createNodeBreaker(options: {
     refuse,
     run(work) {
       refuse();
-      return policy.execute(work);
+      return policy.state === CircuitState.Closed ? watched(work) : policy.execute(work);
     },
   };
 }

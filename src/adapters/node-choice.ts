@@ -8,11 +8,14 @@ type NodeView = Pick<AdapterNode, 'breaker' | 'standing' | 'url'>;
  * The node that a query goes to: one that takes calls before one that does not, one that answers before one that does not, the primary
  * before others, and then the order of the configuration. Nodes in `tried` come last.
  */
-export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], tried: ReadonlySet<Node>): Node {
+export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], tried: readonly Node[]): Node {
   const rank = (node: Node): number => {
     const { state, role } = node.standing();
     return (
-      (tried.has(node) ? 8 : 0) + (node.breaker.wait() > 0 ? 4 : 0) + (state === 'offline' ? 2 : 0) + (role === 'primary' ? 0 : 1)
+      (tried.includes(node) ? 8 : 0) +
+      (node.breaker.wait() > 0 ? 4 : 0) +
+      (state === 'offline' ? 2 : 0) +
+      (role === 'primary' ? 0 : 1)
     );
   };
   const [best] = nodes.toSorted((one, other) => rank(one) - rank(other));

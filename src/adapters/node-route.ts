@@ -1,85 +1,92 @@
 import type { CallScope } from '#outbound/call-scope.ts';
-import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { within } from '#outbound/within.ts';
-import type { AdapterNode, NodeCall } from './adapter-node.ts';
+import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
 import { nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
 
-/** How sending a call once ended. */
-export type Attempt = { readonly reply: FarSideReply } | { readonly failure: unknown };
-
-/** The way of one call over the nodes of its adapter instance. */
-interface Route {
-  /** The node to begin with. Rejects with `adapter-unavailable` where an action has no primary to go to. No promise where it is known. */
-  begin(retry: 'query' | 'action'): AdapterNode | Promise<AdapterNode>;
-  /** Takes a slot of the node, gives one of another node back, and sends the call. */
-  attempt(node: AdapterNode, call: NodeCall): Promise<Attempt>;
-  /**
-   * For a query the best node that was not tried, at once, or the best of all after `delay` milliseconds; for an action, of which no
-   * byte left, the node that is the primary now. Rejects with the failure of `last` where there is none.
-   */
-  next(retry: 'query' | 'action', delay: number, last: Attempt): Promise<AdapterNode>;
-}
-
-export function createRoute(options: {
+interface NodeRouteOptions {
+  /** Of the adapter instance. */
   readonly name: string;
   readonly nodes: readonly AdapterNode[];
   readonly health: HealthChecks;
   readonly scope: CallScope;
-}): Route {
-  const { name, nodes, health, scope } = options;
-  const [only] = nodes.length === 1 ? nodes : [];
-  const tried = new Set<AdapterNode>();
-  const takeSlot = createSlotHolder(scope);
-  const primaryNow = async (): Promise<AdapterNode | undefined> => {
-    await within(scope, health.checkNow());
-    return primaryOf(nodes);
-  };
-  return {
-    begin(retry) {
-      if (only !== undefined) return only;
-      if (retry === 'query') return nodeForQuery(nodes, tried);
-      return primaryOf(nodes) ?? primaryNow().then((primary) => primary ?? Promise.reject(noPrimary(name, nodes)));
-    },
-    async attempt(node, call) {
-      tried.add(node);
-      try {
-        const taking = takeSlot(node);
-        if (taking !== undefined) await taking;
-        return { reply: await node.send(call, scope) };
-      } catch (failure) {
-        return { failure };
-      }
-    },
-    async next(retry, delay, last) {
-      const found = only ?? (retry === 'query' ? nodeForQuery(nodes, tried) : await primaryNow());
-      if (found === undefined) throw 'failure' in last ? last.failure : noPrimary(name, nodes);
-      if (tried.has(found)) await pause(delay, scope);
-      return found;
-    },
-  };
 }
 
-/**
- * Takes a slot of the node that is next, held until the scope is finished; the slot of another node is given back before. No promise
- * where one is free.
- */
-function createSlotHolder(scope: CallScope): (node: AdapterNode) => Promise<void> | undefined {
-  let held: AdapterNode | undefined;
-  let giveBack = (): void => {};
-  const hold = (node: AdapterNode, release: () => void): undefined => {
-    giveBack = release;
-    held = node;
-    scope.whenFinished(release);
-  };
-  return (node) => {
+/** The way of one call over the nodes of its adapter instance. It holds a slot of one of them at a time, the last until the scope is finished. */
+export class NodeRoute {
+  readonly #options: NodeRouteOptions;
+  readonly #tried: AdapterNode[] = [];
+  #held: AdapterNode | undefined;
+  #giveBack: (() => void) | undefined;
+
+  constructor(options: NodeRouteOptions) {
+    this.#options = options;
+  }
+
+  /** The node to begin with. Rejects with `adapter-unavailable` where an action has no primary to go to. No promise where it is known. */
+  begin(retry: 'query' | 'action'): AdapterNode | Promise<AdapterNode> {
+    const { name, nodes } = this.#options;
+    if (this.#only !== undefined) return this.#only;
+    if (retry === 'query') return nodeForQuery(nodes, this.#tried);
+    return primaryOf(nodes) ?? this.#primaryNow().then((primary) => primary ?? Promise.reject(noPrimary(name, nodes)));
+  }
+
+  /** Takes a slot of the node, gives one of another node back, and sends the call. Never rejects. */
+  attempt(node: AdapterNode, call: NodeCall): Promise<Sent> {
+    const { scope } = this.#options;
+    this.#tried.push(node);
+    try {
+      const taking = this.#takeSlot(node);
+      if (taking === undefined) return node.send(call, scope);
+      return taking.then(
+        () => node.send(call, scope),
+        (failure: unknown) => ({ failure }),
+      );
+    } catch (failure) {
+      return Promise.resolve({ failure });
+    }
+  }
+
+  /**
+   * For a query the best node that was not tried, at once, or the best of all after `delay` milliseconds; for an action, of which no
+   * byte left, the node that is the primary now. Rejects with the failure of `last` where there is none.
+   */
+  async next(retry: 'query' | 'action', delay: number, last: Sent): Promise<AdapterNode> {
+    const { name, nodes, scope } = this.#options;
+    const found = this.#only ?? (retry === 'query' ? nodeForQuery(nodes, this.#tried) : await this.#primaryNow());
+    if (found === undefined) throw 'failure' in last ? last.failure : noPrimary(name, nodes);
+    if (this.#tried.includes(found)) await pause(delay, scope);
+    return found;
+  }
+
+  get #only(): AdapterNode | undefined {
+    const { nodes } = this.#options;
+    return nodes.length === 1 ? nodes[0] : undefined;
+  }
+
+  async #primaryNow(): Promise<AdapterNode | undefined> {
+    const { nodes, health, scope } = this.#options;
+    await within(scope, health.checkNow());
+    return primaryOf(nodes);
+  }
+
+  /** No promise where a slot is free. */
+  #takeSlot(node: AdapterNode): Promise<void> | undefined {
     // Nobody waits for a slot only to be refused then.
     node.breaker.refuse();
-    if (held === node) return undefined;
-    giveBack();
-    const taken = node.slots.take(scope);
-    return taken instanceof Promise ? taken.then((release) => hold(node, release)) : hold(node, taken);
-  };
+    if (this.#held === node) return undefined;
+    this.#giveBack?.();
+    const taken = node.slots.take(this.#options.scope);
+    if (taken instanceof Promise) return taken.then((release) => this.#hold(node, release));
+    this.#hold(node, taken);
+    return undefined;
+  }
+
+  #hold(node: AdapterNode, release: () => void): void {
+    this.#giveBack = release;
+    this.#held = node;
+    this.#options.scope.whenFinished(release);
+  }
 }
 
 function pause(milliseconds: number, scope: CallScope): Promise<void> {

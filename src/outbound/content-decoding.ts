@@ -30,11 +30,10 @@ interface DecoderOutput {
 }
 
 /**
- * The decoder for a Content-Encoding, or undefined where the body is to be taken as it is: no coding, `identity`, or
+ * The decoder for a Content-Encoding, or undefined where the body is to be taken as it is: `identity`, or
  * one that the gateway neither offers nor knows. More than one layer is refused: nested bombs have no honest use.
  */
-export function createContentDecoder(contentEncoding: string | undefined, output: DecoderOutput): ContentDecoder | undefined {
-  if (contentEncoding === undefined) return undefined;
+export function createContentDecoder(contentEncoding: string, output: DecoderOutput): ContentDecoder | undefined {
   const codings = contentEncoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())

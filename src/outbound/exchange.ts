@@ -25,6 +25,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   #body: ReplyBody | undefined;
   #decoder: ContentDecoder | undefined;
   #status: number | undefined;
+  #headers: ReplyHeaders = {};
   #interim = 0;
   #left = false;
   #settled = false;
@@ -97,13 +98,16 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
       this.abort(tooLarge(this.#call.responseLimit));
       return;
     }
-    this.#decoder = createContentDecoder(contentEncoding, {
-      onData: (chunk) => this.#body?.push(chunk),
-      onDrain: () => controller.resume(),
-      onEnd: () => this.#complete(),
-      onError: (error) => this.abort(undecodable(error)),
-    });
-    this.#body = this.#createBody(status, headers);
+    if (contentEncoding !== undefined) {
+      this.#decoder = createContentDecoder(contentEncoding, {
+        onData: (chunk) => this.#body?.push(chunk),
+        onDrain: () => controller.resume(),
+        onEnd: () => this.#complete(),
+        onError: (error) => this.abort(undecodable(error)),
+      });
+    }
+    this.#headers = headers;
+    this.#body = new ReplyBody(this.#call.responseLimit, this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -122,6 +126,15 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     this.#fail(this.#over);
   }
 
+  headArrived(head: Buffer, complete: boolean): void {
+    this.#settled = true;
+    const [status, headers, body] = [this.#status ?? 0, this.#headers, this.#body];
+    this.#attempt?.replied(status);
+    const rest = complete ? undefined : body?.rest();
+    const discard = (): void => this.abort(new Error('the reply was let go'));
+    atEndOfTurn(() => this.#resolve({ status, headers, head, rest, discard }));
+  }
+
   /** Of the reply's body. */
   pause(): void {
     (this.#decoder ?? this.#controller)?.pause();
@@ -129,21 +142,6 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
 
   resume(): void {
     (this.#decoder ?? this.#controller)?.resume();
-  }
-
-  #createBody(status: number, headers: ReplyHeaders): ReplyBody {
-    const body = new ReplyBody({
-      limit: this.#call.responseLimit,
-      source: this,
-      onHead: (head, complete) => {
-        this.#settled = true;
-        this.#attempt?.replied(status);
-        const rest = complete ? undefined : body.rest();
-        const discard = (): void => this.abort(new Error('the reply was let go'));
-        atEndOfTurn(() => this.#resolve({ status, headers, head, rest, discard }));
-      },
-    });
-    return body;
   }
 
   #complete(): void {

@@ -7,7 +7,7 @@ export interface OutboundCall {
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   /** Names and values in turn, without framing headers. */
   readonly headers: readonly string[];
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
   /** True where sending it twice could do something twice: anything but a GET. */
   readonly stateChanging: boolean;
   /** Milliseconds; the total limit is the CallScope's. */

@@ -6,7 +6,7 @@ export interface Hop {
   readonly url: URL;
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   readonly headers: readonly string[];
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
@@ -28,7 +28,7 @@ export function nextHop(hop: Hop, status: number, location: string): Hop {
   const dropped = new Set([...(becomesGet ? bodyHeaders : []), ...(url.origin === hop.url.origin ? [] : credentialHeaders)]);
   const headers = without(hop.headers, dropped);
   if (becomesGet) return { url, method: 'GET', headers };
-  return { url, method: hop.method, headers, ...(hop.body === undefined ? {} : { body: hop.body }) };
+  return { url, method: hop.method, headers, body: hop.body };
 }
 
 function target(base: URL, location: string): URL {

@@ -9,6 +9,8 @@ const pieceSize = 16_384;
 const queueLimit = 262_144;
 
 export interface ReplyBodySource {
+  /** The whole body (`complete`), or exactly its first 64 KiB; called once. */
+  headArrived(head: Buffer, complete: boolean): void;
   pause(): void;
   resume(): void;
   /** The reply is refused or nobody reads it: close its connection. */
@@ -16,13 +18,12 @@ export interface ReplyBodySource {
 }
 
 /**
- * The body of one reply: collects up to 64 KiB, says so once through `onHead`, and hands the rest on as it arrives,
+ * The body of one reply: collects up to 64 KiB, says so once to its source, and hands the rest on as it arrives,
  * with backpressure. Counts decoded bytes against `limit`.
  */
 export class ReplyBody {
   readonly #limit: number;
   readonly #source: ReplyBodySource;
-  readonly #onHead: (head: Buffer, complete: boolean) => void;
   #chunks: Buffer[] = [];
   #waiting = 0;
   #total = 0;
@@ -32,14 +33,9 @@ export class ReplyBody {
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(options: {
-    readonly limit: number;
-    readonly source: ReplyBodySource;
-    readonly onHead: (head: Buffer, complete: boolean) => void;
-  }) {
-    this.#limit = options.limit;
-    this.#source = options.source;
-    this.#onHead = options.onHead;
+  constructor(limit: number, source: ReplyBodySource) {
+    this.#limit = limit;
+    this.#source = source;
   }
 
   /** Bytes that have arrived. */
@@ -107,7 +103,7 @@ export class ReplyBody {
       this.#chunks = [taken.subarray(head.length)];
       this.#waiting = taken.length - head.length;
     }
-    this.#onHead(head, complete);
+    this.#source.headArrived(head, complete);
   }
 
   /** What has waited longest: a large chunk as it is, small ones together. The far side goes on once half of the queue is free. */

@@ -39,17 +39,17 @@ export type CallResult = { readonly reply: RelayReply } | { readonly failure: un
 /** What is known of a call; what is noted later is added. */
 export interface CallFacts {
   /** Who is asking, where the call is a login. */
-  readonly principal?: Principal;
-  readonly adapter?: string;
-  readonly verb?: string;
+  readonly principal?: Principal | undefined;
+  readonly adapter?: string | undefined;
+  readonly verb?: string | undefined;
   /** The address, or the orchestrator's path, as it is sent. */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /** What decided that the call may be made, or may not. */
-  readonly rule?: string;
-  readonly upstreamStatus?: number;
+  readonly rule?: string | undefined;
+  readonly upstreamStatus?: number | undefined;
   /** The request id of the call whose reply was answered once more. */
-  readonly replays?: string;
-  readonly traffic?: { readonly traffic: Traffic };
+  readonly replays?: string | undefined;
+  readonly traffic?: { readonly traffic: Traffic } | undefined;
 }
 
 /** Opens the time of a call: `total` in milliseconds, or less where the caller asked for less. It ends when the caller leaves,

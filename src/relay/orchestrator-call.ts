@@ -8,7 +8,7 @@ import { isRedirect } from '#outbound/redirect.ts';
 import { type CallContext, openScope } from './call-context.ts';
 import { readableBody } from './readable-body.ts';
 import { recorded } from './recorded.ts';
-import { type RelayReply, upstreamHeaders } from './relay-reply.ts';
+import { headersByName, type RelayReply, upstreamHeaders } from './relay-reply.ts';
 import { pathProblem } from './relayed-path.ts';
 import { contentTypeProblem, isEmptyObject, writeRequestBody } from './request-body.ts';
 
@@ -58,7 +58,7 @@ interface OrchestratorCall {
   readonly params: OrchestratorParams;
   readonly method: OutboundCall['method'];
   readonly passedOn: PassedOnHeaders;
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
   /** A query may be repeated; an action only where no byte of it left. */
   readonly retry: 'query' | 'action';
   readonly userAgent: string;
@@ -82,14 +82,17 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
   }
   const scope = openScope(context, adapter.totalLimit);
   try {
-    return await recorded({ context, scope, method: call.method }, async () => {
-      const reply = await adapter.perform(
-        { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, ...body },
-        scope,
-      );
-      context.note({ upstreamStatus: reply.status });
-      return rendered(reply, render);
-    });
+    return await recorded({ context, scope, method: call.method }, () =>
+      adapter
+        .perform(
+          { method: call.method, path: call.params.path, headers: requestHeaders(call, body), retry: call.retry, body },
+          scope,
+        )
+        .then((reply) => {
+          context.note({ upstreamStatus: reply.status });
+          return rendered(reply, render);
+        }),
+    );
   } catch (failure) {
     scope.finish();
     throw failure;
@@ -110,15 +113,15 @@ function contentType(call: OrchestratorCall): string {
   return call.params.contentType ?? call.adapter.kind.defaultContentType(call.params.path);
 }
 
-function messageBody(call: OrchestratorCall): { readonly body?: Buffer } {
-  if (call.body === undefined) return {};
-  if (!call.adapter.kind.sendsEmptyObject && isEmptyObject(call.body)) return {};
-  return { body: writeRequestBody(call.body, contentType(call)) };
+function messageBody(call: OrchestratorCall): Buffer | undefined {
+  if (call.body === undefined) return undefined;
+  if (!call.adapter.kind.sendsEmptyObject && isEmptyObject(call.body)) return undefined;
+  return writeRequestBody(call.body, contentType(call));
 }
 
-function requestHeaders(call: OrchestratorCall, message: { readonly body?: Buffer }): readonly string[] {
+function requestHeaders(call: OrchestratorCall, body: Buffer | undefined): readonly string[] {
   const headers = ['Accept', call.params.accept, 'User-Agent', call.userAgent, 'traceparent', call.context.trace.traceparent];
-  if (message.body !== undefined) headers.push('Content-Type', contentType(call));
+  if (body !== undefined) headers.push('Content-Type', contentType(call));
   for (const [name, value] of Object.entries(call.passedOn)) headers.push(name, value);
   return headers;
 }
@@ -153,5 +156,5 @@ function aboutReply(reply: FarSideReply): Pick<GatewayError, 'headers'> & { read
   const type = headerValue(reply.headers, 'content-type');
   const { text, base64 } = readableBody(reply);
   const upstream = { status: reply.status, ...(type === undefined ? {} : { contentType: type }), body: text };
-  return { upstream, headers: upstreamHeaders(reply, base64) };
+  return { upstream, headers: headersByName(upstreamHeaders(reply, base64)) };
 }

@@ -5,9 +5,13 @@ import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 
 /** The gateway's answer: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
 export interface RelayReply {
+  readonly kind: 'relayed';
   /** 200 where absent. */
   readonly status?: number;
-  readonly headers: Readonly<Record<string, string>>;
+  /** `application/json; charset=utf-8` where absent. */
+  readonly mediaType?: string | undefined;
+  /** Names and values in turn, those of the content left out. */
+  readonly headers: readonly string[];
   readonly head: Buffer;
   /**
    * Throws where the reply turns out to be faulty: the connection is then broken off, never completed. A chunk keeps its bytes
@@ -24,37 +28,40 @@ export interface Rendering {
   readonly base64?: true;
 }
 
+/** Undefined where the reply says of itself that it is nothing for this rendering. */
+export type Candidate = () => Rendering | undefined;
+
 /**
  * Writes a reply by the first rendering that takes its head (the whole of it up to 64 KiB). A fault that only shows later
  * throws out of `rest`. The last candidate must take anything.
  */
 export function renderReply(
   reply: FarSideReply,
-  candidates: readonly (() => Rendering)[],
-  extraHeaders: Readonly<Record<string, string>> = {},
+  candidates: readonly Candidate[],
+  extraHeaders: readonly string[] = [],
 ): RelayReply {
   for (const candidate of candidates) {
     const rendered = tryRendering(reply, candidate);
     if (rendered !== undefined) {
-      Object.assign(rendered.headers, extraHeaders);
+      rendered.headers.push(...extraHeaders);
       return rendered;
     }
   }
   throw new Error('no rendering took the reply');
 }
 
-function tryRendering(
-  reply: FarSideReply,
-  candidate: () => Rendering,
-): (RelayReply & { readonly headers: Record<string, string> }) | undefined {
+function tryRendering(reply: FarSideReply, candidate: Candidate): (RelayReply & { readonly headers: string[] }) | undefined {
   try {
     const rendering = candidate();
+    if (rendering === undefined) return undefined;
     const headers = upstreamHeaders(reply, rendering.base64 === true);
     const first = pushAll(rendering.stages, reply.head);
     const parts = [bytesOf(rendering.before), first];
-    if (reply.rest !== undefined) return { headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
+    if (reply.rest !== undefined)
+      return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
     // A copy, always: what a stage gave is written over by the next reply, and this one goes out at the end of the turn.
-    return { headers, head: Buffer.concat([...parts, endAll(rendering.stages), bytesOf(rendering.after)]), rest: undefined };
+    parts.push(endAll(rendering.stages), bytesOf(rendering.after));
+    return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: undefined };
   } catch (fault) {
     // The gateway's own trouble says nothing of the reply.
     if (fault instanceof GatewayError || fault instanceof WebAssembly.RuntimeError) throw fault;
@@ -115,22 +122,30 @@ export function textRenderings(
   reply: FarSideReply,
   quote: (base64: boolean) => { readonly before: string; readonly after: string },
   ...afterText: readonly (() => Stage)[]
-): readonly (() => Rendering)[] {
-  const text = textStage(reply);
-  const asBase64 = (): Rendering => ({ ...quote(true), stages: [base64Stage()], base64: true });
-  if (text === undefined) return [asBase64];
-  return [() => ({ ...quote(false), stages: [text(), ...afterText.map((stage) => stage())] }), asBase64];
+): readonly Candidate[] {
+  const asText = (): Rendering | undefined => {
+    const text = textStage(reply);
+    return text && { ...quote(false), stages: [text(), ...afterText.map((stage) => stage())] };
+  };
+  return [asText, () => ({ ...quote(true), stages: [base64Stage()], base64: true })];
 }
 
-/** What the gateway's reply names of the far side's; the far side's own headers never become ours. */
-export function upstreamHeaders(reply: FarSideReply, base64 = false): Record<string, string> {
-  const headers: Record<string, string> = { 'X-Upstream-Status': String(reply.status) };
+/** What the gateway's reply names of the far side's, names and values in turn; the far side's own headers never become ours. */
+export function upstreamHeaders(reply: FarSideReply, base64 = false): string[] {
+  const headers = ['X-Upstream-Status', String(reply.status)];
   for (const [name, source] of namedHeaders) {
     const value = headerValue(reply.headers, source);
-    if (value !== undefined) headers[name] = value;
+    if (value !== undefined) headers.push(name, value);
   }
-  if (base64) headers['X-Upstream-Body-Encoding'] = 'base64';
+  if (base64) headers.push('X-Upstream-Body-Encoding', 'base64');
   return headers;
+}
+
+/** Names and values in turn as an object, each name once. */
+export function headersByName(headers: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (let at = 0; at < headers.length; at += 2) found[headers[at] ?? ''] = headers[at + 1] ?? '';
+  return found;
 }
 
 const namedHeaders = [

@@ -12,6 +12,7 @@ import { findHeader, headerProblems, refuseMetadataHeaders } from './caller-head
 import { isJson } from './media-type.ts';
 import { recorded } from './recorded.ts';
 import {
+  type Candidate,
   escaped,
   headersAsJson,
   mediaTypeOf,
@@ -31,7 +32,7 @@ export interface RestCallRequest {
   readonly user?: string;
   readonly password?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
   readonly responseHeaders: boolean;
 }
 
@@ -114,7 +115,7 @@ export async function restCall(options: {
     return await recorded({ context, scope, method: first.method }, async () => {
       const { reply, url } = await followed({ ...options, first, scope });
       context.note({ upstreamStatus: reply.status });
-      const endedElsewhere: Record<string, string> = url === first.url ? {} : { 'X-Upstream-Uri': url.href };
+      const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
       return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
     });
   } catch (failure) {
@@ -141,7 +142,7 @@ function firstHop(request: RestCallRequest, context: CallContext, userAgent: str
   if (request.user !== undefined || request.password !== undefined) {
     headers.push('Authorization', basicCredentials(request.user ?? '', request.password ?? ''));
   }
-  return { url, method: request.verb, headers, ...(body === undefined ? {} : { body }) };
+  return { url, method: request.verb, headers, body };
 }
 
 function destination(uri: string): URL {
@@ -167,7 +168,7 @@ async function followed(options: {
         path: hop.url.href.slice(hop.url.origin.length),
         method: hop.method,
         headers: hop.headers,
-        ...(hop.body === undefined ? {} : { body: hop.body }),
+        body: hop.body,
         stateChanging: hop.method !== 'GET',
         timeouts: limits.timeouts,
         responseLimit: limits.responseLimit,
@@ -190,7 +191,7 @@ async function followed(options: {
 }
 
 /** `{ "response": <string> }`; with headers the string is itself a JSON text, in which a JSON body stands as it came. */
-function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly (() => Rendering)[] {
+function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly Candidate[] {
   if (!withHeaders) return textRenderings(reply, () => ({ before: '{"response":"', after: '"}' }), escapeStage);
   const before = `{"response":"${escaped(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;
   const asString = textRenderings(
@@ -199,8 +200,11 @@ function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly
     escapeStage,
     escapeStage,
   );
-  const type = mediaTypeOf(reply);
-  const text = textStage(reply);
-  if (type === undefined || text === undefined || !isJson(type)) return asString;
-  return [() => ({ before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' }), ...asString];
+  const asJson = (): Rendering | undefined => {
+    const type = mediaTypeOf(reply);
+    const text = textStage(reply);
+    if (type === undefined || text === undefined || !isJson(type)) return undefined;
+    return { before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' };
+  };
+  return [asJson, ...asString];
 }

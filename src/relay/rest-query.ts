@@ -27,11 +27,14 @@ function renderInstances(reply: FarSideReply): RelayReply {
     () => ({ before: `{"result":[{"instance_data":{${JSON.stringify(instanceName(reply))}:"`, after: '"}}]}' }),
     escapeStage,
   );
+  return renderReply(reply, [() => asInstances(reply), ...asText]);
+}
+
+function asInstances(reply: FarSideReply): Rendering | undefined {
   const type = mediaTypeOf(reply);
   const text = textStage(reply);
-  if (type === undefined || text === undefined || !isJson(type)) return renderReply(reply, asText);
-  const asInstances = (): Rendering => ({ before: '', stages: [text(), instanceDataStage()], after: '' });
-  return renderReply(reply, [asInstances, ...asText]);
+  if (type === undefined || text === undefined || !isJson(type)) return undefined;
+  return { before: '', stages: [text(), instanceDataStage()], after: '' };
 }
 
 function instanceName(reply: FarSideReply): string {

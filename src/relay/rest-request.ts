@@ -16,7 +16,7 @@ export function restRequest(options: {
   readonly context: CallContext;
   readonly params: RequestParams;
   readonly passedOn: PassedOnHeaders;
-  readonly body?: Buffer;
+  readonly body?: Buffer | undefined;
   readonly userAgent: string;
 }): Promise<RelayReply> {
   return orchestratorCall({ ...options, method: options.params.method, retry: 'action' }, renderAnswer);
