@@ -10,7 +10,10 @@ export function createCacheKey(): (text: string) => string {
   return (text) => hash('sha256', secret + text, 'base64url');
 }
 
-/** What was verified, by the key of what was sent. Bounded: the least recently used goes first. */
+/**
+ * What was verified, by the key of what was sent. Bounded: of those that were not asked for since the last look at them the oldest goes
+ * first (second chance), so that asking moves nothing.
+ */
 interface VerifiedCache<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
@@ -20,27 +23,30 @@ interface VerifiedCache<T> {
 }
 
 export function createVerifiedCache<T>({ entries }: { readonly entries: number }): VerifiedCache<T> {
-  const kept = new Map<string, T>();
+  const kept = new Map<string, { readonly value: T; asked: boolean }>();
+  const makeRoom = (): void => {
+    for (const [key, entry] of kept) {
+      if (kept.size <= entries) return;
+      kept.delete(key);
+      // To the end, where it is come by again.
+      if (entry.asked) kept.set(key, { value: entry.value, asked: false });
+    }
+  };
   return {
     get(key) {
-      const value = kept.get(key);
-      if (value === undefined) return undefined;
-      kept.delete(key);
-      kept.set(key, value);
-      return value;
+      const entry = kept.get(key);
+      if (entry === undefined) return undefined;
+      entry.asked = true;
+      return entry.value;
     },
     set(key, value) {
       kept.delete(key);
-      kept.set(key, value);
-      if (kept.size <= entries) return;
-      for (const oldest of kept.keys()) {
-        kept.delete(oldest);
-        break;
-      }
+      kept.set(key, { value, asked: false });
+      makeRoom();
     },
     delete: (key) => void kept.delete(key),
     deleteWhere(matches) {
-      for (const [key, value] of kept) if (matches(value)) kept.delete(key);
+      for (const [key, { value }] of kept) if (matches(value)) kept.delete(key);
     },
     clear: () => kept.clear(),
   };

@@ -7,6 +7,7 @@ import type { CallContext } from '#relay/call-context.ts';
 
 type AttemptWatcher = NonNullable<CallContext['attempts']>;
 type SentCall = Parameters<AttemptWatcher['begin']>[0];
+type Attempt = ReturnType<AttemptWatcher['begin']>;
 
 /** What is kept of the attempts of a request. */
 export interface Attempted {
@@ -25,32 +26,67 @@ interface CallingScope {
   attempted: Attempted | undefined;
 }
 
-interface Observers {
+export interface AttemptObservers {
   readonly metrics: { attemptDone(call: { readonly adapter: string | undefined }, milliseconds: number): void };
   readonly log: Log;
 }
 
 /** Times, logs (at debug) and traces each attempt of one request's call. */
-export function watchAttempts(scope: CallingScope, { metrics, log }: Observers): AttemptWatcher {
-  return {
-    begin(call) {
-      const count = (scope.attempted?.count ?? 0) + 1;
-      scope.attempted = { count, stateChanging: call.stateChanging };
-      const startedAt = scope.clock.monotonic();
-      const span = scope.span?.child({ name: call.method, kind: 'client', facts: () => attemptFacts(call, scope, count) });
-      const over = (result: { readonly status?: number; readonly error?: string }): void => {
-        const milliseconds = scope.clock.monotonic() - startedAt;
-        metrics.attemptDone(scope, milliseconds);
-        endSpan(span, result);
-        log.debug('attempt', () => attemptFields(scope, call, milliseconds, result));
-      };
-      return {
-        headers: span === undefined ? call.headers : continued(call.headers, scope, span),
-        replied: (status) => over({ status }),
-        failed: (failure) => over({ error: errorType(failure) }),
-      };
-    },
-  };
+export class AttemptObserver implements AttemptWatcher {
+  readonly #scope: CallingScope;
+  readonly #observers: AttemptObservers;
+
+  constructor(scope: CallingScope, observers: AttemptObservers) {
+    this.#scope = scope;
+    this.#observers = observers;
+  }
+
+  begin(call: SentCall): ObservedAttempt {
+    const scope = this.#scope;
+    const count = (scope.attempted?.count ?? 0) + 1;
+    scope.attempted = { count, stateChanging: call.stateChanging };
+    return new ObservedAttempt({ call, count, scope, observers: this.#observers });
+  }
+}
+
+class ObservedAttempt implements Attempt {
+  readonly headers: readonly string[];
+  readonly #call: SentCall;
+  readonly #scope: CallingScope;
+  readonly #observers: AttemptObservers;
+  readonly #startedAt: number;
+  readonly #span: Span | undefined;
+
+  constructor(options: {
+    readonly call: SentCall;
+    readonly count: number;
+    readonly scope: CallingScope;
+    readonly observers: AttemptObservers;
+  }) {
+    const { call, count, scope } = options;
+    this.#call = call;
+    this.#scope = scope;
+    this.#observers = options.observers;
+    this.#startedAt = scope.clock.monotonic();
+    this.#span = scope.span?.child({ name: call.method, kind: 'client', facts: () => attemptFacts(call, scope, count) });
+    this.headers = this.#span === undefined ? call.headers : continued(call.headers, scope, this.#span);
+  }
+
+  replied(status: number): void {
+    this.#over({ status });
+  }
+
+  failed(failure: unknown): void {
+    this.#over({ error: errorType(failure) });
+  }
+
+  #over(result: { readonly status?: number; readonly error?: string }): void {
+    const { metrics, log } = this.#observers;
+    const milliseconds = this.#scope.clock.monotonic() - this.#startedAt;
+    metrics.attemptDone(this.#scope, milliseconds);
+    endSpan(this.#span, result);
+    log.debug('attempt', () => attemptFields(this.#scope, this.#call, milliseconds, result));
+  }
 }
 
 /** A `traceparent` that the caller of restCall wrote itself stays as it is. */

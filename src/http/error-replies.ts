@@ -6,7 +6,7 @@ import type { Log } from '#base/log.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { problemReply, unexpected } from './problem.ts';
 import { writeHead } from './reply-head.ts';
-import { bodyTooLarge } from './request-checks.ts';
+import { bodyTooLarge, newRequestId } from './request-checks.ts';
 import type { ErrorShape } from './route.ts';
 
 /** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
@@ -27,7 +27,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const closing = hasUnreadBody(request.raw) ? { Connection: 'close' } : {};
   const headers: Record<string, string> = { ...problem.headers, ...closing };
   if (headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
-  writeHead(response, problem.status, scope, headers);
+  writeHead(response, problem.status, scope, Object.entries(headers).flat());
   response.end(problem.body);
 }
 
@@ -97,7 +97,7 @@ export function answerConnect(socket: Socket): void {
   answerBare(socket, known, 'Method Not Allowed');
 }
 
-function answerBare(socket: Socket, known: GatewayError, reason: string, requestId: string = crypto.randomUUID()): void {
+function answerBare(socket: Socket, known: GatewayError, reason: string, requestId: string = newRequestId()): void {
   const problem = problemReply(known, requestId);
   const headers = Object.entries({ ...problem.headers, 'X-Request-Id': requestId, Connection: 'close' });
   socket.end(

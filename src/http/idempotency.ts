@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Principal } from '#access/principal.ts';
 import { type IdempotentRequest, idempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyEffect } from '#audit/key-effect.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallFacts, CallResult } from '#relay/call-context.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
+import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
 import { changeLeft } from './call-outcome.ts';
 import { problemReply } from './problem.ts';
 import type { Route } from './route.ts';
@@ -12,19 +13,20 @@ import type { Route } from './route.ts';
 export function idempotentRequestOf(
   route: Route,
   request: {
-    readonly principal: string;
+    readonly scope: { readonly principal: Principal };
     readonly headers: IncomingHttpHeaders;
-    readonly params: Readonly<Record<string, string>>;
+    readonly params: unknown;
     readonly body: unknown;
   },
 ): IdempotentRequest | undefined {
+  if (route.idempotency === undefined) return undefined;
   const key = request.headers['idempotency-key'];
-  if (key === undefined || route.idempotency === undefined) return undefined;
+  if (key === undefined) return undefined;
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/u.test(key))
     throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
   const passedOn = route.idempotency.headers.map((name) => JSON.stringify(request.headers[name] ?? null));
   return idempotentRequest({
-    principal: request.principal,
+    principal: request.scope.principal.username,
     route: JSON.stringify([route.method, route.url, request.params]),
     key,
     payload: [Buffer.isBuffer(request.body) ? request.body : '', ...passedOn],
@@ -55,7 +57,8 @@ export function keyEffect(
   };
   if ('reply' in result) {
     const { status = 200, headers, head, rest } = result.reply;
-    return rest === undefined ? done({ status, headers, body: head.toString('utf8') }) : { kind: 'conclude', state: 'done' };
+    if (rest !== undefined) return { kind: 'conclude', state: 'done' };
+    return done({ status, headers: headersByName(headers), body: head.toString('utf8') });
   }
   const { failure } = result;
   if (!changeLeft(call.facts)) return { kind: 'release' };
@@ -66,6 +69,8 @@ export function keyEffect(
 /** The kept reply to send once more, and the request that it was made for. */
 export function readKeptReply(text: string): { readonly reply: RelayReply; readonly requestId: string } {
   const { requestId, status, headers, body } = JSON.parse(text) as KeptReply;
-  const reply = { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, head: Buffer.from(body), rest: undefined };
-  return { reply, requestId };
+  // Of an error all of its headers are kept.
+  const { 'Content-Type': mediaType, 'Content-Length': _length, ...others } = headers;
+  const shown = [...Object.entries(others).flat(), 'Idempotency-Replayed', 'true'];
+  return { reply: { kind: 'relayed', status, mediaType, headers: shown, head: Buffer.from(body), rest: undefined }, requestId };
 }

@@ -22,25 +22,30 @@ export interface OpenConnections {
   readonly draining: boolean;
 }
 
+interface InFlight {
+  readonly request: IncomingMessage;
+  readonly scope: RequestScope | undefined;
+}
+
 /** Milliseconds for a request whose first bytes are already on their way. */
 const grace = 500;
 
 /** `secure`: requests then come on the TLS sockets, not on those below them. */
 export function trackConnections(server: Server, { secure }: { readonly secure: boolean }): OpenConnections {
-  const inFlight = new Map<Socket, Map<IncomingMessage, RequestScope | undefined>>();
+  const inFlight = new Map<Socket, InFlight[]>();
   /** In the order in which they fell idle; also those that never sent a request. */
   const idle = new Set<Socket>();
   const lastWords = new Map<Socket, (unfinished: RequestScope | undefined) => void>();
   const answerLast = (socket: Socket): void => {
-    const requests = [...(inFlight.get(socket) ?? [])];
-    const answer = requests.some(([{ complete }]) => complete) ? undefined : lastWords.get(socket);
+    const requests = inFlight.get(socket) ?? [];
+    const answer = requests.some(({ request }) => request.complete) ? undefined : lastWords.get(socket);
     if (answer !== undefined) lastWords.set(socket, () => {});
-    answer?.(requests[0]?.[1]);
+    answer?.(requests[0]?.scope);
   };
-  const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.size ?? 0) === 0;
+  const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.length ?? 0) === 0;
   let draining = false;
   server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
-    inFlight.set(socket, new Map());
+    inFlight.set(socket, []);
     idle.add(socket);
     socket.once('close', () => {
       inFlight.delete(socket);
@@ -51,11 +56,11 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   return {
     begin(request, scope) {
       const { socket } = request;
-      const requests = inFlight.get(socket);
-      requests?.set(request, scope);
+      const [requests, begun] = [inFlight.get(socket) ?? [], { request, scope }];
+      requests.push(begun);
       idle.delete(socket);
       return () => {
-        requests?.delete(request);
+        requests.splice(requests.indexOf(begun), 1);
         if (isIdle(socket) && !socket.destroyed) idle.add(socket);
         if (isIdle(socket) && draining) socket.destroySoon();
         else answerLast(socket);

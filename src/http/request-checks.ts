@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#base/gateway-error.ts';
+import { randomHex } from '#base/random-hex.ts';
 
 const headerCountLimit = 100;
 /** Headers that may stand once in a request: a second one is how requests are smuggled or credentials confused. */
@@ -77,6 +78,11 @@ function malformed(detail: string): GatewayError {
 /** The caller's request id where it sent a sane one: 1 to 128 visible ASCII characters. */
 export function receivedRequestId(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/u.test(value) ? value : undefined;
+}
+
+/** For a request that came without one. */
+export function newRequestId(): string {
+  return randomHex(16);
 }
 
 const charset = /^[ \t;]*;[ \t]*charset[ \t]*=[ \t]*(?:"utf-?8"|utf-?8)[ \t;]*$/iu;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '#access/principal.ts';
 import type { AuditLog, Intended } from '#audit/audit-log.ts';
@@ -10,9 +9,9 @@ import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from 
 import type { Span } from '#base/tracing.ts';
 import type { CallContext, CallFacts, CallResult } from '#relay/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
-import type { Attempted } from './attempts.ts';
+import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import { keyEffect, readKeptReply } from './idempotency.ts';
-import { preferredWait, receivedRequestId } from './request-checks.ts';
+import { newRequestId, preferredWait, receivedRequestId } from './request-checks.ts';
 import { callerLeft, hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
@@ -25,7 +24,17 @@ export class RequestScope implements CallContext {
   readonly sourceAddress: string;
   readonly startedAt: number;
   principal: Principal = nobody;
-  readonly facts: CallFacts = {};
+  /** Of one shape from the beginning: what is noted changes no layout. */
+  readonly facts: CallFacts = {
+    principal: undefined,
+    adapter: undefined,
+    verb: undefined,
+    address: undefined,
+    rule: undefined,
+    upstreamStatus: undefined,
+    replays: undefined,
+    traffic: undefined,
+  };
   /** What was answered, once it was. */
   status: number | undefined;
   failure: GatewayError | undefined;
@@ -44,7 +53,7 @@ export class RequestScope implements CallContext {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
-  readonly #watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
+  readonly #observers: AttemptObservers;
   readonly #audit: AuditLog;
   #intended: Intended | undefined;
   #whenOver: (complete: boolean) => void = () => {};
@@ -63,20 +72,20 @@ export class RequestScope implements CallContext {
     readonly relays: boolean;
     readonly sourceAddress: string;
     readonly clock: Clock;
-    readonly watchAttempts: (scope: RequestScope) => NonNullable<CallContext['attempts']>;
+    readonly observers: AttemptObservers;
     readonly audit: AuditLog;
   }) {
     this.#request = options.request;
     this.#response = options.response;
     this.#clock = options.clock;
-    this.#watchAttempts = options.watchAttempts;
+    this.#observers = options.observers;
     this.#audit = options.audit;
     this.route = options.route;
     this.relays = options.relays;
     this.method = options.request.method ?? '';
     this.sourceAddress = options.sourceAddress;
     this.startedAt = options.clock.monotonic();
-    this.requestId = receivedRequestId(options.request.headers['x-request-id']) ?? randomUUID();
+    this.requestId = receivedRequestId(options.request.headers['x-request-id']) ?? newRequestId();
   }
 
   get trace(): TraceContext {
@@ -91,7 +100,7 @@ export class RequestScope implements CallContext {
   }
 
   get attempts(): NonNullable<CallContext['attempts']> {
-    return this.#watchAttempts(this);
+    return new AttemptObserver(this, this.#observers);
   }
 
   /** Milliseconds since the request's headers were read. */

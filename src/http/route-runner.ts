@@ -64,12 +64,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           request.endBodyTime();
           const { query, problems } = readQuery(route, request.raw);
           const { value, spans } = read(request.body, problems);
-          request.scope.idempotent = idempotentRequestOf(route, {
-            principal: request.scope.principal.username,
-            headers: request.headers,
-            params: request.params as Record<string, string>,
-            body: request.body,
-          });
+          request.scope.idempotent = idempotentRequestOf(route, request);
           if (counted) prepareCount(route, request, options.rateLimit());
           if (route.body?.kind === 'stream') leaveUnread(request, reply);
           const answer = await route.handle({
@@ -78,7 +73,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
             headers: request.headers,
             body: value,
             spans,
-            sourceAddress: request.ip,
+            sourceAddress: request.scope.sourceAddress,
             context: request.scope,
           });
           reply.hijack();
@@ -225,14 +220,14 @@ function readQuery(
 
 /** A promise only where the reply goes out piece by piece. */
 function write(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> | undefined {
-  if (answer.kind === 'relayed') return writeRelayed(response, answer.reply, request.scope);
+  if (answer.kind === 'relayed') return writeRelayed(response, answer, request.scope);
   if (answer.kind === 'streamed') return writePieces(response, answer, request);
   const body = answer.body ?? '';
   const content =
     answer.body === undefined
       ? {}
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
-  writeHead(response, answer.status, request.scope, { ...content, ...answer.headers });
+  writeHead(response, answer.status, request.scope, Object.entries({ ...content, ...answer.headers }).flat());
   endWith(response, request.method === 'HEAD' ? '' : body);
   return undefined;
 }
@@ -241,17 +236,14 @@ const jsonType = 'application/json; charset=utf-8';
 
 /** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
 function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
-  const { headers, status = 200, rest } = reply;
+  const { headers, status = 200, mediaType = jsonType, rest } = reply;
   if (rest === undefined) {
-    writeHead(response, status, scope, {
-      'Content-Type': jsonType,
-      'Content-Length': String(reply.head.length),
-      ...headers,
-    });
+    const content = ['Content-Type', mediaType, 'Content-Length', String(reply.head.length)];
+    writeHead(response, status, scope, content.concat(headers));
     endWith(response, reply.head);
     return undefined;
   }
-  writeHead(response, status, scope, { 'Content-Type': jsonType, ...headers });
+  writeHead(response, status, scope, ['Content-Type', mediaType].concat(headers));
   return orBroken(response, scope, async () => {
     await written(response, reply.head);
     for await (const chunk of rest) await written(response, chunk);
@@ -264,7 +256,7 @@ async function writePieces(
   { method, scope }: FastifyRequest,
 ): Promise<void> {
   if (method === 'HEAD') await pieces.return();
-  writeHead(response, 200, scope, { 'Content-Type': mediaType });
+  writeHead(response, 200, scope, ['Content-Type', mediaType]);
   await orBroken(response, scope, async () => {
     for await (const piece of pieces) await written(response, piece);
   });

@@ -79,7 +79,7 @@ export interface RouteRequest {
 }
 
 export type RouteReply =
-  | { readonly kind: 'relayed'; readonly reply: RelayReply }
+  | RelayReply
   | { readonly kind: 'streamed'; readonly mediaType: string; readonly pieces: AsyncGenerator<Buffer, void, undefined> }
   | {
       readonly kind: 'plain';

@@ -8,7 +8,6 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import type { Tracing } from '#base/tracing.ts';
-import { watchAttempts } from './attempts.ts';
 import { watchBodyTime } from './body-time.ts';
 import { connectionLimit, limitConnections } from './connection-limit.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
@@ -173,14 +172,16 @@ function openRequest(
   connections: OpenConnections,
   options: HttpServerOptions,
 ): void {
+  // Fastify makes its options anew each time somebody asks.
+  const { config } = request.routeOptions;
   const scope = new RequestScope({
     request: request.raw,
     response: reply.raw,
-    route: request.routeOptions.url,
-    relays: request.routeOptions.config.relays === true,
+    route: config.url,
+    relays: config.relays === true,
     sourceAddress: request.ip,
     clock: options.clock,
-    watchAttempts: (scope) => watchAttempts(scope, options),
+    observers: options,
     audit: options.audit,
   });
   request.scope = scope;
@@ -191,7 +192,7 @@ function openRequest(
   request.endBodyTime = watchBodyTime(raw, () => request.server.server.emit('clientError', bodyTooLate, raw.socket));
   if (connections.draining) reply.raw.setHeader('Connection', 'close');
   // 'close' comes for every response, finished or broken off.
-  reply.raw.once('close', () => {
+  reply.raw.on('close', () => {
     request.endBodyTime();
     scope.cutOff = !reply.raw.writableFinished;
     scope.afterCall(() => {

@@ -3,7 +3,7 @@ import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
-import type { Route, RouteReply, RouteRequest } from '#http/route.ts';
+import type { Route, RouteRequest } from '#http/route.ts';
 import { verbs } from '#http/schemas.ts';
 import { closedObject } from '#json/closed-object.ts';
 import type { CallContext } from '#relay/call-context.ts';
@@ -141,8 +141,8 @@ function restCallRoute(options: RelayRoutesOptions): Route {
     idempotency: { headers: [] },
     access: ['admin', 'engineering'],
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
-    handle: async ({ body, spans, context }) =>
-      relayed(await options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), ...bodySpan(spans) }, context)),
+    handle: ({ body, spans, context }) =>
+      options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), body: spans.get('/body') }, context),
     docs: {
       operationId: 'restCall',
       ...relayDocs.restCall,
@@ -166,17 +166,15 @@ function restActionRoute(options: RelayRoutesOptions): Route {
     url: '/orchestrator_manager/restAction/:adapterId',
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restActionBody, opaque: ['/body'], problems: orchestratorProblems },
-    handle: async (request) =>
-      relayed(
-        await restAction({
-          adapter: adapterOf(options, request),
-          context: request.context,
-          params: paramsOf(request),
-          passedOn: passedOn(request),
-          body: request.spans.get('/body') ?? Buffer.from('{}'),
-          userAgent: options.userAgent,
-        }),
-      ),
+    handle: (request) =>
+      restAction({
+        adapter: adapterOf(options, request),
+        context: request.context,
+        params: paramsOf(request),
+        passedOn: passedOn(request),
+        body: request.spans.get('/body') ?? Buffer.from('{}'),
+        userAgent: options.userAgent,
+      }),
     docs: {
       operationId: 'restAction',
       ...relayDocs.restAction,
@@ -200,15 +198,13 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
     ...orchestratorRoute(options),
     url: '/orchestrator_manager/restQuery/:adapterId',
     body: { kind: 'json', schema: restQueryBody, problems: orchestratorProblems },
-    handle: async (request) =>
-      relayed(
-        await restQuery({
-          adapter: adapterOf(options, request),
-          context: request.context,
-          params: paramsOf(request),
-          userAgent: options.userAgent,
-        }),
-      ),
+    handle: (request) =>
+      restQuery({
+        adapter: adapterOf(options, request),
+        context: request.context,
+        params: paramsOf(request),
+        userAgent: options.userAgent,
+      }),
     docs: {
       operationId: 'restQuery',
       ...relayDocs.restQuery,
@@ -237,17 +233,15 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
     url: '/orchestrator_manager/restRequest/:adapterId',
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], problems: orchestratorProblems },
-    handle: async (request) =>
-      relayed(
-        await restRequest({
-          adapter: adapterOf(options, request),
-          context: request.context,
-          params: (request.body as { readonly params: RequestParams }).params,
-          passedOn: passedOn(request),
-          ...bodySpan(request.spans),
-          userAgent: options.userAgent,
-        }),
-      ),
+    handle: (request) =>
+      restRequest({
+        adapter: adapterOf(options, request),
+        context: request.context,
+        params: (request.body as { readonly params: RequestParams }).params,
+        passedOn: passedOn(request),
+        body: request.spans.get('/body'),
+        userAgent: options.userAgent,
+      }),
     docs: {
       operationId: 'restRequest',
       ...relayDocs.restRequest,
@@ -272,15 +266,6 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
       errors: [...orchestratorErrors.filter((code) => code !== 'upstream-error'), 'outcome-unknown', 'audit-unavailable'],
     },
   };
-}
-
-function relayed(reply: RelayReply): RouteReply {
-  return { kind: 'relayed', reply };
-}
-
-function bodySpan(spans: ReadonlyMap<string, Buffer>): { readonly body?: Buffer } {
-  const body = spans.get('/body');
-  return body === undefined ? {} : { body };
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> {
