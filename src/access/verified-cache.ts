@@ -26,7 +26,7 @@ export function createVerifiedCache<T>({ entries }: { readonly entries: number }
   const kept = new Map<string, { readonly value: T; asked: boolean }>();
   const makeRoom = (): void => {
     for (const [key, entry] of kept) {
-      if (kept.size <= entries) return;
+      if (kept.size < entries) return;
       kept.delete(key);
       // To the end, where it is come by again.
       if (entry.asked) kept.set(key, { value: entry.value, asked: false });
@@ -41,8 +41,8 @@ export function createVerifiedCache<T>({ entries }: { readonly entries: number }
     },
     set(key, value) {
       kept.delete(key);
-      kept.set(key, { value, asked: false });
       makeRoom();
+      kept.set(key, { value, asked: false });
     },
     delete: (key) => void kept.delete(key),
     deleteWhere(matches) {
