@@ -12,6 +12,9 @@ const unwanted: readonly { readonly pattern: RegExp; readonly what: string }[] =
   { pattern: /\p{Cs}/u, what: 'half of a surrogate pair' },
 ];
 
+/** Nothing in it that is looked for below: most addresses are such. */
+const visibleAscii = /^[\x21-\x5b\x5d-\x7e]*$/u;
+
 /**
  * The URI of a restCall as the WHATWG URL parser reads it, without its fragment, or what is wrong with it (contract 2: absolute
  * http or https, 1 to 8,192 characters, no userinfo, nothing invisible, valid labels, port 1 to 65535). A problem is the second
@@ -31,6 +34,7 @@ export function readDestination(uri: string): { readonly url: URL } | { readonly
 function textProblem(uri: string): string | undefined {
   if (uri === '') return 'it is empty';
   if (longerThan(uri, longestUri)) return `it is longer than ${longestUri} characters`;
+  if (visibleAscii.test(uri)) return undefined;
   for (const { pattern, what } of unwanted) {
     const found = pattern.exec(uri);
     if (found !== null)
@@ -46,6 +50,7 @@ function authorityProblem(uri: string): string | undefined {
   if (authority === undefined) return 'it is no absolute http or https URI; it must begin with http://HOST or https://HOST';
   if (authority.includes('@'))
     return 'it holds user information ("@" before the host); give user and password beside the URI instead';
+  if (visibleAscii.test(authority) && !authority.includes('%')) return undefined;
   // UTS 46 maps these to nothing: what looks like one name would be another. Percent-encoding hides them from the test above.
   const hidden = /[\p{Cf}\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.exec(percentDecoded(authority));
   if (hidden !== null) return `its host holds an invisible character (${codePoint(hidden[0])})`;

@@ -48,7 +48,7 @@ export function restCallProblems(request: Readonly<Record<string, unknown>>): re
   const { uri, user, password, headers } = request;
   const problems: RequestProblem[] = [];
   if (typeof uri === 'string') {
-    const read = readDestination(uri);
+    const read = destinationOf(uri);
     if ('problem' in read) problems.push({ pointer: '/uri', detail: read.problem });
   }
   problems.push(...credentialProblems(user, password));
@@ -112,12 +112,13 @@ export async function restCall(options: {
   options.refuseDenied(first.url);
   const scope = openScope(context, limits.timeouts.total);
   try {
-    return await recorded({ context, scope, method: first.method }, async () => {
-      const { reply, url } = await followed({ ...options, first, scope });
-      context.note({ upstreamStatus: reply.status });
-      const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
-      return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
-    });
+    return await recorded({ context, scope, method: first.method }, () =>
+      followed({ ...options, first, scope }).then(({ reply, url }) => {
+        context.note({ upstreamStatus: reply.status });
+        const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
+        return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
+      }),
+    );
   } catch (failure) {
     scope.finish();
     throw failure;
@@ -145,8 +146,16 @@ function firstHop(request: RestCallRequest, context: CallContext, userAgent: str
   return { url, method: request.verb, headers, body };
 }
 
+let lastRead: { readonly uri: string; readonly read: ReturnType<typeof readDestination> } | undefined;
+
+/** A request is judged and made right behind it: its address is read once. Nobody changes the URL. */
+function destinationOf(uri: string): ReturnType<typeof readDestination> {
+  if (lastRead?.uri !== uri) lastRead = { uri, read: readDestination(uri) };
+  return lastRead.read;
+}
+
 function destination(uri: string): URL {
-  const read = readDestination(uri);
+  const read = destinationOf(uri);
   if ('url' in read) return read.url;
   throw new GatewayError('invalid-request', 'The uri cannot be called.', { errors: [{ pointer: '/uri', detail: read.problem }] });
 }
@@ -161,11 +170,12 @@ async function followed(options: {
   const { limits, sender, scope } = options;
   let hop = options.first;
   for (let redirects = 0; ; redirects += 1) {
+    const { origin, href } = hop.url;
     const reply = await sender.send(
       {
-        origin: hop.url.origin,
+        origin,
         // Not pathname and search: `search` leaves the ? of an empty query out.
-        path: hop.url.href.slice(hop.url.origin.length),
+        path: href.slice(origin.length),
         method: hop.method,
         headers: hop.headers,
         body: hop.body,
