@@ -10,5 +10,5 @@ export function writeHead(
   { requestId }: { readonly requestId: string },
   headers: readonly string[],
 ): void {
-  response.writeHead(status, headers.concat('X-Request-Id', requestId));
+  response.writeHead(status, [...headers, 'X-Request-Id', requestId]);
 }

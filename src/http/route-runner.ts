@@ -238,12 +238,12 @@ const jsonType = 'application/json; charset=utf-8';
 function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
   const { headers, status = 200, mediaType = jsonType, rest } = reply;
   if (rest === undefined) {
-    const content = ['Content-Type', mediaType, 'Content-Length', String(reply.head.length)];
-    writeHead(response, status, scope, content.concat(headers));
+    const length = String(reply.head.length);
+    writeHead(response, status, scope, ['Content-Type', mediaType, 'Content-Length', length, ...headers]);
     endWith(response, reply.head);
     return undefined;
   }
-  writeHead(response, status, scope, ['Content-Type', mediaType].concat(headers));
+  writeHead(response, status, scope, ['Content-Type', mediaType, ...headers]);
   return orBroken(response, scope, async () => {
     await written(response, reply.head);
     for await (const chunk of rest) await written(response, chunk);

@@ -98,13 +98,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   for (const route of options.routes) runner.add(app, route);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
-  const listeners = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
+  const addresses = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
+  // Asked for with each call to a literal address: the system need not be asked each time.
+  let bound: readonly AddressInfo[] | undefined;
+  const listeners = (): readonly AddressInfo[] => bound ?? addresses();
   return {
     async listen() {
       await app.listen({ host: options.server.host, port: options.server.port });
-      const [bound] = listeners();
-      const host = bound?.address.includes(':') === true ? `[${bound.address}]` : (bound?.address ?? '');
-      return `${options.server.tls === undefined ? 'http' : 'https'}://${host}:${bound?.port ?? 0}`;
+      bound = addresses();
+      const [first] = bound;
+      const host = first?.address.includes(':') === true ? `[${first.address}]` : (first?.address ?? '');
+      return `${options.server.tls === undefined ? 'http' : 'https'}://${host}:${first?.port ?? 0}`;
     },
     listeners,
     useCertificate({ cert, key }) {
