@@ -216,6 +216,31 @@ test('R77: an event loop that is behind is 503 for work and a flag for health, u
   assert.ok(gateway.stderr.some((line) => line.includes('overloaded') && line.includes('event loop')));
 });
 
+test('more calls in flight than there are files for are 503, however many connections wait; what is in flight comes to its end', async (t) => {
+  // A third of what is left beside the gateway's own 80.
+  const gateway = await startGateway(t, { config, openFiles: 260 });
+  const token = await gateway.tokenFor('admin');
+  const held: (() => void)[] = [];
+  t.after(() => far.answer(() => jsonReply('{}')));
+  far.answer((_, socket) => void held.push(() => socket.write(jsonReply('{"held":true}'))));
+  const ask = (): Promise<Reply> => restCall(gateway, call, { headers: { Authorization: `Bearer ${token}` } });
+  const inFlight = Array.from({ length: 60 }, ask);
+  await until(t, () => Promise.resolve(held.length === 60));
+  const refused = await ask();
+  assertProblem(refused, 503, 'overloaded');
+  assert.match(refused.body.toString(), /open files/u);
+  assert.equal(refused.header('retry-after'), '1');
+  assertProblem(await post(gateway, '/login', { username: 'admin-user', password: testPassword }), 503, 'overloaded');
+  assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+  assertProblem(await gateway.send({ method: 'POST', target: '/tools/restCall' }), 401, 'unauthenticated');
+  for (const answer of held.splice(0)) answer();
+  for (const reply of await Promise.all(inFlight)) assert.equal(reply.status, 200);
+  const next = ask();
+  await until(t, () => Promise.resolve(held.length === 1));
+  held[0]?.();
+  assert.equal((await next).status, 200);
+});
+
 test('R45: health answers through two thousand connections that say nothing or half a request', async (t) => {
   const gateway = await startGateway(t, { config });
   const crowd: Connection[] = [];

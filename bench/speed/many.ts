@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { frontDoorLimit } from '../../src/http/connection-limit.ts';
 import type { Owner } from '../../test/support/owner.ts';
 import { mebibytes, processorSeconds } from '../process-tree.ts';
 import { median } from '../statistics.ts';
@@ -17,10 +18,10 @@ const openFiles = 65_536;
 /** Connections for others, such as the one that fetched the token. */
 const spare = 20;
 
-/** The gateway holds half as many connections as it may open files, and displaces idle ones when 95 in 100 are taken. */
+/** The gateway displaces idle connections when 95 in 100 are taken. */
 function possibleIdle(pid: number): number {
   const granted = Number(/^Max open files\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]);
-  const possible = Math.floor((granted / 2) * 0.95) - busyCallers - spare;
+  const possible = Math.floor(frontDoorLimit(granted).connections * 0.95) - busyCallers - spare;
   return Math.min(wantedIdle, Math.floor(possible / 100) * 100);
 }
 
@@ -51,7 +52,7 @@ export async function many(owner: Owner, _options: SectionOptions): Promise<Sect
   return {
     title: 'Many callers',
     text: [
-      `${idleCallers} callers who keep their connections to themselves (answered once before and once after, on the same connection) and ${busyCallers} at work for ${seconds} s, restQuery.${idleCallers < wantedIdle ? ` Not ${wantedIdle}: the system does not let the gateway open more files, and half of them are for callers.` : ''}`,
+      `${idleCallers} callers who keep their connections to themselves (answered once before and once after, on the same connection) and ${busyCallers} at work for ${seconds} s, restQuery.${idleCallers < wantedIdle ? ` Not ${wantedIdle}: the system does not let the gateway open more files.` : ''}`,
       table(['what', 'figure'], rows),
       `Mark: ready within ${mark} ms. ${reached ? 'Reached.' : '**Not reached.**'}`,
     ].join('\n\n'),

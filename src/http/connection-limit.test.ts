@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { selfSigned } from '../../test/support/certificate.ts';
 import { listen } from '../../test/support/listen.ts';
-import { connectionLimit, limitConnections } from './connection-limit.ts';
+import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { trackConnections } from './open-connections.ts';
 
 const limit = 20;
@@ -110,7 +110,12 @@ test('a connection with several requests in flight is idle only after the last',
   await settled(() => text.split('late').length === 3);
 });
 
-test('half of the files that the process may open is what it holds, and no more than 16,384', () => {
-  const found = connectionLimit();
-  assert.ok(found > 0 && found <= 16_384 && Number.isInteger(found), `${found}`);
+test('connections and requests in flight together leave files over, and connections are never more than 16,384', () => {
+  assert.deepEqual(frontDoorLimit(20_000), { connections: 13_280, requests: 6_640 });
+  assert.deepEqual(frontDoorLimit(1_000), { connections: 612, requests: 306 });
+  assert.deepEqual(frontDoorLimit(1_000_000), { connections: 16_384, requests: 333_306 });
+  assert.deepEqual(frontDoorLimit(10), { connections: 2, requests: 1 });
+  assert.equal(frontDoorLimit(Number.POSITIVE_INFINITY).connections, 16_384);
+  const { connections, requests } = frontDoorLimit();
+  assert.ok(requests > 0 && connections > 0 && connections <= 16_384, 'of this process');
 });

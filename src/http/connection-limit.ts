@@ -7,9 +7,23 @@ const mostConnections = 16_384;
 /** What is assumed where the system does not tell: the smallest hard limit of a common one. */
 const assumedOpenFiles = 4_096;
 
-/** How many connections the front door may hold: half of the files that the process may open, for each may lead to a call. */
-export function connectionLimit(): number {
-  return Math.min(mostConnections, Math.floor(openFilesLimit() / 2));
+/** What the front door may have at once. */
+interface FrontDoorLimit {
+  readonly connections: number;
+  /** Those in flight. */
+  readonly requests: number;
+}
+
+/** Files that the gateway opens for itself: the store, the log, what Node needs, look-ups. */
+const ownFiles = 80;
+
+/**
+ * Of the files that the process may open beside its own two in three are for connections, most of which are idle at any time, and one
+ * for what the requests in flight open at far sides.
+ */
+export function frontDoorLimit(openFiles: number = openFilesLimit()): FrontDoorLimit {
+  const third = Math.max(1, Math.floor((openFiles - ownFiles) / 3));
+  return { connections: Math.min(mostConnections, 2 * third), requests: third };
 }
 
 function openFilesLimit(): number {

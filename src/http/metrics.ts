@@ -12,6 +12,8 @@ export interface Metrics extends Omit<CallMetrics, 'callDone'> {
   readonly mediaType: string;
   text(): Promise<string>;
   requestStarted(): void;
+  /** Those that have started and are not done. */
+  readonly requestsInFlight: number;
   requestDone(scope: RequestScope, status: number): void;
 }
 
@@ -41,15 +43,7 @@ export function createMetrics(): Metrics {
     registry,
   });
   let inFlight = 0;
-  const requestsInFlight = new Gauge({
-    name: 'gateway_requests_in_flight',
-    help: 'Requests being served now.',
-    registers: [],
-    collect() {
-      this.set(inFlight);
-    },
-  });
-  registry.registerMetric(requestsInFlight);
+  showInFlight(registry, () => inFlight);
   return {
     attemptDone: calls.attemptDone,
     expectCalls: calls.expectCalls,
@@ -58,6 +52,9 @@ export function createMetrics(): Metrics {
     text: () => registry.metrics(),
     requestStarted() {
       inFlight += 1;
+    },
+    get requestsInFlight() {
+      return inFlight;
     },
     requestDone(scope, status) {
       const route = scope.route ?? 'none';
@@ -73,6 +70,18 @@ export function createMetrics(): Metrics {
       if (scope.relays) calls.callDone(scope);
     },
   };
+}
+
+function showInFlight(registry: Registry, count: () => number): void {
+  const gauge = new Gauge({
+    name: 'gateway_requests_in_flight',
+    help: 'Requests being served now.',
+    registers: [],
+    collect() {
+      this.set(count());
+    },
+  });
+  registry.registerMetric(gauge);
 }
 
 /** Any other is counted as `other`. */

@@ -175,9 +175,9 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   overloaded: {
     meaning:
-      'The gateway is more than 250 ms behind with its work, or close to the end of its memory. Calls and logins wait outside; health and metrics are answered.',
+      'The gateway is more than 250 ms behind with its work, close to the end of its memory, or has more calls in flight than it may open files for. Calls and logins wait outside; health and metrics are answered.',
     remedy:
-      'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways or memory.',
+      'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways, memory or open files (`ulimit -n`).',
   },
   'audit-unavailable': {
     meaning:

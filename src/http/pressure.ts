@@ -42,16 +42,20 @@ export function createPressure({
       return reason !== undefined;
     },
     refuse() {
-      if (reason === undefined) return;
-      throw new GatewayError('overloaded', `The gateway is overloaded: ${reason}. Nothing was sent; try again in a moment.`, {
-        headers: { 'Retry-After': '1' },
-      });
+      if (reason !== undefined) throw overloaded(reason);
     },
     close() {
       clearInterval(timer);
       gauge.close();
     },
   };
+}
+
+/** `reason` is a clause. */
+export function overloaded(reason: string): GatewayError {
+  return new GatewayError('overloaded', `The gateway is overloaded: ${reason}. Nothing was sent; try again in a moment.`, {
+    headers: { 'Retry-After': '1' },
+  });
 }
 
 /** A clause that says what is over its limit; undefined where nothing is. */

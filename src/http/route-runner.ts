@@ -13,7 +13,7 @@ import { schemaProblems } from '#json/schema-problems.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { arriving } from './body-time.ts';
 import { idempotentRequestOf } from './idempotency.ts';
-import { isSheddable, type Pressure } from './pressure.ts';
+import { isSheddable, overloaded, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
 import { writeHead } from './reply-head.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
@@ -26,6 +26,8 @@ export interface RouteRunnerOptions {
   readonly access: Access;
   readonly clock: Clock;
   readonly pressure: Pressure;
+  /** More requests are in flight than there may be. */
+  readonly isCrowded: () => boolean;
   /** Asked for each call, since a reload replaces it; undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
@@ -125,7 +127,12 @@ function admitCaller(route: Route, request: FastifyRequest, options: RouteRunner
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
     checkMediaType(request.raw, mediaTypeOf(route.body));
   }
-  if (isSheddable(route)) options.pressure.refuse();
+  if (isSheddable(route)) refuseOverload(options);
+}
+
+function refuseOverload({ pressure, isCrowded }: RouteRunnerOptions): void {
+  pressure.refuse();
+  if (isCrowded()) throw overloaded('as many requests are in flight as its limit of open files allows');
 }
 
 /** Bytes; a body that is streamed has no limit. */

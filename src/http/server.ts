@@ -9,7 +9,7 @@ import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import type { Tracing } from '#base/tracing.ts';
 import { watchBodyTime } from './body-time.ts';
-import { connectionLimit, limitConnections } from './connection-limit.ts';
+import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
 import type { Metrics } from './metrics.ts';
 import { acceptWaiting, type OpenConnections, trackConnections } from './open-connections.ts';
@@ -28,7 +28,7 @@ interface Certificate {
 }
 
 /** Where and how the gateway listens. */
-interface HttpServerOptions extends RouteRunnerOptions {
+interface HttpServerOptions extends Omit<RouteRunnerOptions, 'isCrowded'> {
   readonly server: {
     readonly host: string;
     readonly port: number;
@@ -82,12 +82,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     onRequest: (request, reply) => openRequest(request, reply, connections, options),
     onUnreadable: (error, socket) => answerUnreadable(error, socket, connections),
   });
-  const runner = createRouteRunner(options);
+  const limit = frontDoorLimit();
+  const runner = createRouteRunner({ ...options, isCrowded: () => options.metrics.requestsInFlight > limit.requests });
   const connections = trackConnections(app.server, { secure: options.server.tls !== undefined });
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
   app.decorateRequest('endBodyTime', () => {});
-  limitConnections(app.server, connections, connectionLimit());
+  limitConnections(app.server, connections, limit.connections);
   closeStalledConnections(app.server, connections, readerTimeout);
   app.addHook('onRequest', (request, reply, done) => {
     openRequest(request, reply, connections, options);

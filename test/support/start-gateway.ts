@@ -59,6 +59,8 @@ interface GatewayOptions {
   /** Added to the five users named after their role (`admin-user` and so on). */
   readonly users?: readonly Readonly<Record<string, unknown>>[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** `ulimit -n`. */
+  readonly openFiles?: number;
 }
 
 /** The environment of a child: without what the test runner or the shell may have left for Node. */
@@ -73,7 +75,14 @@ export function startGateway(owner: Owner, options: GatewayOptions = {}): Promis
   const configFile = join(directory, 'gateway.yaml');
   // JSON is YAML: nothing needs quoting.
   writeFileSync(configFile, JSON.stringify(configurationOf(options), undefined, 2));
-  return launch({ owner, directory, configFile, environment: options.environment ?? {}, removes: true });
+  return launch({
+    owner,
+    directory,
+    configFile,
+    environment: options.environment ?? {},
+    openFiles: options.openFiles,
+    removes: true,
+  });
 }
 
 /** The configuration that `startGateway` writes. */
@@ -100,12 +109,14 @@ interface Launch {
   readonly directory: string;
   readonly configFile: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly openFiles?: number | undefined;
   readonly removes: boolean;
 }
 
 async function launch(options: Launch): Promise<Gateway> {
   const { owner, directory, configFile } = options;
-  const child = spawn(process.execPath, [executable, 'serve', '--config', configFile], {
+  const limited = options.openFiles === undefined ? '' : `ulimit -n ${options.openFiles} && `;
+  const child = spawn('sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, executable, 'serve', '--config', configFile], {
     cwd: directory,
     env: childEnvironment(options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],
