@@ -7,24 +7,33 @@ const newSpaceLimit = 16 * 1024 ** 2;
 
 /**
  * Keeps V8's young generation small: left alone it grows to 64 MiB under a streaming reply, which would be all the memory that a
- * large reply may cost. V8 reads `--max-semi-space-size` only at its start, but the growth factor each time it grows; a factor
- * of 1 is no growth. Returns what undoes it.
+ * large reply may cost. V8 reads `--max-semi-space-size` only at its start, but the growth factor each time it grows: one that
+ * leads to the limit at once, for a start collects less often then, and later 1, which is no growth. Returns what undoes it.
+ *
+ * It is collected by the thread that waits for it: there is little to do, and a helper that gets no processor is waited for.
  */
 export function limitYoungGeneration(): () => void {
-  const observer = new PerformanceObserver(() => setGrowth(newSpaceSize() < newSpaceLimit));
+  setFlagsFromString('--no-parallel-scavenge');
+  const grow = (): void => setGrowth(newSpaceLimit / newSpaceSize());
+  grow();
+  const observer = new PerformanceObserver(grow);
   observer.observe({ entryTypes: ['gc'] });
   return () => {
     observer.disconnect();
-    setGrowth(true);
+    setGrowth(usualGrowth);
+    setFlagsFromString('--parallel-scavenge');
   };
 }
 
+/** V8's own. */
+const usualGrowth = 2;
+
 function newSpaceSize(): number {
-  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0;
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? newSpaceLimit;
 }
 
-function setGrowth(grows: boolean): void {
-  setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`);
+function setGrowth(factor: number): void {
+  setFlagsFromString(`--semi-space-growth-factor=${Math.max(1, Math.floor(factor))}`);
 }
 
 /** Bytes of streamed buffers after which the young generation is collected. */
