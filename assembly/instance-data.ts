@@ -7,7 +7,7 @@
  */
 import { escapeTo } from './escaping';
 import { input, inputSize as size } from './input';
-import { areSame, Block } from './memory';
+import { addBytes, areSame, Block } from './memory';
 import { arraySpan, keySpan, objectSpan, reportingTable, Scanner, silentTable, stateAfterFirstByte, stringSpan } from './scanner';
 
 /**
@@ -172,6 +172,32 @@ class InstanceWriter {
       this.place = this.outer;
     } else if (kind == keySpan) this.endCopy(end);
     else this.leave(level == 1 ? atRoot : inMembers, level);
+  }
+
+  /** Nothing of it has to be escaped. */
+  @inline
+  span(kind: i32, at: usize, end: usize, level: u32): void {
+    if (this.place != inInstance) {
+      this.beginSpan(kind, at, level);
+      this.endSpan(kind, end, level);
+      return;
+    }
+    const output = this.output;
+    output.reserve(end - at + 2);
+    if (kind == keySpan) {
+      if (this.hasMembers) store<u8>(output.end++, comma);
+      this.hasMembers = true;
+      this.nameAt = this.heldSize;
+      output.end = addBytes(output.end, at, end);
+      store<u8>(output.end++, colon);
+    } else {
+      this.valueAt = this.heldSize;
+      this.isString = kind == stringSpan;
+      if (!this.isString) store<u8>(output.end++, quote);
+      output.end = addBytes(output.end, at, end);
+      if (!this.isString) store<u8>(output.end++, quote);
+      if (this.isHeld) this.keepPlace();
+    }
   }
 
   private enter(inside: i32, level: u32): void {

@@ -96,7 +96,7 @@ function hexValue(digit: u8): i32 {
 
 /** Copies bytes, which are not written over by it; gives the end of the copy. */
 @inline
-function addBytes(to: usize, from: usize, end: usize): usize {
+export function addBytes(to: usize, from: usize, end: usize): usize {
   const length = end - from;
   if (ASC_FEATURE_SIMD) for (let at: usize = 0; at < length; at += 16) v128.store(to + at, v128.load(from + at));
   else memory.copy(to, from, length);
@@ -104,6 +104,13 @@ function addBytes(to: usize, from: usize, end: usize): usize {
 }
 
 export function areSame(one: usize, other: usize, length: usize): bool {
+  if (ASC_FEATURE_SIMD) {
+    for (let at: usize = 0; at < length; at += 16) {
+      const differing = i8x16.bitmask(i8x16.ne(v128.load(one + at), v128.load(other + at)));
+      if (differing != 0 && at + ctz(differing) < length) return false;
+    }
+    return true;
+  }
   let at: usize = 0;
   for (; at + 8 <= length; at += 8) if (load<u64>(one + at) != load<u64>(other + at)) return false;
   for (; at < length; at++) if (load<u8>(one + at) != load<u8>(other + at)) return false;

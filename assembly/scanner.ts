@@ -17,14 +17,25 @@ export const silentTable = memory.data(9984);
 export const reportingTable = memory.data(9984);
 export const stateAfterFirstByte = memory.data(256);
 
+/**
+ * Where in a part quotes, backslashes and control characters are, and its end: whatever ends a run of plain string bytes. Noted beforehand,
+ * so that the processor need not wait for the end of one string to look for that of the next.
+ */
+const marks = memory.data(262148);
+const markSize: usize = 4;
+
 /** For each open container the state after a value in it. */
 const containers = memory.data(1000000);
 
 /** Its states and actions. */
+const inString: u32 = 0;
 const inKey: u32 = 1;
+const stringEscape: u32 = 2;
+const stringHex: u32 = 3;
 const beforeValue: u32 = 12;
 const beforeFirstItem: u32 = 13;
 const beforeFirstKey: u32 = 14;
+const beforeKey: u32 = 15;
 const beforeColon: u32 = 16;
 const afterMember: u32 = 17;
 const afterItem: u32 = 18;
@@ -44,6 +55,22 @@ const endNumber: u32 = 70;
 const endKey: u32 = 71;
 const beginToken: u32 = 72;
 
+const quote: u8 = 0x22;
+const naught: u8 = 0x30;
+const nine: u8 = 0x39;
+const colon: u8 = 0x3a;
+const quoteAndColon: u16 = 0x3a22;
+const trueLetters: u32 = 0x65757274;
+const nullLetters: u32 = 0x6c6c756e;
+/** The first four. */
+const falseLetters: u32 = 0x736c6166;
+const plus: u8 = 0x2b;
+const minus: u8 = 0x2d;
+const point: u8 = 0x2e;
+const bracket: u8 = 0x5b;
+const backslash: u8 = 0x5c;
+const brace: u8 = 0x7b;
+
 /** What a span is. */
 export const keySpan = 0;
 export const objectSpan = 1;
@@ -53,12 +80,14 @@ export const otherSpan = 4;
 
 /**
  * A text on its way. `H` is told of spans: `beginSpan(kind, at, level)`, and `endSpan(kind, end, level)` with `end` behind the last
- * byte.
+ * byte; or both at once, `span(kind, at, end, level)`, of what is no container.
  */
 export class Scanner<H> {
   /** Spans up to this level are reported; it may be changed as one is. The outermost value has level 1, what is in it 2. */
   reported: u32 = 0;
   private state: u32 = beforeValue;
+  /** The next of the marks, or one before it. */
+  private mark: usize = marks;
   private afterValue: u32 = afterDocument;
   private depth: u32 = 0;
   private tokenKind: i32 = otherSpan;
@@ -70,28 +99,134 @@ export class Scanner<H> {
     this.reported = level;
   }
 
-  /** A part of the text; `spare` bytes beyond it may be read. */
+  /** A part of the text, of 65,536 bytes at most; 80 bytes beyond it may be read, and the first is written over. */
   push(handler: H, from: usize, end: usize): void {
+    // No token goes on with this byte, so that who looks for the end of a token need not look for that of the part.
+    store<u8>(end, 0);
+    mark(from, end);
+    this.mark = marks;
     let at = from;
+    while (at < end) {
+      at = this.byTable(handler, from, at, end);
+      if (this.depth > 0) at = this.byToken(handler, at);
+    }
+  }
+
+  /**
+   * Token by token, from where a member or an item begins: so the processor need not wait for the table, each byte for the one before. Ends
+   * before a token that is wrong or that the part's end cuts: both are left to the table.
+   */
+  private byToken(handler: H, from: usize): usize {
+    let at = from;
+    let state = this.state;
+    let afterValue = this.afterValue;
+    let depth = this.depth;
+    let mark = this.mark;
+    while (true) {
+      at = spaceEnd(at);
+      if (afterValue == afterMember) {
+        if (load<u8>(at) != quote) return this.stop(at, state, depth, mark);
+        const closing = closingMark(mark, at);
+        const end = load<u32>(closing) + 1;
+        let colonAt: usize = end;
+        if (load<u16>(end - 1) != quoteAndColon) {
+          colonAt = spaceEnd(end);
+          if (load<u8>(end - 1) != quote) return this.stop(at, state, depth, mark);
+          if (load<u8>(colonAt) != colon) return this.stop(at, state, depth, mark);
+        }
+        mark = closing + markSize;
+        if (depth < this.reported) handler.span(keySpan, at, end, depth + 1);
+        state = beforeValue;
+        at = spaceEnd(colonAt + 1);
+      }
+      const byte = <u32>load<u8>(at);
+      if (byte == bracket || byte == brace) {
+        if (depth == mostDepth) return this.stop(at, state, depth, mark);
+        const isObject = byte == brace;
+        if (depth < this.reported) handler.beginSpan(isObject ? objectSpan : arraySpan, at, depth + 1);
+        afterValue = isObject ? afterMember : afterItem;
+        state = isObject ? beforeFirstKey : beforeFirstItem;
+        store<u8>(containers + depth, afterValue);
+        depth++;
+        at = spaceEnd(at + 1);
+        if (next(state, at) != closeContainer) continue;
+      } else if (byte == quote) {
+        const closing = closingMark(mark, at);
+        const end = load<u32>(closing) + 1;
+        if (load<u8>(end - 1) != quote) return this.stop(at, state, depth, mark);
+        mark = closing + markSize;
+        if (depth < this.reported) handler.span(stringSpan, at, end, depth + 1);
+        at = end;
+      } else {
+        let end = at;
+        if (byte <= nine) {
+          if (byte == minus) end++;
+          if (!isDigit(end)) return this.stop(at, state, depth, mark);
+          end = load<u8>(end) == naught ? end + 1 : digitsEnd(end + 1);
+          if (load<u8>(end) == point) {
+            if (!isDigit(end + 1)) return this.stop(at, state, depth, mark);
+            end = digitsEnd(end + 2);
+          }
+          if ((load<u8>(end) | 0x20) == 0x65) {
+            end += load<u8>(end + 1) == plus || load<u8>(end + 1) == minus ? 2 : 1;
+            if (!isDigit(end)) return this.stop(at, state, depth, mark);
+            end = digitsEnd(end + 1);
+          }
+          if (next(integer, end) != skipNumber) return this.stop(at, state, depth, mark);
+        } else {
+          const letters = load<u32>(at);
+          if (letters == trueLetters || letters == nullLetters) end += 4;
+          else if (letters == falseLetters && load<u8>(at + 4) == 0x65) end += 5;
+          else return this.stop(at, state, depth, mark);
+        }
+        if (depth < this.reported) handler.span(otherSpan, at, end, depth + 1);
+        at = end;
+      }
+      while (true) {
+        at = spaceEnd(at);
+        const then = next(afterValue, at);
+        if (then != closeContainer) {
+          if (then >= firstAction || depth == 0) return this.stop(at, afterValue, depth, mark);
+          state = then;
+          at++;
+          break;
+        }
+        const kind = afterValue == afterMember ? objectSpan : arraySpan;
+        at++;
+        depth--;
+        afterValue = depth == 0 ? afterDocument : load<u8>(containers + depth - 1);
+        if (depth < this.reported) handler.endSpan(kind, at, depth + 1);
+      }
+    }
+  }
+
+  private stop(at: usize, state: u32, depth: u32, mark: usize): usize {
+    this.state = state;
+    this.afterValue = depth == 0 ? afterDocument : load<u8>(containers + depth - 1);
+    this.depth = depth;
+    this.mark = mark;
+    return at;
+  }
+
+  /** Byte by byte, to where a member or an item begins. */
+  private byTable(handler: H, from: usize, start: usize, end: usize): usize {
+    let at = start;
     let state = this.state;
     let afterValue = this.afterValue;
     let depth = this.depth;
     let table = depth < this.reported ? reportingTable : silentTable;
     while (at < end) {
       if (state <= inKey) {
-        at = runEnd(at, end);
+        this.mark = markFrom(this.mark, at);
+        at = load<u32>(this.mark);
         if (at == end) break;
       }
       const byte = <u32>load<u8>(at);
       const next = <u32>load<u8>(table + ((state << 8) | byte));
       if (next < firstAction) {
         at++;
-        // A run of digits or of white space.
-        if (next == state) {
-          const row = table + (state << 8);
-          while (at < end && load<u8>(row + load<u8>(at)) == state) at++;
-        }
         state = next;
+        if (state == beforeKey || (state == beforeValue && afterValue == afterItem)) break;
         continue;
       }
       switch (next) {
@@ -148,10 +283,12 @@ export class Scanner<H> {
           refused(syntaxFault, at - from, state, byte);
       }
       at++;
+      if (state == beforeFirstItem || state == beforeFirstKey) break;
     }
     this.state = state;
     this.afterValue = afterValue;
     this.depth = depth;
+    return at;
   }
 
   /** The text is over. */
@@ -164,24 +301,96 @@ export class Scanner<H> {
   }
 }
 
-/** The end of a run of plain string bytes: a quote, a backslash, a control character, or the part's end. */
-@inline
-function runEnd(at: usize, end: usize): usize {
+function mark(from: usize, end: usize): void {
+  let mark = marks;
   if (ASC_FEATURE_SIMD) {
-    for (; at < end; at += 16) {
-      const bytes = v128.load(at);
-      const controls = i8x16.lt_u(bytes, i8x16.splat(0x20));
-      const others = v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c)));
-      const mask = i8x16.bitmask(v128.or(controls, others));
-      if (mask != 0) return min<usize>(at + ctz(mask), end);
+    for (let at = from; at < end; at += 64) {
+      let found = stringEnds(at) | (stringEnds(at + 16) << 16) | (stringEnds(at + 32) << 32) | (stringEnds(at + 48) << 48);
+      for (; found != 0; found &= found - 1) {
+        store<u32>(mark, at + <usize>ctz(found));
+        mark += markSize;
+      }
     }
-    return end;
+  } else {
+    for (let at = from; at < end; at++) {
+      store<u32>(mark, at);
+      mark += next(inString, at) == inString ? 0 : markSize;
+    }
   }
-  while (at < end) {
-    const byte = load<u8>(at);
-    if (byte < 0x20 || byte == 0x22 || byte == 0x5c) break;
-    at++;
+  store<u32>(mark, end);
+}
+
+@inline
+function stringEnds(at: usize): u64 {
+  const bytes = v128.load(at);
+  const controls = i8x16.le_u(bytes, i8x16.splat(0x1f));
+  const others = v128.or(i8x16.eq(bytes, i8x16.splat(quote)), i8x16.eq(bytes, i8x16.splat(backslash)));
+  return <u64>(<u32>i8x16.bitmask(v128.or(controls, others)));
+}
+
+/** The first mark from `at` on. */
+@inline
+function markFrom(mark: usize, at: usize): usize {
+  while (load<u32>(mark) < <u32>at) mark += markSize;
+  return mark;
+}
+
+/** The mark of the quote that ends the string which begins at `from`; of another byte where the string is wrong or cut. */
+@inline
+function closingMark(mark: usize, from: usize): usize {
+  mark = markFrom(mark, from + 1);
+  while (load<u8>(load<u32>(mark)) == backslash) {
+    const at: usize = load<u32>(mark);
+    const then = next(stringEscape, at + 1);
+    if (then == inString) mark = markFrom(mark, at + 2);
+    else if (then == stringHex && isHex(at + 2) && isHex(at + 3) && isHex(at + 4) && isHex(at + 5)) mark = markFrom(mark, at + 6);
+    else break;
   }
+  return mark;
+}
+
+@inline
+function isHex(at: usize): bool {
+  return next(stringHex, at) < firstAction;
+}
+
+/** The state or action after a byte, where nobody asks for spans. */
+@inline
+function next(state: u32, at: usize): u32 {
+  return load<u8>(silentTable + ((state << 8) | <u32>load<u8>(at)));
+}
+
+@inline
+function spaceEnd(at: usize): usize {
+  if (load<u8>(at) > 0x20) return at;
+  if (ASC_FEATURE_SIMD) {
+    // Each kind of white space stands in the lane that its last four bits name.
+    const kinds = i8x16(0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0x09, 0x0a, 0, 0, 0x0d, 0, 0);
+    let others = 0;
+    for (; others == 0; at += 16) {
+      const bytes = v128.load(at);
+      others = i8x16.bitmask(i8x16.ne(bytes, i8x16.swizzle(kinds, v128.and(bytes, i8x16.splat(15)))));
+    }
+    return at - 16 + ctz(others);
+  }
+  while (next(beforeValue, at) == beforeValue) at++;
+  return at;
+}
+
+@inline
+function isDigit(at: usize): bool {
+  return <u32>load<u8>(at) - naught < 10;
+}
+
+@inline
+function digitsEnd(at: usize): usize {
+  if (!isDigit(at)) return at;
+  if (ASC_FEATURE_SIMD) {
+    let others = 0;
+    for (; others == 0; at += 16) others = i8x16.bitmask(i8x16.ge_u(i8x16.sub(v128.load(at), i8x16.splat(naught)), i8x16.splat(10)));
+    return at - 16 + ctz(others);
+  }
+  while (next(integer, at) == integer) at++;
   return at;
 }
 
