@@ -74,7 +74,12 @@ test('so it does of each single byte, and of each behind the beginnings of all t
     'nul',
     '[]',
   ]) {
-    for (let byte = 0; byte < 0x100; byte += 1) assertAgreed(Buffer.concat([Buffer.from(beginning), Buffer.from([byte])]), [1]);
+    for (let byte = 0; byte < 0x100; byte += 1) {
+      const text = Buffer.concat([Buffer.from(beginning), Buffer.from([byte])]);
+      // Cut everywhere it goes byte by byte, whole and within a list token by token.
+      assertAgreed(text, [1]);
+      assertAgreed(Buffer.concat([Buffer.from('[0,'), text, Buffer.from(' ]')]), [100]);
+    }
   }
 });
 

@@ -92,11 +92,11 @@ export const brokenJsonText: fc.Arbitrary<string> = fc
     return edited.toWellFormed();
   });
 
-/** Sizes of the pieces that a text is cut into; the last one repeats. */
-export const chunkSizes: fc.Arbitrary<readonly number[]> = fc.array(fc.integer({ min: 1, max: 20 }), {
-  minLength: 1,
-  maxLength: 10,
-});
+/** Sizes of the pieces that a text is cut into, within tokens or between them or hardly at all; the last one repeats. */
+export const chunkSizes: fc.Arbitrary<readonly number[]> = fc.array(
+  fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 20, max: 2000 })),
+  { minLength: 1, maxLength: 10 },
+);
 
 /** The bytes in pieces of the sizes given. */
 export function cut(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
