@@ -2,23 +2,33 @@ import type { CallScope } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import type { Credentials } from './credentials.ts';
 
-/**
- * Sends a call with the credentials that are held, and a query once more where a 401 refused them and others can be had. An action
- * keeps its 401: whoever sent it (a proxy in between?) does not say that nothing was done. Rejects as `send` and Credentials.headers do.
- */
-export async function sendAuthenticated(options: {
+interface AuthenticatedSend {
   readonly credentials: Credentials;
   readonly isQuery: boolean;
   readonly scope: CallScope;
   readonly send: (credentials: readonly string[]) => Promise<FarSideReply>;
-}): Promise<FarSideReply> {
-  const { credentials, isQuery, scope, send } = options;
-  const found = credentials.headers(scope);
-  const used = found instanceof Promise ? await found : found;
-  const reply = await send(used);
-  const hasOthers = credentials.saw(reply, used);
-  if (!hasOthers || !isQuery) return forCallers(reply, credentials);
-  reply.discard();
+}
+
+/**
+ * Sends a call with the credentials that are held, and a query once more where a 401 refused them and others can be had. An action
+ * keeps its 401: whoever sent it (a proxy in between?) does not say that nothing was done. Throws or rejects as `send` and
+ * Credentials.headers do.
+ */
+export function sendAuthenticated(options: AuthenticatedSend): Promise<FarSideReply> {
+  const held = options.credentials.headers(options.scope);
+  return held instanceof Promise ? held.then((found) => sendWith(found, options)) : sendWith(held, options);
+}
+
+function sendWith(used: readonly string[], options: AuthenticatedSend): Promise<FarSideReply> {
+  const { credentials, isQuery, send } = options;
+  return send(used).then((reply) => {
+    const hasOthers = credentials.saw(reply, used);
+    return hasOthers && isQuery ? sendOnceMore(reply, options) : forCallers(reply, credentials);
+  });
+}
+
+async function sendOnceMore(refused: FarSideReply, { credentials, scope, send }: AuthenticatedSend): Promise<FarSideReply> {
+  refused.discard();
   const others = await credentials.headers(scope);
   const second = await send(others);
   credentials.saw(second, others);

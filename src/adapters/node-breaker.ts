@@ -63,15 +63,11 @@ export function createNodeBreaker(options: {
   const told = (end: () => Promise<FarSideReply>): Promise<FarSideReply> =>
     policy.state === CircuitState.Closed ? policy.execute(end) : end();
   /** As the policy does while it is closed, which makes nothing of a success after a success: it is told of what else there is. */
-  const watched = async (work: () => Promise<FarSideReply>): Promise<FarSideReply> => {
-    let reply: FarSideReply;
-    try {
-      reply = await work();
-    } catch (error) {
-      return await told(() => Promise.reject(error));
-    }
-    return counter.state === 0 && !speaksOfTheNode(reply) ? reply : await told(() => Promise.resolve(reply));
-  };
+  const watched = (sent: Promise<FarSideReply>): Promise<FarSideReply> =>
+    sent.then(
+      (reply) => (counter.state === 0 && !speaksOfTheNode(reply) ? reply : told(() => Promise.resolve(reply))),
+      (error: unknown) => told(() => Promise.reject(error)),
+    );
   return {
     get state() {
       return states[policy.state];
@@ -80,7 +76,7 @@ export function createNodeBreaker(options: {
     refuse,
     run(work) {
       refuse();
-      return policy.state === CircuitState.Closed ? watched(work) : policy.execute(work);
+      return policy.state === CircuitState.Closed ? watched(work()) : policy.execute(work);
     },
   };
 }

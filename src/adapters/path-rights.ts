@@ -19,11 +19,11 @@ interface PathDecision {
 export function decidePath(rights: PathRights, operation: 'actions' | 'queries', path: string): PathDecision {
   const readings = pathReadings(beforeQuery(path));
   if (readings === undefined) return { allowed: false, reason: 'it is percent-encoded more than five times over' };
-  for (const rule of rights.denyPaths[operation]) {
+  for (const rule of rulesOf(rights.denyPaths[operation])) {
     if (readings.some((reading) => matchesRule(rule, reading)))
-      return { allowed: false, reason: `denyPaths.${operation} has "${rule}"`, rule };
+      return { allowed: false, reason: `denyPaths.${operation} has "${rule.text}"`, rule: rule.text };
   }
-  const rules = rights.allowPaths[operation];
+  const rules = rulesOf(rights.allowPaths[operation]);
   for (const reading of readings) {
     if (!matchesAny(rules, reading)) return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
   }
@@ -35,14 +35,46 @@ const allowedBy = {
   queries: { allowed: true, reason: 'allowPaths.queries' },
 } as const;
 
-function matchesAny(rules: readonly string[], reading: string): boolean {
+/** As it is configured, and what it stands for. */
+interface Rule {
+  readonly text: string;
+  readonly globs: readonly Glob[];
+}
+
+interface Glob {
+  /** Without segments that change nothing. */
+  readonly text: string;
+  readonly segments: readonly string[];
+  readonly hasWildcards: boolean;
+}
+
+/** Taken apart once: a configuration keeps its lists for as long as it holds. */
+const knownRules = new WeakMap<readonly string[], readonly Rule[]>();
+
+function rulesOf(texts: readonly string[]): readonly Rule[] {
+  let rules = knownRules.get(texts);
+  if (rules === undefined) knownRules.set(texts, (rules = texts.map(readRule)));
+  return rules;
+}
+
+/** A rule that is percent-encoded itself means what it stands for as well: `%c3%A9` and `é` are one. */
+function readRule(text: string): Rule {
+  return { text, globs: (text.includes('%') ? [text, decodedRule(text)] : [text]).map(readGlob) };
+}
+
+function readGlob(glob: string): Glob {
+  const text = withoutIdleSegments(glob);
+  return { text, segments: segmentsOf(text), hasWildcards: text.includes('*') };
+}
+
+function matchesAny(rules: readonly Rule[], reading: string): boolean {
   for (const rule of rules) if (matchesRule(rule, reading)) return true;
   return false;
 }
 
-/** A rule that is percent-encoded itself means what it stands for as well: `%c3%A9` and `é` are one. */
-function matchesRule(rule: string, reading: string): boolean {
-  return matchesGlob(rule, reading) || (rule.includes('%') && matchesGlob(decodedRule(rule), reading));
+function matchesRule({ globs }: Rule, reading: string): boolean {
+  for (const glob of globs) if (matches(glob, reading)) return true;
+  return false;
 }
 
 function decodedRule(rule: string): string {
@@ -56,9 +88,14 @@ function decodedRule(rule: string): string {
 
 /** `**` stands for any number of whole segments, `*` for any run of characters inside one. At worst the product of both lengths. */
 export function matchesGlob(glob: string, path: string): boolean {
+  return matches(readGlob(glob), path);
+}
+
+function matches({ text, segments, hasWildcards }: Glob, path: string): boolean {
   // What most adapters allow; it needs no looking at.
-  if (glob === '**') return true;
-  return matchesSequence(segmentsOf(withoutIdleSegments(glob)), segmentsOf(path), '**', matchesSegment);
+  if (text === '**') return true;
+  if (!hasWildcards) return text === path;
+  return matchesSequence(segments, segmentsOf(path), '**', matchesSegment);
 }
 
 function segmentsOf(path: string): readonly string[] {
