@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import type { SecureContextOptions } from 'node:tls';
 import { assertProblem, pointersOf, relay, responseOf, restCall, resultOf } from './support/calls.ts';
@@ -467,6 +468,25 @@ describe("the gateway's own listener with server.tls", () => {
     const stopped = own.stop();
     assert.equal((await answered).status, 200);
     assert.equal(await stopped, 0);
+  });
+
+  test('R45: a connection that does not shake hands is closed after 10 seconds', { timeout: 60_000 }, async (t) => {
+    const own = await start(t);
+    const open = async (first: Buffer): Promise<Socket> => {
+      const socket = connect(own.port, '127.0.0.1');
+      t.after(() => void socket.destroy());
+      socket.on('error', () => undefined).resume();
+      await once(socket, 'connect');
+      socket.write(first);
+      return socket;
+    };
+    const beginningOfHello = Buffer.from('1603010200010001fc0303', 'hex');
+    const sockets = [await open(Buffer.alloc(0)), await open(beginningOfHello)];
+    const signal = AbortSignal.timeout(20_000);
+    await Promise.all(sockets.map((socket) => once(socket, 'close', { signal })));
+    assert.equal((await overTls(own.port, { method: 'GET', path: '/healthz' })).status, 200);
+    const plain = await open(Buffer.from('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'));
+    await once(plain, 'close', { signal: AbortSignal.timeout(5_000) });
   });
 
   test('serves HTTPS, says so in its ready line, and its login cookie is Secure', async (t) => {

@@ -71,7 +71,8 @@ function frameworkError(error: unknown, bodyLimit: number): GatewayError | undef
 
 /** Bytes that are no HTTP request: answered on the bare socket behind the replies that are due, then closed. */
 export function answerUnreadable(error: Error & { readonly code?: string }, socket: Socket, connections: OpenConnections): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // What is written before the handshake is over waits for it, and the connection with it.
+  if (error.code === 'ECONNRESET' || !socket.writable || !connections.has(socket)) {
     socket.destroy();
     return;
   }

@@ -13,6 +13,8 @@ export interface OpenConnections {
    * for a connection the first counts.
    */
   endWith(socket: Socket, answer: (unfinished: RequestScope | undefined) => void): void;
+  /** It is open and, where it is secure, has shaken hands. */
+  has(socket: Socket): boolean;
   /** True where every reply that was due on this connection is over. */
   isIdle(socket: Socket): boolean;
   /** Closes as many as `count` of those without a request, the longest idle first, and none that is younger than `newcomer`. */
@@ -66,12 +68,11 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
         else answerLast(socket);
       };
     },
+    has: (socket) => inFlight.has(socket),
     isIdle,
     closeIdle(count, newcomer) {
-      let left = count;
-      for (const socket of idle) {
-        if (left <= 0 || socket === newcomer) return;
-        left -= 1;
+      for (const socket of idle.values().take(Math.max(0, count))) {
+        if (socket === newcomer) return;
         idle.delete(socket);
         socket.destroy();
       }
