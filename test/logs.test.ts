@@ -89,6 +89,7 @@ test('a call whose caller leaves is one line that says so', { timeout: 30_000 },
   connection.socket.destroy();
   const [line] = await linesAbout(gateway, requestId);
   assert.equal(line?.['reason'], 'the reply was cut off');
+  assert.ok(!('status' in (line ?? {})), 'nothing was answered');
   far.answer(() => jsonReply('{}'));
 });
 

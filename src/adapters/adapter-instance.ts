@@ -49,6 +49,8 @@ export interface AdapterInstance {
   /** In the order of the configuration, at least one. */
   readonly nodes: readonly AdapterNode[];
   standing(): AdapterStanding;
+  /** The media type of a request body where the caller names none; `path` is `params.path`. */
+  defaultContentType(path: string): string;
   /**
    * Takes a slot, which is held until the scope is finished, sends the call, and again where its retry rule allows it. Rejects as
    * Sender.send does, with `adapter-busy` or `adapter-unavailable`.
@@ -71,6 +73,8 @@ export function createAdapterInstance(options: {
   const { kind, instance, nodes, clock } = options;
   const health = startHealthChecks({ nodes, health: instance.health });
   const usage = createUsage();
+  // Nodes of one orchestrator show the same at their addresses.
+  const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
 
   const perform: AdapterInstance['perform'] = async (call, scope) => {
     const over = usage.begin();
@@ -98,6 +102,7 @@ export function createAdapterInstance(options: {
     totalLimit: instance.timeouts.total,
     nodes,
     standing: () => standingOf(nodes),
+    defaultContentType: (path) => kind.defaultContentType(`${basePath}/${path}`),
     perform,
     async close() {
       health.stop();

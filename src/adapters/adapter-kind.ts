@@ -6,7 +6,7 @@ import type { FarSideReply } from '#outbound/outbound-call.ts';
  */
 export interface AdapterKind {
   readonly name: 'nso' | 'restconf' | 'rest';
-  /** The media type of a request body where the caller names none; `path` is `params.path` as written. */
+  /** The media type of a request body where the caller names none; `path` is `params.path` as written, behind that of the base address. */
   defaultContentType(path: string): string;
   /** False where an empty input is sent as no message body at all (RFC 8040 3.6). */
   readonly sendsEmptyObject: boolean;

@@ -183,7 +183,9 @@ test('nso: the legacy API has media types of its own, for operations and for dat
     'application/vnd.yang.operation+json',
   );
   assert.equal(adapterKinds.nso.defaultContentType('/api/running/devices?deep'), 'application/vnd.yang.data+json');
+  assert.equal(adapterKinds.nso.defaultContentType('/proxy/api/running/devices'), 'application/vnd.yang.data+json');
   assert.equal(adapterKinds.nso.defaultContentType('restconf/data/api:api/_operations'), 'application/yang-data+json');
+  assert.equal(adapterKinds.nso.defaultContentType('/restconf/data/api/x'), 'application/yang-data+json');
 });
 
 test('every folder of an adapter kind has its line in the list', async () => {

@@ -55,7 +55,7 @@ interface Reader {
   readonly wanted: string;
 }
 
-const time = { parse: readTime, wanted: 'a time such as 2026-11-21T08:00:00Z (RFC 3339; write + as %2B)' };
+const time = { parse: readTime, wanted: 'a time such as 2026-11-21T08:00:00Z (RFC 3339; in an address write + as %2B)' };
 const name = { parse: (text: string) => (text === '' ? undefined : text), wanted: 'a name' };
 
 const readers: Readonly<Record<Parameter, Reader>> = {

@@ -85,7 +85,7 @@ eachStore((store) => {
   });
 });
 
-test('two requests that differ anywhere have different fingerprints, and neither opens the reply of the other', () => {
+test('R96: two requests that differ anywhere have different fingerprints, neither opens the reply of the other, and none one that was cut', () => {
   const parts = fc.record({
     principal: fc.string(),
     route: fc.string(),
@@ -102,6 +102,15 @@ test('two requests that differ anywhere have different fingerprints, and neither
       assert.throws(() => unsealed(other, seal));
     }),
   );
+  const one = idempotentRequest(request);
+  const bytes = Buffer.from(sealed(one, 'the reply'), 'base64');
+  for (let length = 0; length < bytes.length; length += 1)
+    assert.throws(() => unsealed(one, bytes.toString('base64', 0, length)), `cut to ${length} bytes`);
+  for (let at = 0; at < bytes.length; at += 1) {
+    const changed = Buffer.from(bytes);
+    changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+    assert.throws(() => unsealed(one, changed.toString('base64')), `byte ${at} was changed`);
+  }
   // What runs into what follows it is not the same.
   assert.notEqual(
     idempotentRequest({ ...request, principal: 'a', route: 'bc' }).id,

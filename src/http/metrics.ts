@@ -14,7 +14,8 @@ export interface Metrics extends Omit<CallMetrics, 'callDone'> {
   requestStarted(): void;
   /** Those that have started and are not done. */
   readonly requestsInFlight: number;
-  requestDone(scope: RequestScope, status: number): void;
+  /** `status`: undefined where its caller left before it was answered. */
+  requestDone(scope: RequestScope, status: number | undefined): void;
 }
 
 export function createMetrics(): Metrics {
@@ -22,7 +23,7 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
   const requests = createTalliedCounter({
     name: 'gateway_requests_total',
-    help: 'Requests answered, by route, method, status and error code.',
+    help: 'Requests that are over, by route, method, status (none: the caller left before it was answered) and error code.',
     labelNames: ['route', 'method', 'status', 'code'],
     registry,
   });
@@ -62,7 +63,7 @@ export function createMetrics(): Metrics {
       requests.count(
         route,
         standardMethods.has(scope.method) ? scope.method : 'other',
-        String(status),
+        status === undefined ? 'none' : String(status),
         scope.failure?.code ?? '',
       );
       durations.observe(route, scope.duration / 1000);

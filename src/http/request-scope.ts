@@ -201,7 +201,7 @@ export class RequestScope implements CallContext {
   }
 
   /** The reply is out, or broken off: whatever is not on record by now is put there, behind the call. */
-  over(status: number): void {
+  over(status: number | undefined): void {
     this.status = status;
     const failure = this.failure ?? (this.#hasLeft ? callerLeft : undefined);
     if (this.#intended !== undefined) {

@@ -24,12 +24,12 @@ export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scop
   });
 }
 
-export function endRequestSpan(span: Span, scope: RequestScope, status: number): void {
+export function endRequestSpan(span: Span, scope: RequestScope, status: number | undefined): void {
   const { failure, cutOff, adapter, attempted, upstreamStatus } = scope;
   const cause = failure?.code ?? (cutOff ? 'cut-off' : undefined);
   span.end({
     // A 4xx speaks of the caller's request: no failure of the server's.
-    failed: status >= 500 || cutOff,
+    failed: cutOff || (status !== undefined && status >= 500),
     facts: () => ({
       'http.response.status_code': status,
       'error.type': cause,

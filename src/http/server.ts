@@ -20,6 +20,7 @@ import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { allowedMethods } from './route-table.ts';
 import { closeStalledConnections } from './slow-reader.ts';
+import { sourceAddressOf } from './source-address.ts';
 
 /** PEM texts. */
 interface Certificate {
@@ -184,7 +185,7 @@ function openRequest(
     response: reply.raw,
     route: config.url,
     relays: config.relays === true,
-    sourceAddress: request.ip,
+    sourceAddress: sourceAddressOf(request),
     clock: options.clock,
     observers: options,
     audit: options.audit,
@@ -202,7 +203,7 @@ function openRequest(
     scope.cutOff = !reply.raw.writableFinished;
     scope.afterCall(() => {
       // Where its body could not be read, its caller was answered on the bare socket.
-      const status = reply.raw.headersSent ? reply.raw.statusCode : (scope.failure?.status ?? reply.raw.statusCode);
+      const status = reply.raw.headersSent ? reply.raw.statusCode : scope.failure?.status;
       observe(scope, status, options);
       end();
     });
@@ -221,8 +222,12 @@ function noRoute(routes: readonly Route[], request: IncomingMessage): GatewayErr
   return new GatewayError('method-not-allowed', `This route takes ${allow}.`, { headers: { Allow: allow } });
 }
 
-/** One line and one observation for each request, once its reply is out. */
-function observe(scope: RequestScope, status: number, { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>): void {
+/** One line and one observation for each request, once its reply is out. `status`: undefined where its caller left before. */
+function observe(
+  scope: RequestScope,
+  status: number | undefined,
+  { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>,
+): void {
   scope.over(status);
   metrics.requestDone(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);

@@ -86,6 +86,17 @@ test('names of this machine are denied before any look-up unless a name rule all
   }
 });
 
+test('no entry is named for an address that is none of its own, for the system dials another one', () => {
+  for (const [address, admit] of [
+    ['0.0.0.0', undefined],
+    ['::', undefined],
+    ['127.0.0.1', '127.0.0.1:80'],
+  ] as const) {
+    const decision = decide(policyOf(), address, 80);
+    assert.deepEqual([decision.allowed, decision.admit], [false, admit], address);
+  }
+});
+
 test('a name rule admits whatever the name resolves to', () => {
   const policy = policyOf({ allow: ['*.lab.example.net', 'one.example.net:8443'] });
   assert.equal(decide(policy, '10.0.0.1', 80, 'a.lab.example.net').allowed, true);

@@ -18,7 +18,7 @@ export interface DestinationDecision {
   /** The entry of `allow` or `deny` that decided. */
   readonly rule?: string;
   /** The entry of `allow` that would admit the destination, where one can. */
-  readonly admit?: string;
+  readonly admit?: string | undefined;
 }
 
 /** The outbound policy of restCall (contract 9). Hosts are ASCII names or literals without brackets, as a URL's hostname has them. */
@@ -117,7 +117,8 @@ function judgeAddress(rules: Rules, destination: Destination): Verdict {
   // Every form is held against deny: a mapped or NAT64 spelling of a denied IPv4 address ends at that address.
   const denied = rules.deny.find((rule) => ruleNames(rule, host, port) || forms.some((form) => ruleCovers(rule, form, port)));
   if (denied !== undefined) return deniedBy(denied);
-  const admit = hostAndPort(canonical.toString(), port);
+  // Where it is dialled the system goes to another address, and the connection would be refused there.
+  const admit = canonical.range() === 'unspecified' ? undefined : hostAndPort(canonical.toString(), port);
   if (reachesListener(forms, port, rules.ownListeners())) {
     const exact = rules.allow.find((rule) => ruleIsExactly(rule, canonical, port));
     const reason = 'is where this gateway itself listens, which no wider rule admits';

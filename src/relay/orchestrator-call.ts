@@ -110,7 +110,7 @@ function rendered(reply: FarSideReply, render: (reply: FarSideReply) => RelayRep
 }
 
 function contentType(call: OrchestratorCall): string {
-  return call.params.contentType ?? call.adapter.kind.defaultContentType(call.params.path);
+  return call.params.contentType ?? call.adapter.defaultContentType(call.params.path);
 }
 
 function messageBody(call: OrchestratorCall): Buffer | undefined {

@@ -60,7 +60,15 @@ test('bytes that are no UTF-8 are refused, as is text that ends inside a charact
 test('another charset is decoded, and bytes outside it are refused', () => {
   assert.equal(throughStage(charsetStage('iso-8859-1'), Buffer.from([0xe9]), [1]).toString(), 'é');
   assert.equal(throughStage(charsetStage('utf-16le'), Buffer.from('hé', 'utf16le'), [1]).toString(), 'hé');
-  assert.throws(() => charsetStage('shift_jis').push(Buffer.from([0xff, 0xff, 0x41])));
+  const marked = Buffer.from('\uFEFFhé', 'utf16le');
+  const bigEndian = Buffer.from(marked).swap16();
+  for (const sizes of [[1], [2], [64]]) {
+    assert.equal(throughStage(charsetStage('utf-16'), marked, sizes).toString(), '\uFEFFhé');
+    assert.equal(throughStage(charsetStage('utf-16'), bigEndian, sizes).toString(), '\uFEFFhé');
+  }
+  assert.equal(throughStage(charsetStage('iso-8859-1'), Buffer.from([0x41]), [1]).toString(), 'A');
+  assert.throws(() => throughStage(charsetStage('utf-16'), Buffer.from([0x41]), [1]));
+  assert.throws(() => throughStage(charsetStage('shift_jis'), Buffer.from([0xff, 0xff, 0x41]), [3]));
   assert.throws(() => charsetStage('no-such-charset'));
 });
 

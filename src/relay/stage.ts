@@ -54,12 +54,25 @@ function sequenceLength(lead: number): number {
   return lead >= 0xe0 ? 3 : 2;
 }
 
-/** Any charset of the Encoding standard in, UTF-8 out. Throws RangeError for a label it does not know. */
+/**
+ * Any charset of the Encoding standard in, UTF-8 out. Throws RangeError for a label it does not know. UTF-16 goes by its byte order mark
+ * (RFC 2781 4.3), and is little-endian without one, as the standard has it.
+ */
 export function charsetStage(label: string): Stage {
-  const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true });
+  const open = (name: string): TextDecoder => new TextDecoder(name, { fatal: true, ignoreBOM: true });
+  let decoder = open(label);
+  let first: Buffer | undefined = nothing;
   return {
-    push: (chunk) => Buffer.from(decoder.decode(chunk, { stream: true })),
-    end: () => Buffer.from(decoder.decode()),
+    push(chunk) {
+      if (first === undefined) return Buffer.from(decoder.decode(chunk, { stream: true }));
+      first = Buffer.concat([first, chunk]);
+      if (first.length < 2) return nothing;
+      const begin = first;
+      first = undefined;
+      if (label === 'utf-16' && begin[0] === 0xfe && begin[1] === 0xff) decoder = open('utf-16be');
+      return Buffer.from(decoder.decode(begin, { stream: true }));
+    },
+    end: () => Buffer.from(decoder.decode(first ?? nothing)),
   };
 }
 

@@ -10,7 +10,7 @@ export const nsoAdapter: AdapterKind = {
   defaultContentType(path) {
     const [beforeQuery = ''] = path.split('?', 1);
     const segments = beforeQuery.split('/').filter((segment) => segment !== '');
-    if (segments[0] !== 'api') return 'application/yang-data+json';
+    if (segments.find((segment) => segment === 'api' || segment === 'restconf') !== 'api') return 'application/yang-data+json';
     return segments.includes('_operations') ? 'application/vnd.yang.operation+json' : 'application/vnd.yang.data+json';
   },
   sendsEmptyObject: false,
