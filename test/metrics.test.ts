@@ -145,8 +145,8 @@ for (const { name, outcome, labels, work } of outcomes) {
     const more = await added(work);
     assert.equal(more('gateway_calls_total', { ...labels, outcome }), 1);
     assert.equal(more('gateway_calls_total'), 1);
-    const answered = name.startsWith('whose caller leaves') ? 0 : 1;
-    assert.equal(more('gateway_requests_total', { route: labels.route, status: 'none' }), 1 - answered);
+    if (name.startsWith('whose caller leaves'))
+      assert.equal(more('gateway_requests_total', { route: labels.route, status: 'none' }), 1, 'nothing was answered');
   });
 }
 
