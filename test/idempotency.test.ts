@@ -8,8 +8,9 @@ import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, relay, responseOf, restCall, resultOf } from './support/calls.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
+import { audience, identityProvider } from './support/identity-provider.ts';
 import type { Owner } from './support/owner.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { basic, type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
 import { foundPostgres, sqliteStore, storeUrl } from './support/stores.ts';
 
 // Contract 11: Idempotency-Key on restAction, restRequest and restCall; R70.
@@ -123,6 +124,31 @@ test('R70: keys are a matter of one caller, one route and one adapter instance',
     first.map(({ text }) => text),
   );
   assert.equal(far.requests.length, 5);
+});
+
+test('R70: a caller of an issuer never gets the reply of a user, or of another issuer’s caller, with its name', async (t) => {
+  const [issuer, other] = [await identityProvider(t), await identityProvider(t)];
+  const oidc = [issuer, other].map((provider) => ({ issuer: provider.issuer, audience }));
+  const at = await start(t, { access: { oidc } });
+  counting();
+  const name = 'admin-user';
+  const callers = [
+    basic(name, testPassword),
+    `Bearer ${await issuer.token({ sub: name, roles: ['admin'] })}`,
+    `Bearer ${await other.token({ sub: name, roles: ['admin'] })}`,
+    // Its issuer promises nothing of this name: two may have it (OpenID Connect Core 5.7).
+    `Bearer ${await issuer.token({ sub: 'f3a1', preferred_username: name, roles: ['admin'] })}`,
+  ];
+  const ask = async (authorization: string): Promise<readonly unknown[]> => {
+    const reply = await act({ at, headers: { Authorization: authorization } });
+    return [resultOf(reply), replayed(reply)];
+  };
+  for (const [index, caller] of callers.entries()) assert.deepEqual(await ask(caller), [`{"count":${index + 1}}`, undefined]);
+  for (const [index, caller] of callers.entries()) assert.deepEqual(await ask(caller), [`{"count":${index + 1}}`, 'true']);
+  // A later token of the same subject is the same caller.
+  const later = `Bearer ${await issuer.token({ sub: name, roles: ['admin'], jti: 'later' })}`;
+  assert.deepEqual(await ask(later), ['{"count":2}', 'true']);
+  assert.equal(far.requests.length, callers.length);
 });
 
 test('R70: a key whose call is under way is 409 with Retry-After, at this gateway and at another one', async (t) => {

@@ -27,6 +27,7 @@ const clockTolerance = 60;
 
 interface OidcToken {
   readonly principal: Principal;
+  readonly subject: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
@@ -74,7 +75,8 @@ async function verifiedClaims(token: string, keys: JWTVerifyGetKey, { issuer, cl
 }
 
 function toOidcToken(payload: JWTPayload | undefined, issuer: IssuerOptions): OidcToken | undefined {
-  if (payload?.exp === undefined) return undefined;
+  if (payload?.exp === undefined || typeof payload.sub !== 'string') return undefined;
   const principal = principalOfClaims(payload, issuer);
-  return principal === undefined ? undefined : { principal, expiresAt: (payload.exp + clockTolerance) * 1000 };
+  if (principal === undefined) return undefined;
+  return { principal, subject: payload.sub, expiresAt: (payload.exp + clockTolerance) * 1000 };
 }

@@ -118,7 +118,8 @@ test('a token of a configured issuer is accepted with the roles and groups of it
   issuer.keys = { keys: [key.jwk] };
   const { access, claims } = await open(t, issuer);
   const token = await key.sign({ ...claims, roles: ['engineering', 'unknown'], groups: ['noc'] }, { typ: 'JWT' });
-  const expected = { principal: { username: 'ann', roles: ['engineering'], groups: ['noc'] }, via: 'oidc' };
+  const principal = { username: 'ann', roles: ['engineering'], groups: ['noc'] };
+  const expected = { principal, via: 'oidc', issuer: issuer.url, subject: 'f3a1' };
   assert.deepEqual(await ask(access, token), expected);
   assert.deepEqual(ask(access, token), expected);
   assert.deepEqual(issuer.asked, ['/.well-known/openid-configuration', '/keys']);
@@ -140,6 +141,7 @@ test('R87: what does not hold is refused (row 86), and nothing that a token name
     { exp: now - 61 },
     { nbf: now + 61 },
     { sub: undefined },
+    { sub: 5 },
     { iss: 'https://elsewhere.example' },
     { iss: `${issuer.url}/` },
     { iss: 'orchestration-gateway', aud: 'orchestration-gateway' },

@@ -73,7 +73,8 @@ async function judgeForeign(token: string, issuer: string, { rules, clock }: Jud
   for (const trusted of rules.issuers.get(issuer) ?? []) {
     const verified = await verifyOidcToken(token, { ...trusted, clock });
     if (verified === undefined) continue;
-    const authentication = Object.freeze({ principal: verified.principal, via: 'oidc' } as const);
+    const { principal, subject } = verified;
+    const authentication = Object.freeze({ principal, via: 'oidc', issuer, subject } as const);
     return {
       authentication,
       expiresAt: Math.min(verified.expiresAt, clock.now() + oidcTrustedFor),

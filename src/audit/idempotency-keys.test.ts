@@ -13,7 +13,7 @@ import { type IdempotentRequest, idempotentRequest, sealed, unsealed } from './i
 const day = 86_400_000;
 let longest = 60_000;
 const call: AuditFacts = { event: 'request', principal: 'ann', outcome: 'ok' };
-const request = { principal: 'ann', route: 'POST /x', key: 'secret-key', payload: [Buffer.from('{"password":"hush"}')] };
+const request = { caller: 'ann', route: 'POST /x', key: 'secret-key', payload: [Buffer.from('{"password":"hush"}')] };
 
 function isCall(intended: Intended | EarlierReply): asserts intended is Intended {
   assert.ok(!('earlierReply' in intended), 'answered from before');
@@ -87,7 +87,7 @@ eachStore((store) => {
 
 test('R96: two requests that differ anywhere have different fingerprints, neither opens the reply of the other, and none one that was cut', () => {
   const parts = fc.record({
-    principal: fc.string(),
+    caller: fc.string(),
     route: fc.string(),
     key: fc.string(),
     payload: fc.array(fc.string(), { minLength: 1, maxLength: 3 }),
@@ -113,7 +113,7 @@ test('R96: two requests that differ anywhere have different fingerprints, neithe
   }
   // What runs into what follows it is not the same.
   assert.notEqual(
-    idempotentRequest({ ...request, principal: 'a', route: 'bc' }).id,
-    idempotentRequest({ ...request, principal: 'ab', route: 'c' }).id,
+    idempotentRequest({ ...request, caller: 'a', route: 'bc' }).id,
+    idempotentRequest({ ...request, caller: 'ab', route: 'c' }).id,
   );
 });

@@ -12,14 +12,15 @@ export interface IdempotentRequest {
 
 /** `payload`: the body as it came, and whatever else the far side would get of the caller's. */
 export function idempotentRequest(options: {
-  readonly principal: string;
+  /** One text for each caller: a name alone can be another's too. */
+  readonly caller: string;
   /** With the name of the adapter instance, where there is one. */
   readonly route: string;
   readonly key: string;
   readonly payload: readonly (Buffer | string)[];
 }): IdempotentRequest {
-  const { principal, route, key, payload } = options;
-  const id = digest([principal, route, key]);
+  const { caller, route, key, payload } = options;
+  const id = digest([caller, route, key]);
   const secret = digest([id, key, ...payload]);
   return { id: id.toString('base64url'), fingerprint: derived(secret, 'fingerprint').toString('base64url'), secret };
 }

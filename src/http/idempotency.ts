@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Principal } from '#access/principal.ts';
+import { type Authentication, callerOf } from '#access/authentication.ts';
 import { type IdempotentRequest, idempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyEffect } from '#audit/key-effect.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -13,20 +13,20 @@ import type { Route } from './route.ts';
 export function idempotentRequestOf(
   route: Route,
   request: {
-    readonly scope: { readonly principal: Principal };
+    readonly caller: Authentication | null;
     readonly headers: IncomingHttpHeaders;
     readonly params: unknown;
     readonly body: unknown;
   },
 ): IdempotentRequest | undefined {
-  if (route.idempotency === undefined) return undefined;
+  if (route.idempotency === undefined || request.caller === null) return undefined;
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/u.test(key))
     throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
   const passedOn = route.idempotency.headers.map((name) => JSON.stringify(request.headers[name] ?? null));
   return idempotentRequest({
-    principal: request.scope.principal.username,
+    caller: callerOf(request.caller),
     route: JSON.stringify([route.method, route.url, request.params]),
     key,
     payload: [Buffer.isBuffer(request.body) ? request.body : '', ...passedOn],

@@ -6,8 +6,12 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { createTestClock } from '../../test/support/access.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
-function caller(username: string, via: Authentication['via'] = 'basic'): Authentication {
+function caller(username: string, via: 'basic' | 'bearer' | 'session' = 'basic'): Authentication {
   return { principal: { username, roles: [], groups: [] }, via };
+}
+
+function issued(subject: string, issuer: string): Authentication {
+  return { principal: { username: 'a', roles: [], groups: [] }, via: 'oidc', issuer, subject };
 }
 
 /** Undefined where the call is let through, otherwise the seconds to wait. */
@@ -50,11 +54,11 @@ describe('the rate limit', () => {
     assert.equal(waitOf(limit, caller('b')), undefined);
   });
 
-  test('keeps a caller of an issuer apart from a user of the same name', () => {
+  test('keeps a caller of an issuer apart from a user and from other subjects and issuers of the same name', () => {
     const limit = createRateLimit({ calls: 1, per: 1_000, clock: createTestClock() });
-    assert.equal(waitOf(limit, caller('a', 'oidc')), undefined);
-    assert.equal(waitOf(limit, caller('a', 'basic')), undefined);
-    assert.equal(waitOf(limit, caller('a', 'oidc')), 1);
+    const callers = [issued('a', 'https://one'), issued('a', 'https://two'), issued('b', 'https://one'), caller('a')];
+    for (const each of callers) assert.equal(waitOf(limit, each), undefined);
+    for (const each of callers) assert.equal(waitOf(limit, each), 1);
   });
 
   test('says in words what is used up and what to do', () => {

@@ -1,4 +1,4 @@
-import type { Authentication } from '#access/authentication.ts';
+import { type Authentication, callerOf } from '#access/authentication.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Route } from './route.ts';
@@ -48,7 +48,7 @@ export function createRateLimit({ calls, per, clock, principals = 100_000 }: Rat
   return {
     count(caller) {
       const now = Math.floor(clock.monotonic());
-      const key = keyOf(caller);
+      const key = callerOf(caller);
       const meter = meters.get(key);
       if (meter === undefined) {
         forget(now);
@@ -63,11 +63,6 @@ export function createRateLimit({ calls, per, clock, principals = 100_000 }: Rat
       meter.at = now;
     },
   };
-}
-
-/** Users and clients share one name space in which no name has a colon; what an issuer calls its people is another. */
-function keyOf({ principal, via }: Authentication): string {
-  return via === 'oidc' ? `oidc:${principal.username}` : principal.username;
 }
 
 function exceeded({ calls, per }: { readonly calls: number; readonly per: number }, wait: number): GatewayError {
