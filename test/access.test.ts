@@ -499,6 +499,23 @@ describe('a token of a configured issuer', () => {
     assert.equal(stranger.asked.length, before);
   });
 
+  test('ends with a logout, on every gateway of the store and for good, and no other token with it', async (t) => {
+    const first = await startGateway(t, { config: { access: access() } });
+    const store = { url: `sqlite:${join(first.directory, 'gateway.db')}` };
+    const second = await startGateway(t, { config: { access: access(), store } });
+    const ended = bearer(await provider.token({ jti: 'one' }));
+    const kept = bearer(await provider.token({ jti: 'two' }));
+    const alice = { username: 'alice', roles: [], groups: [] };
+    for (const at of [first, second]) for (const token of [ended, kept]) assertWho(await whoami(at, token), alice);
+    assert.equal((await first.send({ method: 'POST', target: '/logout', headers: ended })).status, 200);
+    assertUnauthenticated(await whoami(first, ended));
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    for (const at of [await first.restart(), second]) {
+      assertUnauthenticated(await whoami(at, ended));
+      assertWho(await whoami(at, kept), alice);
+    }
+  });
+
   test('takes its roles and groups from the claims that are configured', async (t) => {
     const oidc = [
       { issuer: provider.issuer, audience: 'x', rolesClaim: 'gw_roles', groupsClaim: 'gw_groups', algorithms: ['ES256'] },

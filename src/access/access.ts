@@ -85,7 +85,7 @@ export async function createAccess({
   );
 
   return {
-    ...createSessions({ rules, check, tokens, revocations, ended: (jti) => bearer.end(jti), secureCookies }),
+    ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), secureCookies }),
     authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher }),
     rotateSigningKey: () => keys.rotate(),
     reload(next) {

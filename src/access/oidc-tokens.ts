@@ -25,10 +25,10 @@ const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'applicat
 
 const clockTolerance = 60;
 
-interface OidcToken {
+export interface OidcToken {
   readonly principal: Principal;
   readonly subject: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, a whole number that a store can hold, whatever the issuer wrote. */
   readonly expiresAt: number;
 }
 
@@ -78,5 +78,6 @@ function toOidcToken(payload: JWTPayload | undefined, issuer: IssuerOptions): Oi
   if (payload?.exp === undefined || typeof payload.sub !== 'string') return undefined;
   const principal = principalOfClaims(payload, issuer);
   if (principal === undefined) return undefined;
-  return { principal, subject: payload.sub, expiresAt: (payload.exp + clockTolerance) * 1000 };
+  const expiresAt = Math.min(Math.ceil((payload.exp + clockTolerance) * 1000), Number.MAX_SAFE_INTEGER);
+  return { principal, subject: payload.sub, expiresAt };
 }

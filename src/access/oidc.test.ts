@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { GatewayError } from '#base/gateway-error.ts';
 import { accessConfig, createTestClock, openAccess, type TestClock } from '../../test/support/access.ts';
-import { sqliteStore } from '../../test/support/stores.ts';
+import { eachStore, sqliteStore } from '../../test/support/stores.ts';
 import type { Access } from './access.ts';
 import type { IssuerOptions } from './access-options.ts';
 import type { Authentication } from './authentication.ts';
@@ -66,9 +66,9 @@ interface Opened {
   readonly claims: Record<string, unknown>;
 }
 
-async function open(t: TestContext, issuer: Issuer, changes: Partial<IssuerOptions> = {}): Promise<Opened> {
+async function open(t: TestContext, issuer: Issuer, changes: Partial<IssuerOptions> = {}, store = sqliteStore): Promise<Opened> {
   const clock = createTestClock();
-  const database = await sqliteStore.open(t);
+  const database = await store.open(t);
   const options = {
     issuer: issuer.url,
     audience: 'gateway',
@@ -263,4 +263,39 @@ test('an issuer taken out of the configuration is no longer believed, and its to
   );
   access.reload(accessConfig());
   assert.equal(await codeOf(access, token), 'unauthenticated');
+});
+
+/** Another signature that holds for the same signed part: who has one for ECDSA has two (SEC 1 section 4.1.4). */
+function signedOtherwise(token: string): string {
+  const end = token.lastIndexOf('.') + 1;
+  const signature = Buffer.from(token.slice(end), 'base64url');
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+  const other = order - BigInt(`0x${signature.toString('hex', 32)}`);
+  signature.write(other.toString(16).padStart(64, '0'), 32, 'hex');
+  return token.slice(0, end) + signature.toString('base64url');
+}
+
+eachStore((store) => {
+  test('a logout ends a token of an issuer, however it is signed and whenever it would end', async (t) => {
+    const issuer = await startIssuer(t);
+    const key = await makeKey('ES256', 'one');
+    issuer.keys = { keys: [key.jwk] };
+    const { access, claims, clock } = await open(t, issuer, {}, store);
+    const exp = Number(claims['exp']);
+    for (const end of [exp, exp + 0.123456, 1e300]) {
+      const token = await key.sign({ ...claims, exp: end });
+      const other = signedOtherwise(token);
+      assert.notEqual(other, token);
+      for (const each of [token, other]) assert.equal(await codeOf(access, each), 'accepted');
+      await access.logout({ authorization: `Bearer ${token}` });
+      for (const each of [token, other]) assert.equal(await codeOf(access, each), 'unauthenticated');
+    }
+    assert.equal(await codeOf(access, await key.sign({ ...claims, jti: 'another' })), 'accepted');
+    // As a session it was never accepted, so there is none to end.
+    const kept = await key.sign({ ...claims, jti: 'kept' });
+    await access.logout({ cookie: `orchestration_gateway_session=${kept}` });
+    assert.equal(await codeOf(access, kept), 'accepted');
+    clock.advance(1_001);
+    assert.equal(await codeOf(access, kept), 'accepted');
+  });
 });

@@ -1,3 +1,4 @@
+import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Account } from './accounts.ts';
@@ -8,6 +9,7 @@ import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import { clearSessionCookie, readSessionCookie, writeSessionCookie } from './session-cookie.ts';
 import { readTokenRequest, refuse, refuseClient, type TokenRefusal } from './token-request.ts';
+import { revocableToken } from './token-verdict.ts';
 import { credentialsWrong } from './unauthenticated.ts';
 
 export interface LoginRequest {
@@ -47,7 +49,7 @@ export type ClientTokenAnswer = { readonly ok: true; readonly accessToken: strin
 export interface Sessions {
   /** Rejects with 401 where user and password do not fit, 400, 429 or 503. */
   login(request: LoginRequest): Promise<LoggedIn>;
-  /** Ends the gateway's own tokens in header and cookie, on every gateway within two seconds; answers the `Set-Cookie` value. */
+  /** Ends the tokens in header and cookie, on every gateway within two seconds; answers the `Set-Cookie` value. Rejects with 503. */
   logout(presented: {
     readonly authorization?: string | undefined;
     readonly cookie?: string | undefined;
@@ -61,17 +63,18 @@ interface SessionsOptions {
   readonly check: CredentialCheck;
   readonly tokens: GatewayTokens;
   readonly revocations: Revocations;
+  readonly clock: Clock;
   /** Called with the id of a token that was ended. */
   readonly ended: (jti: string) => void;
   readonly secureCookies: boolean;
 }
 
-export function createSessions({ rules, check, tokens, revocations, ended, secureCookies }: SessionsOptions): Sessions {
-  const end = async (token: string): Promise<void> => {
-    const claims = await tokens.verify(token);
-    if (claims === undefined) return;
-    const stored = revocations.revoke(claims.jti, claims.expiresAt);
-    ended(claims.jti);
+export function createSessions({ rules, check, tokens, revocations, clock, ended, secureCookies }: SessionsOptions): Sessions {
+  const end = async (token: string, via: 'bearer' | 'session'): Promise<void> => {
+    const revocable = await revocableToken(token, via, { rules: rules(), tokens, clock });
+    if (revocable === undefined) return;
+    const stored = revocations.revoke(revocable.jti, revocable.expiresAt);
+    ended(revocable.jti);
     await stored;
   };
 
@@ -89,8 +92,8 @@ export function createSessions({ rules, check, tokens, revocations, ended, secur
     async logout({ authorization, cookie }) {
       const header = authorization === undefined ? undefined : readAuthorization(authorization);
       const session = cookie === undefined ? undefined : readSessionCookie(cookie);
-      if (header?.scheme === 'bearer') await end(header.token);
-      if (typeof session === 'object') await end(session.token);
+      if (header?.scheme === 'bearer') await end(header.token, 'bearer');
+      if (typeof session === 'object') await end(session.token, 'session');
       return { cookie: clearSessionCookie({ secure: secureCookies }) };
     },
 

@@ -59,7 +59,7 @@ export function createTokenAuthenticator({ rules, tokens, revocations, clock }: 
         return undefined;
       }
       const age = clock.monotonic() - entry.checkedAt;
-      if (entry.jti === undefined || age < refreshAfter) return entry.authentication;
+      if (age < refreshAfter) return entry.authentication;
       entry.recheck ??= recheck(key, entry, entry.jti);
       if (age < trustedFor) return entry.authentication;
       return entry.recheck.then((revoked) => {

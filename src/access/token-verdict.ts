@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import type { Clock } from '#base/clock.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication } from './authentication.ts';
 import { type GatewayTokens, gatewayIssuer } from './gateway-tokens.ts';
-import { verifyOidcToken } from './oidc-tokens.ts';
+import { type OidcToken, verifyOidcToken } from './oidc-tokens.ts';
 import type { Revocations } from './revocations.ts';
 
 /** Longer tokens are refused unread (hardening row 87). */
@@ -17,8 +18,8 @@ export interface TokenVerdict {
   readonly authentication: Authentication;
   /** Milliseconds since the epoch: until then the verdict may be kept. */
   readonly expiresAt: number;
-  /** Of our own tokens: others cannot be revoked here. */
-  readonly jti?: string;
+  /** What the token is revoked by. */
+  readonly jti: string;
   /** When the revocations were asked, by the monotonic clock. */
   readonly checkedAt: number;
 }
@@ -41,6 +42,25 @@ export async function judgeToken(
   if (issuer === gatewayIssuer) return await judgeOwn(token, via, options);
   // The session cookie holds only what /login put there.
   return via === 'session' ? undefined : await judgeForeign(token, issuer, options);
+}
+
+/** What a token is revoked by, and until when that must be remembered (milliseconds since the epoch). */
+interface RevocableToken {
+  readonly jti: string;
+  readonly expiresAt: number;
+}
+
+/** `undefined` for a token that does not hold, revoked ones aside. Rejects with 503 where that cannot be found out. */
+export async function revocableToken(
+  token: string,
+  via: 'bearer' | 'session',
+  options: Omit<JudgeOptions, 'revocations'>,
+): Promise<RevocableToken | undefined> {
+  const issuer = issuerOf(token);
+  if (issuer === undefined) return undefined;
+  if (issuer === gatewayIssuer) return await options.tokens.verify(token);
+  const verified = via === 'session' ? undefined : await verifyForeign(token, issuer, options);
+  return verified === undefined ? undefined : { jti: foreignId(token), expiresAt: verified.expiresAt };
 }
 
 /** The issuer a token claims, to find out who may judge it. Nothing is trusted yet, and no key is taken from the token. */
@@ -69,17 +89,31 @@ async function judgeOwn(
   return { authentication, expiresAt: claims.expiresAt, jti: claims.jti, checkedAt };
 }
 
-async function judgeForeign(token: string, issuer: string, { rules, clock }: JudgeOptions): Promise<TokenVerdict | undefined> {
+async function judgeForeign(token: string, issuer: string, options: JudgeOptions): Promise<TokenVerdict | undefined> {
+  const { revocations, clock } = options;
+  const verified = await verifyForeign(token, issuer, options);
+  if (verified === undefined) return undefined;
+  const jti = foreignId(token);
+  const checkedAt = clock.monotonic();
+  if (await revocations.isRevoked(jti)) return undefined;
+  const { principal, subject } = verified;
+  const authentication = Object.freeze({ principal, via: 'oidc', issuer, subject } as const);
+  return { authentication, expiresAt: Math.min(verified.expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
+}
+
+async function verifyForeign(
+  token: string,
+  issuer: string,
+  { rules, clock }: Pick<JudgeOptions, 'rules' | 'clock'>,
+): Promise<OidcToken | undefined> {
   for (const trusted of rules.issuers.get(issuer) ?? []) {
     const verified = await verifyOidcToken(token, { ...trusted, clock });
-    if (verified === undefined) continue;
-    const { principal, subject } = verified;
-    const authentication = Object.freeze({ principal, via: 'oidc', issuer, subject } as const);
-    return {
-      authentication,
-      expiresAt: Math.min(verified.expiresAt, clock.now() + oidcTrustedFor),
-      checkedAt: clock.monotonic(),
-    };
+    if (verified !== undefined) return verified;
   }
   return undefined;
+}
+
+/** Of the signed part alone, for a token may have several signatures that hold. Its colon keeps it apart from the ids of our own tokens. */
+function foreignId(token: string): string {
+  return `oidc:${hash('sha256', token.slice(0, token.lastIndexOf('.')), 'base64url')}`;
 }

@@ -28,7 +28,8 @@ export const sessionDocs = {
     },
   },
   logout: {
-    description: 'Ends that one token on every gateway that shares the store. Basic credentials have nothing to end.',
+    description:
+      'Ends that one token on every gateway that shares the store. A token of an OIDC issuer ends for these gateways alone: its issuer is not told, and may issue another. Basic credentials have nothing to end.',
     example: { reply: {} },
   },
   whoami: {
