@@ -19,9 +19,10 @@ const day = 86_400_000;
 const longestCall = 300_000;
 const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', verb: 'POST', address: '/restconf/operations/x' };
 
-function clockAt(start = Date.UTC(2026, 10, 21)) {
+/** `tick`: milliseconds that pass whenever somebody looks at it. */
+function clockAt(start = Date.UTC(2026, 10, 21), tick = 0) {
   let now = start;
-  return { now: () => now, monotonic: () => now, pass: (milliseconds: number) => (now += milliseconds) };
+  return { now: () => (now += tick), monotonic: () => now, pass: (milliseconds: number) => (now += milliseconds) };
 }
 
 async function begin(database: Database, options: { clock?: ReturnType<typeof clockAt>; checkpointFile?: string } = {}) {
@@ -155,6 +156,41 @@ eachStore((store) => {
       assert.match(await problems(database), said);
     });
   }
+
+  test('R95: verification notices that all records of a chain were deleted, also where it has not ended or its row is gone', async (t) => {
+    const database = await endedChain(t, store);
+    await database.query.deleteFrom('audit_entry').execute();
+    assert.match(await problems(database), /^C\/1 and what followed was cut off: the chain has ended, and its end is gone$/);
+    await database.query.updateTable('audit_chain').set({ ended_at: null }).execute();
+    assert.match(await problems(database), /^C\/1 and what followed was cut off: a chain has its start, and nothing was pruned$/);
+    await database.query.deleteFrom('audit_chain').execute();
+    assert.match(await problems(database), /^all chains were removed: /);
+  });
+
+  test('R95: verification notices that all that pruning had left of an ended chain was deleted, and not that pruning took all', async (t) => {
+    for (const maxSize of [undefined, 1]) {
+      const database = await store.openAudit(t);
+      // The end is on record some time before the chain is said to have ended.
+      const clock = clockAt(undefined, 1);
+      const { log } = await begin(database, { clock });
+      await act(log);
+      clock.pass(longestCall + 60_001);
+      const retention = maxSize === undefined ? 1 : 90 * day;
+      const prune = createAuditPruning({ database, clock, retention, maxSize, longestCall: () => longestCall });
+      await prune();
+      assert.equal(await problems(database), '');
+      await act(log);
+      await log.close();
+      const whole = await database.read.selectFrom('audit_entry').selectAll().execute();
+      await database.query.deleteFrom('audit_entry').execute();
+      assert.match(await problems(database), /^C\/\d+ and what followed was cut off: the chain has ended, and its end is gone$/);
+      await database.query.insertInto('audit_entry').values(whole).execute();
+      clock.pass(longestCall + 60_001);
+      await prune();
+      const left = await database.read.selectFrom('audit_entry').selectAll().execute();
+      assert.deepEqual([left, await problems(database)], [[], '']);
+    }
+  });
 
   test('R95: verification names the first record that was swapped, or inserted', async (t) => {
     const swapped = await endedChain(t, store);

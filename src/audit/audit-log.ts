@@ -207,7 +207,8 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
     /** `ended`: the chain says so itself. One that does not, and is said to have ended, was tampered with. */
     async end(ended: boolean): Promise<void> {
       await checkpoint();
-      if (ended) await store.end(chain, clock.now()).catch(() => {});
+      const state = writer.state();
+      if (ended && state !== undefined) await store.end(chain, state.head.at).catch(() => {});
     },
   };
 }

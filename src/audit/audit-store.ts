@@ -19,6 +19,7 @@ export interface AuditStore {
   append(entries: readonly ChainedEntry[], effects: readonly CallKeyEffect[], durability: Durability): Promise<void>;
   /** The gateway of this chain is there; all that was appended before is on the disk then. */
   beat(chain: string, aliveUntil: number): Promise<void>;
+  /** `at`: the time of the last entry, by which verification tells whether pruning has taken it. */
   end(chain: string, at: number): Promise<void>;
 }
 

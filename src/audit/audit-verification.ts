@@ -46,6 +46,8 @@ async function verifySnapshot(
   let [records, seen] = [0, 0];
   if (key === undefined && chains.length > 0)
     return { chains: chains.length, records, checkpoints: 0, problems: ['the audit key is gone'] };
+  if (key !== undefined && chains.length === 0)
+    problems.push('all chains were removed: the audit key is made with the first one');
   for (const chain of chains) {
     if (key === undefined) break;
     const walk = await walkChain(snapshot, key, chain);
@@ -113,10 +115,17 @@ function linksOf({ event, links = [] }: AuditFacts): readonly ChainLink[] {
   return event === 'start' ? links : [];
 }
 
-/** The gateway says at its end that it ends. */
-function endProblems({ chain, ended_at }: ChainRow, seq: number, last: AuditFacts | undefined): readonly string[] {
-  if (ended_at === null || last === undefined || last.event === 'end') return [];
-  return [`${chain}/${seq + 1} and what followed was cut off: the chain has ended, and its end is gone`];
+/** The gateway says at its end that it ends. Where no record is left, pruning took all of them, the end as well, or somebody else did. */
+function endProblems(
+  { chain, ended_at, pruned_seq, pruned_before }: ChainRow,
+  seq: number,
+  last?: AuditFacts,
+): readonly string[] {
+  const cutOff = `${chain}/${seq + 1} and what followed was cut off`;
+  const endIsKnown = last === undefined ? ended_at !== null && ended_at < pruned_before : last.event === 'end';
+  if (ended_at !== null && !endIsKnown) return [`${cutOff}: the chain has ended, and its end is gone`];
+  if (last === undefined && pruned_seq === 0) return [`${cutOff}: a chain has its start, and nothing was pruned`];
+  return [];
 }
 
 function pageAfter(snapshot: Snapshot, chain: string, seq: number): Promise<readonly ChainedEntry[]> {

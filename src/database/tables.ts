@@ -115,6 +115,7 @@ interface AuditChainTable {
   readonly started_at: number;
   /** The process is there at least until then, unless it was killed. */
   readonly alive_until: number;
+  /** The time of its last entry, which says that it ends; null: it goes on, or was killed. */
   readonly ended_at: number | null;
   /** The last entry that the beginning of another chain names. */
   readonly linked_seq: number;
