@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 import { closedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
+import type { Route } from './route.ts';
 
 const allCodes = Object.keys(errorCodes) as ErrorCode[];
 const text = Type.String();
@@ -49,32 +50,81 @@ const headers = {
   'WWW-Authenticate': { description: 'The ways to authenticate (RFC 9110 11.6.1).', schema: text },
   Allow: { description: 'The methods that the path knows.', schema: text },
   Accept: { description: 'The media type that the route takes.', schema: text },
+  'Accept-Patch': { description: 'The media type that the route takes (RFC 5789 2.2).', schema: text },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
   'X-Upstream-Status': { description: 'Status that the far side answered, where the error speaks of its answer.', schema: text },
   'X-Upstream-Content-Type': { description: 'Media type that the far side answered, where it named one.', schema: text },
   'X-Upstream-ETag': { description: 'ETag of the far side, where it sent one.', schema: text },
   'X-Upstream-Location': { description: 'Location of the far side, where it sent one.', schema: text },
+  'X-Upstream-Body-Encoding': { description: '`base64` where the body in `upstream` is no text.', schema: text },
+  'Idempotency-Replayed': {
+    description: '`true`: the reply of an earlier request with this Idempotency-Key.',
+    schema: text,
+  },
 } as const satisfies Record<string, ApiHeader>;
 
+type HeaderName = keyof typeof headers;
+
 /** Headers that come with an error of that status, beside X-Request-Id. */
-const headersByStatus: Readonly<Record<number, keyof typeof headers>> = {
+const headersByStatus: Readonly<Record<number, HeaderName>> = {
   401: 'WWW-Authenticate',
   405: 'Allow',
-  415: 'Accept',
   429: 'Retry-After',
   503: 'Retry-After',
 };
 
 /** Errors that speak of a reply that came name it in headers, as a success does. */
-const headersOfReply = ['X-Upstream-Status', 'X-Upstream-Content-Type', 'X-Upstream-ETag', 'X-Upstream-Location'] as const;
-const speakOfReply: ReadonlySet<ErrorCode> = new Set(['upstream-error', 'redirect-refused']);
+const headersOfReply: readonly HeaderName[] = [
+  'X-Upstream-Status',
+  'X-Upstream-Content-Type',
+  'X-Upstream-ETag',
+  'X-Upstream-Location',
+  'X-Upstream-Body-Encoding',
+];
+
+/** Headers that come with a code, whatever else has its status. */
+const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
+  'upstream-error': headersOfReply,
+  'redirect-refused': headersOfReply,
+  'idempotency-key-in-use': ['Retry-After'],
+};
+
+/** What a call can end in for certain once it has left: it is kept for its Idempotency-Key, and answered once more. */
+const keptErrors: ReadonlySet<ErrorCode> = new Set([
+  'destination-denied',
+  'upstream-error',
+  'upstream-dns-failed',
+  'upstream-connect-failed',
+  'upstream-tls-failed',
+  'upstream-closed',
+  'upstream-protocol-error',
+  'upstream-timeout',
+  'response-too-large',
+  'too-many-redirects',
+  'redirect-refused',
+  'adapter-unavailable',
+  'overloaded',
+  'audit-unavailable',
+]);
+
+type AnsweringRoute = Pick<Route, 'idempotency' | 'method'>;
+
+function headerNames(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): readonly HeaderName[] {
+  const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
+  const ofStatus = headersByStatus[status];
+  if (ofStatus !== undefined) names.add(ofStatus);
+  // RFC 5789 2.2 has a header of its own for PATCH.
+  if (codes.includes('unsupported-media-type')) names.add(route?.method === 'PATCH' ? 'Accept-Patch' : 'Accept');
+  if (route?.idempotency !== undefined && codes.some((code) => keptErrors.has(code))) names.add('Idempotency-Replayed');
+  return [...names];
+}
 
 /** The header of every reply, success or not. */
 export const requestIdHeader: Readonly<Record<string, Reference>> = { 'X-Request-Id': headerReference('X-Request-Id') };
 
-/** One status of an operation with the codes that it can carry there. */
-export function errorResponse(status: number, codes: readonly ErrorCode[]): ApiResponse {
-  const names = [headersByStatus[status] ?? [], codes.some((code) => speakOfReply.has(code)) ? headersOfReply : []].flat();
+/** One status of an operation with the codes that it can carry there; without a route, that of a path that is none. */
+export function errorResponse(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): ApiResponse {
+  const names = headerNames(status, codes, route);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join(' '),
     headers: { ...requestIdHeader, ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
@@ -91,7 +141,7 @@ function problemOf(status: number, codes: readonly ErrorCode[]): object {
   };
 }
 
-function headerReference(name: keyof typeof headers): Reference {
+function headerReference(name: HeaderName): Reference {
   return { $ref: `#/components/headers/${name}` };
 }
 

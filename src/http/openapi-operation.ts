@@ -83,7 +83,8 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
   for (const code of errorsOf(route)) {
     for (const status of statusesOf(code)) codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
-  for (const [status, codes] of codesByStatus) responses[status] = { ...errorResponse(status, codes), ...shapedContent(route) };
+  for (const [status, codes] of codesByStatus)
+    responses[status] = { ...errorResponse(status, codes, route), ...shapedContent(route) };
   for (const { status, description, schema, headers } of route.docs.otherErrors ?? []) {
     const beside = responses[status];
     responses[status] = {

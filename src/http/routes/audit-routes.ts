@@ -32,6 +32,7 @@ const record = closedObject({
   upstreamStatus: count,
   status: count,
   code: text,
+  replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was sent once more.' })),
   outcome: Type.Optional(Type.Enum([...auditOutcomes])),
   bytesSent: count,
   bytesReceived: count,

@@ -17,6 +17,9 @@ export const tokenError = closedObject({
   error_description: Type.String({ description: 'What to do about it.' }),
 });
 
+/** As `notStored` in session-routes.ts. */
+export const notStoredDocs = { 'Cache-Control': '`no-store`.', Pragma: '`no-cache`.' };
+
 /** What the documentation says of the session routes at length. */
 export const sessionDocs = {
   login: {
@@ -47,13 +50,13 @@ export const sessionDocs = {
         status: 400,
         description: 'The form is faulty: `invalid_request`, `unsupported_grant_type` or `invalid_scope` (RFC 6749 5.2).',
         schema: tokenError,
-        headers: { 'Cache-Control': '`no-store`.' },
+        headers: notStoredDocs,
       },
       {
         status: 401,
         description: 'No client has this id and secret: `invalid_client`.',
         schema: tokenError,
-        headers: { 'WWW-Authenticate': 'Basic (RFC 6749 5.2).', 'Cache-Control': '`no-store`.' },
+        headers: { 'WWW-Authenticate': 'Basic (RFC 6749 5.2).', ...notStoredDocs },
       },
     ],
   },

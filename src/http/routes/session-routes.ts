@@ -3,7 +3,7 @@ import type { Access } from '#access/access.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
-import { sessionDocs, tokenError } from './session-docs.ts';
+import { notStoredDocs, sessionDocs, tokenError } from './session-docs.ts';
 
 /** Bytes. These bodies are read before anybody is known. */
 const credentialsLimit = 16_384;
@@ -56,7 +56,7 @@ function loginRoute(access: Access): Route {
         status: 200,
         description: 'A token for `Authorization: Bearer`; the same is set as the session cookie.',
         schema: closedObject({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
-        headers: { 'Set-Cookie': 'The session: HttpOnly, SameSite=Strict, Secure under TLS.', 'Cache-Control': '`no-store`.' },
+        headers: { 'Set-Cookie': 'The session: HttpOnly, SameSite=Strict, Secure under TLS.', ...notStoredDocs },
       },
       errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
     },
@@ -152,7 +152,7 @@ function tokenRoute(access: Access): Route {
         status: 200,
         description: 'A token for `Authorization: Bearer`.',
         schema: closedObject({ access_token: Type.String(), token_type: Type.Literal('Bearer'), expires_in: Type.Integer() }),
-        headers: { 'Cache-Control': '`no-store`.' },
+        headers: notStoredDocs,
       },
       errors: ['login-throttled', 'too-many-requests', 'store-unavailable'],
     },
