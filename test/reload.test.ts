@@ -151,7 +151,7 @@ test('SIGHUP does the same, and says in the log what it did', patience, async (t
   assert.deepEqual(instancesOf(await query(gateway)), [{ from: 'young' }]);
 });
 
-test('what the outbound policy denies is denied for the next call, also where a connection is open', patience, async (t) => {
+test('R11: what the outbound policy denies is denied for the next call, also where a connection is open', patience, async (t) => {
   const gateway = await started(t);
   const uri = `${old.url}/x`;
   const call = { uri, verb: 'GET', responseHeaders: false };
