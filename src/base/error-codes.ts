@@ -48,3 +48,14 @@ export const errorCodes = {
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 
 export type ErrorCode = keyof typeof errorCodes;
+
+/** What any call to a far side can end in where there is no answer of its own, or none that can be passed on. */
+export const farSideErrors: readonly ErrorCode[] = [
+  'upstream-dns-failed',
+  'upstream-connect-failed',
+  'upstream-tls-failed',
+  'upstream-closed',
+  'upstream-protocol-error',
+  'upstream-timeout',
+  'response-too-large',
+];

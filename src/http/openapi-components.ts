@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
+import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
 import { closedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
 import type { Route } from './route.ts';
@@ -91,15 +91,9 @@ const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>>
 
 /** What a call can end in for certain once it has left: it is kept for its Idempotency-Key, and answered once more. */
 const keptErrors: ReadonlySet<ErrorCode> = new Set([
+  ...farSideErrors,
   'destination-denied',
   'upstream-error',
-  'upstream-dns-failed',
-  'upstream-connect-failed',
-  'upstream-tls-failed',
-  'upstream-closed',
-  'upstream-protocol-error',
-  'upstream-timeout',
-  'response-too-large',
   'too-many-redirects',
   'redirect-refused',
   'adapter-unavailable',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
-import type { ErrorCode } from '#base/error-codes.ts';
+import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import type { Route, RouteRequest } from '#http/route.ts';
 import { verbs } from '#http/schemas.ts';
@@ -73,15 +73,6 @@ const replyHeaders = {
   'X-Upstream-Body-Encoding': '`base64` where the body is no text.',
 } as const;
 
-const farSideErrors: readonly ErrorCode[] = [
-  'upstream-dns-failed',
-  'upstream-connect-failed',
-  'upstream-tls-failed',
-  'upstream-closed',
-  'upstream-protocol-error',
-  'upstream-timeout',
-  'response-too-large',
-];
 const orchestratorErrors: readonly ErrorCode[] = [
   'path-denied',
   'adapter-not-found',
