@@ -2,6 +2,7 @@ import { Agent, type buildConnector } from 'undici';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from './call-scope.ts';
+import { readDirectly } from './direct-reading.ts';
 import { Exchange } from './exchange.ts';
 import type { FarSideReply, OutboundCall } from './outbound-call.ts';
 import { certificateRefused } from './tls-failure.ts';
@@ -86,7 +87,10 @@ function asRead(connect: buildConnector.connector): buildConnector.connector {
   return (target, callback) => {
     connect(target, (...result) => {
       const [, socket] = result;
-      if (socket !== null) skipUnaskedContinue(socket);
+      if (socket !== null) {
+        readDirectly(socket);
+        skipUnaskedContinue(socket);
+      }
       socket?.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET';
         if (error.code?.startsWith('ERR_SSL_') === true)
