@@ -4,22 +4,16 @@ import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
 import { KeysTaken } from './key-effect.ts';
+import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
 /** Entries in one statement at most: hashing them takes a few milliseconds. */
 const batchSize = 500;
-/** Entries that may wait behind their calls, and their characters: what comes beyond is dropped and counted. */
+/** Entries that may wait behind their calls, and their size in bytes: what comes beyond is dropped and counted. */
 const waitingAtMost = 10_000;
-const charactersAtMost = 33_554_432;
+const sizeAtMost = 33_554_432;
 /** Milliseconds. */
 const usualDelay = 500;
 const delayAfterFailure = 1_000;
-
-interface Waiting {
-  readonly entry: UnchainedEntry;
-  /** `ahead` of a call that it holds up; `owed` to a call that has happened; or `behind` its call. */
-  readonly kind: 'ahead' | 'behind' | 'owed';
-  readonly settle?: { readonly resolve: () => void; readonly reject: (error: Error) => void };
-}
 
 interface EntryQueueOptions {
   readonly writer: ChainWriter;
@@ -35,8 +29,7 @@ interface EntryQueueOptions {
 export class EntryQueue {
   readonly #options: EntryQueueOptions;
   readonly #urgent: Waiting[] = [];
-  #patient: Waiting[] = [];
-  #characters = 0;
+  readonly #patient = new WaitingEntries();
   #dropped = 0;
   /** Dropped, and no entry says so yet. */
   #untold = 0;
@@ -98,7 +91,7 @@ export class EntryQueue {
   }
 
   get #left(): number {
-    return this.#patient.length + this.#doubtful.length;
+    return this.#patient.count + this.#doubtful.length;
   }
 
   #promised(entry: UnchainedEntry, kind: 'ahead' | 'owed'): Promise<void> {
@@ -109,19 +102,12 @@ export class EntryQueue {
   }
 
   #keep(waiting: Waiting): void {
-    const characters = this.#characters + charactersOf(waiting.entry);
-    if (this.#patient.length >= waitingAtMost || characters > charactersAtMost) {
-      this.#drop(1);
-      return;
-    }
-    this.#characters = characters;
-    this.#patient.push(waiting);
+    if (this.#patient.count >= waitingAtMost || this.#patient.size >= sizeAtMost) this.#drop(1);
+    else this.#patient.push(waiting);
   }
 
   #keepBefore(earlier: readonly Waiting[]): void {
-    const later = this.#patient;
-    this.#patient = [];
-    this.#characters = 0;
+    const later = this.#patient.take(this.#patient.count);
     for (const waiting of [...earlier, ...later]) this.#keep(waiting);
   }
 
@@ -147,7 +133,7 @@ export class EntryQueue {
       this.#running = undefined;
       // What came in between the last look and now.
       if (this.#urgent.length > 0) void this.#start();
-      else if (this.#patient.length > 0) this.#wake(usualDelay);
+      else if (this.#patient.count > 0) this.#wake(usualDelay);
     });
     return this.#running;
   }
@@ -165,7 +151,7 @@ export class EntryQueue {
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#written(batch))) return;
-    } while (this.#urgent.length > 0 || this.#patient.length >= batchSize);
+    } while (this.#urgent.length > 0 || this.#patient.count >= batchSize);
   }
 
   /** Answers whether the store took it. */
@@ -192,9 +178,7 @@ export class EntryQueue {
       this.#untold = 0;
     }
     const urgent = this.#urgent.splice(0, batchSize);
-    const patient = this.#patient.splice(0, batchSize - urgent.length);
-    for (const { entry } of patient) this.#characters -= charactersOf(entry);
-    return [...urgent, ...patient];
+    return [...urgent, ...this.#patient.take(batchSize - urgent.length)];
   }
 
   /** A batch whose writing failed may be there nevertheless: then its entries are not written again. */
@@ -243,10 +227,6 @@ function withoutTaken(batch: readonly Waiting[], taken: KeysTaken): readonly Wai
   const isTaken = ({ kind, entry }: Waiting): boolean => kind === 'ahead' && taken.calls.has(entry.call);
   for (const { settle } of batch.filter(isTaken)) settle?.reject(taken);
   return batch.filter((waiting) => !isTaken(waiting));
-}
-
-function charactersOf({ facts, key }: UnchainedEntry): number {
-  return facts.length + (key?.kind === 'conclude' ? (key.reply?.length ?? 0) : 0);
 }
 
 function isIntent({ kind, entry }: Waiting): boolean {
