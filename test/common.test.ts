@@ -67,6 +67,14 @@ describe('a route', () => {
     });
   }
 
+  for (const method of ['QUERY', 'OPTIONS', 'PROPFIND'])
+    test(`that does not know the method is 405 whatever body comes with it: ${method}`, async () => {
+      for (const type of ['application/json', 'nonsense', 'text/plain']) {
+        const reply = await gateway.send({ method, target: '/login', headers: { 'Content-Type': type }, body: '{' });
+        assertProblem(reply, 405, 'method-not-allowed');
+      }
+    });
+
   test('that takes a parameter answers 200 with JSON in UTF-8', async () => {
     far.answer(() => jsonReply('"ü"'));
     for (const reply of [await restCall(gateway, call), await relay(gateway, 'restAction', 'nso', action)]) {

@@ -6,7 +6,7 @@ import type { Log } from '#base/log.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { problemReply, unexpected } from './problem.ts';
 import { writeHead } from './reply-head.ts';
-import { bodyTooLarge, newRequestId } from './request-checks.ts';
+import { newRequestId } from './request-checks.ts';
 import type { ErrorShape } from './route.ts';
 
 /** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
@@ -16,7 +16,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   // The caller has left; what its leaving threw is no failure of anything.
   if (response.destroyed && error instanceof Error && error.name === 'CallerLeft') return;
   const { scope } = request;
-  const known = asGatewayError(error, request.routeOptions.bodyLimit);
+  const known = asGatewayError(error);
   if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
   scope.failed(known);
   if (response.headersSent) {
@@ -31,14 +31,13 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   response.end(problem.body);
 }
 
-function asGatewayError(error: unknown, bodyLimit: number): GatewayError {
-  return error instanceof GatewayError ? error : (frameworkError(error, bodyLimit) ?? unexpected(error));
+function asGatewayError(error: unknown): GatewayError {
+  return error instanceof GatewayError ? error : (frameworkError(error) ?? unexpected(error));
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     errorShape?: ErrorShape;
-    relays?: boolean;
   }
 }
 
@@ -60,9 +59,8 @@ function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
 }
 
 /** Fastify's own refusals in the gateway's words. */
-function frameworkError(error: unknown, bodyLimit: number): GatewayError | undefined {
+function frameworkError(error: unknown): GatewayError | undefined {
   const { code, statusCode } = error as Partial<FastifyError>;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyLimit);
   if (code === 'FST_ERR_BAD_URL') return new GatewayError('malformed-request', 'The path has a faulty percent-encoding.');
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return new GatewayError('malformed-request', 'The request could not be read.', { cause: error });

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '#access/access.ts';
 import type { Authentication } from '#access/authentication.ts';
@@ -21,10 +20,13 @@ import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { type JsonBody, mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import { endWith, written } from './slow-reader.ts';
+import { readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
   readonly clock: Clock;
+  /** Opens the scope of a request; throws where it is framed in a way that could be read in two. */
+  readonly open: (request: FastifyRequest, reply: FastifyReply, route: Route) => void;
   readonly pressure: Pressure;
   /** More requests are in flight than there may be. */
   readonly isCrowded: () => boolean;
@@ -45,18 +47,16 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
       app.route({
         method: route.method,
         url: route.url,
-        config: {
-          relays: route.docs.tag === 'relay',
-          ...(route.errorShape === undefined ? {} : { errorShape: route.errorShape }),
-        },
-        bodyLimit: bodyLimitOf(route, options),
+        config: route.errorShape === undefined ? {} : { errorShape: route.errorShape },
         onRequest: (request, reply, done) => {
+          options.open(request, reply, route);
           const { span } = request.scope;
           const work = (): void | Promise<void> => admit(route, request, options);
           const admitted = span === undefined ? work() : traceDecision(span, work);
           const goOn = (): void => {
             if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
-            done();
+            if (route.method === 'GET' || route.body?.kind === 'stream') done();
+            else keepBody(request, bodyLimitOf(route, options), done);
           };
           if (admitted instanceof Promise) admitted.then(goOn, done);
           else goOn();
@@ -65,7 +65,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           // What is read here is there; a streamed body has time limits of its own.
           request.endBodyTime();
           const { query, problems } = readQuery(route, request.raw);
-          const { value, spans } = read(request.body, problems);
+          const { value, spans } = read(request, problems);
           request.scope.idempotent = idempotentRequestOf(route, request);
           if (counted) prepareCount(route, request, options.rateLimit());
           if (route.body?.kind === 'stream') leaveUnread(request, reply);
@@ -85,6 +85,13 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
       });
     },
   };
+}
+
+function keepBody(request: FastifyRequest, limit: number, done: (error?: GatewayError) => void): void {
+  readWhole(request.raw, limit, (error, body) => {
+    request.body = body;
+    done(error);
+  });
 }
 
 /** Where a streamed body is answered before its end, the rest of it is no next request. */
@@ -155,25 +162,25 @@ interface ReadBody {
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
 /** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. */
-function bodyReader(route: Route): (body: unknown, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
+function bodyReader(route: Route): (request: FastifyRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
   const { body } = route;
   if (body?.kind === 'stream') {
-    return (stream, problemsOfQuery) => {
+    return ({ raw }, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);
-      return { value: arriving(stream as Readable), spans: noSpans };
+      return { value: arriving(raw), spans: noSpans };
     };
   }
   if (body?.kind !== 'json') {
-    return (bytes, problemsOfQuery) => {
+    return (request, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);
-      return { value: (bytes as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
+      return { value: (request.body as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
     };
   }
   const opaque = opaqueMembers(body.opaque ?? []);
   const problemsOf = problemFinder(body);
-  return (bytes, problemsOfQuery) => {
+  return (request, problemsOfQuery) => {
     const alsoWrong = (read: ReadBody): readonly RequestProblem[] => joined(problemsOfQuery, problemsOf(read));
-    const envelope = readEnvelope((bytes as Buffer | undefined) ?? Buffer.alloc(0), { opaque, alsoWrong });
+    const envelope = readEnvelope((request.body as Buffer | undefined) ?? Buffer.alloc(0), { opaque, alsoWrong });
     refuseProblems(alsoWrong(envelope));
     return envelope;
   };

@@ -29,7 +29,7 @@ interface Certificate {
 }
 
 /** Where and how the gateway listens. */
-interface HttpServerOptions extends Omit<RouteRunnerOptions, 'isCrowded'> {
+interface HttpServerOptions extends Omit<RouteRunnerOptions, 'isCrowded' | 'open'> {
   readonly server: {
     readonly host: string;
     readonly port: number;
@@ -80,24 +80,26 @@ declare module 'fastify' {
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app: FastifyInstance = createApp(options, {
-    onRequest: (request, reply) => openRequest(request, reply, connections, options),
+    onUndecodable: (request, reply) => openRequest({ request, reply }, connections, options),
     onUnreadable: (error, socket) => answerUnreadable(error, socket, connections),
   });
   const limit = frontDoorLimit();
-  const runner = createRouteRunner({ ...options, isCrowded: () => options.metrics.requestsInFlight > limit.requests });
   const connections = trackConnections(app.server, { secure: options.server.tls !== undefined });
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
   app.decorateRequest('endBodyTime', () => {});
   limitConnections(app.server, connections, limit.connections);
   closeStalledConnections(app.server, connections, readerTimeout);
-  app.addHook('onRequest', (request, reply, done) => {
-    openRequest(request, reply, connections, options);
+  const open = (request: FastifyRequest, reply: FastifyReply, route?: Route): void => {
+    openRequest({ request, reply, route }, connections, options);
     checkFraming(request.raw);
-    // Here and not in a handler: Fastify reads the body before it calls one.
-    if (request.is404) throw noRoute(options.routes, request.raw);
-    done();
+  };
+  app.setNotFoundHandler((request, reply) => {
+    open(request, reply);
+    throw noRoute(options.routes, request.raw);
   });
+  const isCrowded = (): boolean => options.metrics.requestsInFlight > limit.requests;
+  const runner = createRouteRunner({ ...options, isCrowded, open });
   for (const route of options.routes) runner.add(app, route);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
   const addresses = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
@@ -130,17 +132,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function createApp(
   options: HttpServerOptions,
   on: {
-    readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => void;
+    readonly onUndecodable: (request: FastifyRequest, reply: FastifyReply) => void;
     readonly onUnreadable: (error: Error, socket: Socket) => void;
   },
 ): FastifyInstance {
-  const { tls, requestBodyLimit, trustedProxies } = options.server;
+  const { tls, trustedProxies } = options.server;
   const http = { ...inboundLimits, maxHeaderSize: 16_384, requireHostHeader: false };
   const app = fastify({
     ...(tls === undefined ? { http } : { https: { ...http, handshakeTimeout, cert: tls.cert, key: tls.key.reveal() } }),
     requestTimeout: inboundLimits.requestTimeout,
     keepAliveTimeout: inboundLimits.keepAliveTimeout,
-    bodyLimit: requestBodyLimit,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     routerOptions: { maxParamLength: 8_192 },
     return503OnClosing: false,
@@ -149,7 +150,7 @@ function createApp(
     forceCloseConnections: 'idle',
     // Paths that cannot be decoded never reach the hooks.
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      on.onRequest(request, reply);
+      on.onUndecodable(request, reply);
       answerError(error, request, reply, options.log);
     },
     clientErrorHandler: on.onUnreadable,
@@ -160,10 +161,8 @@ function createApp(
   }
   // Node hands CONNECT over as a bare socket: no route takes it.
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerConnect(socket));
-  app.removeAllContentTypeParsers();
-  // JSON by its name, too: Fastify looks up anew what only `*` takes.
-  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.addContentTypeParser('application/x-ndjson', (_request, body, done) => done(null, body));
+  // Fastify reads no body: what a route takes is read once its caller is known to be allowed to send it (whole-body.ts).
+  for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;
 }
 
@@ -173,18 +172,19 @@ function noCompiler(): never {
 
 /** Opens the scope of a request and sees to it that it is observed once, whatever becomes of its reply. */
 function openRequest(
-  request: FastifyRequest,
-  reply: FastifyReply,
+  {
+    request,
+    reply,
+    route,
+  }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly route?: Route | undefined },
   connections: OpenConnections,
   options: HttpServerOptions,
 ): void {
-  // Fastify makes its options anew each time somebody asks.
-  const { config } = request.routeOptions;
   const scope = new RequestScope({
     request: request.raw,
     response: reply.raw,
-    route: config.url,
-    relays: config.relays === true,
+    route: route?.url,
+    relays: route?.docs.tag === 'relay',
     sourceAddress: sourceAddressOf(request),
     clock: options.clock,
     observers: options,
