@@ -21,7 +21,7 @@ async function connected(t: TestContext): Promise<{ readonly writer: Socket; rea
 }
 
 /** Reads as undici does: with every event, until there is no more; `reads` says whether it reads at all. */
-function collect(reader: Socket, reads: () => boolean = () => true): { readonly pieces: Buffer[]; drain(): void } {
+function collect(reader: Socket, reads: () => boolean = () => true): { readonly pieces: Buffer[]; readonly drain: () => void } {
   const pieces: Buffer[] = [];
   const drain = (): void => {
     while (reads()) {
@@ -102,4 +102,19 @@ test('what comes before anybody reads waits', async (t) => {
   writer.end(' late');
   await ended;
   assert.equal(Buffer.concat(pieces).toString(), 'early late');
+});
+
+test('what comes while nothing waits is never queued', async (t) => {
+  const { writer, reader } = await connected(t);
+  const queued: number[] = [];
+  reader.on('readable', () => {
+    queued.push(reader.readableLength);
+    reader.read();
+  });
+  const ended = once(reader, 'end');
+  writer.write('one');
+  await sleep(20);
+  writer.end('two');
+  await ended;
+  assert.deepEqual(queued.slice(0, 2), [0, 0]);
 });
