@@ -64,6 +64,7 @@ export class RequestScope implements CallContext {
   /** Its record says that it went well. */
   #recordedWell = false;
   #trace: TraceContext | undefined;
+  #endedAt: number | undefined;
 
   constructor(options: {
     readonly request: IncomingMessage;
@@ -103,9 +104,9 @@ export class RequestScope implements CallContext {
     return new AttemptObserver(this, this.#observers);
   }
 
-  /** Milliseconds since the request's headers were read. */
+  /** Milliseconds since the request's headers were read, to the end of its reply where that is over. */
   get duration(): number {
-    return this.#clock.monotonic() - this.startedAt;
+    return (this.#endedAt ?? this.#clock.monotonic()) - this.startedAt;
   }
 
   get clock(): Clock {
@@ -203,6 +204,7 @@ export class RequestScope implements CallContext {
   /** The reply is out, or broken off: whatever is not on record by now is put there, behind the call. */
   over(status: number | undefined): void {
     this.status = status;
+    this.#endedAt = this.#clock.monotonic();
     const failure = this.failure ?? (this.#hasLeft ? callerLeft : undefined);
     if (this.#intended !== undefined) {
       // The rest of a long reply, or what broke it off.

@@ -61,7 +61,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           if (admitted instanceof Promise) admitted.then(goOn, done);
           else goOn();
         },
-        handler: async (request, reply) => {
+        handler: (request, reply) => {
           // What is read here is there; a streamed body has time limits of its own.
           request.endBodyTime();
           const { query, problems } = readQuery(route, request.raw);
@@ -69,7 +69,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           request.scope.idempotent = idempotentRequestOf(route, request);
           if (counted) prepareCount(route, request, options.rateLimit());
           if (route.body?.kind === 'stream') leaveUnread(request, reply);
-          const answer = await route.handle({
+          const answer = route.handle({
             params: request.params as Record<string, string>,
             query,
             headers: request.headers,
@@ -78,9 +78,13 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
             sourceAddress: request.scope.sourceAddress,
             context: request.scope,
           });
-          reply.hijack();
-          const writing = write(reply.raw, answer, request);
-          if (writing !== undefined) await writing;
+          // The handler is no async function: Fastify would follow its promise with one of its own.
+          if (answer instanceof Promise) {
+            answer.then(
+              (known) => give(known, request, reply),
+              (thrown: unknown) => fail(thrown, reply),
+            );
+          } else give(answer, request, reply);
         },
       });
     },
@@ -92,6 +96,21 @@ function keepBody(request: FastifyRequest, limit: number, done: (error?: Gateway
     request.body = body;
     done(error);
   });
+}
+
+/** Writes the answer of a route. Never throws: what cannot be written is an unexpected failure. */
+function give(answer: RouteReply, request: FastifyRequest, reply: FastifyReply): void {
+  try {
+    const writing = write(reply.raw, answer, request);
+    reply.hijack();
+    writing?.catch(() => reply.raw.destroy());
+  } catch (thrown) {
+    fail(thrown, reply);
+  }
+}
+
+function fail(thrown: unknown, reply: FastifyReply): void {
+  void reply.send(thrown instanceof Error ? thrown : new Error('A route threw what is no error.', { cause: thrown }));
 }
 
 /** Where a streamed body is answered before its end, the rest of it is no next request. */
