@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { GatewayError } from '#base/gateway-error.ts';
+import { listen } from '../../test/support/listen.ts';
+import { readWhole } from './whole-body.ts';
+
+interface Read {
+  readonly error: GatewayError | undefined;
+  readonly body: Buffer | undefined;
+}
+
+/** Reads each request's body, answers once it is read, and keeps what came of it, in turn. */
+async function reader(t: TestContext, limit: number) {
+  const read: Read[] = [];
+  const done = new EventTarget();
+  const server = createServer((request: IncomingMessage, response) => {
+    readWhole(request, limit, (error, body) => {
+      read.push({ error, body });
+      done.dispatchEvent(new Event('read'));
+      response.end();
+    });
+  });
+  const { port } = await listen(t, server);
+  const send = async (text: string): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    const over = once(done, 'read');
+    socket.on('error', () => undefined).write(`POST / HTTP/1.1\r\nHost: a\r\n${text}`);
+    await over;
+    return socket;
+  };
+  return { read, send, done, port };
+}
+
+test('bodies that are kept stay what they were, however many come after them', async (t) => {
+  const { read, send } = await reader(t, 100_000);
+  const letters = 'abcdefgh'.split('');
+  for (const letter of letters) await send(`Content-Length: 3000\r\n\r\n${letter.repeat(3000)}`);
+  const chunked = 'Transfer-Encoding: chunked\r\n\r\n2\r\nxy\r\n1\r\nz\r\n0\r\n\r\n';
+  await send(chunked);
+  assert.deepEqual(
+    read.map(({ body }) => String(body)),
+    [...letters.map((letter) => letter.repeat(3000)), 'xyz'],
+  );
+});
+
+test('a request without a body has none', async (t) => {
+  const { read, send } = await reader(t, 10);
+  await send('\r\n');
+  await send('Content-Length: 0\r\n\r\n');
+  assert.deepEqual(read, [
+    { error: undefined, body: undefined },
+    { error: undefined, body: undefined },
+  ]);
+});
+
+test('a body over the limit is 413 once, and one that just fits is none', async (t) => {
+  const { read, send } = await reader(t, 5);
+  await send('Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n');
+  const socket = await send('Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n');
+  socket.write('3\r\nghi\r\n0\r\n\r\n');
+  await send('\r\n');
+  assert.deepEqual(
+    read.map(({ error, body }) => error?.code ?? body?.toString()),
+    ['abcde', 'body-too-large', undefined],
+  );
+});
+
+test('a body whose connection breaks is 400 once', async (t) => {
+  const { read, done, port } = await reader(t, 5000);
+  const socket = connect(port, '127.0.0.1');
+  const over = once(done, 'read');
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\nabc', () => setTimeout(() => socket.destroy(), 50));
+  await over;
+  assert.deepEqual(
+    read.map(({ error }) => error?.code),
+    ['malformed-request'],
+  );
+});
