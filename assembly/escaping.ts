@@ -5,6 +5,7 @@
  * With SIMD eight bytes become their escaped form in one shuffle: of sixteen bytes those that need a backslash are a mask of
  * sixteen bits, and each half of it names a row of a table that says which byte goes where.
  */
+import { backslashes, controlsIn, endsIn, lastControls, quotes } from './string-ends';
 
 /** Bytes beyond the end that may be read, and beyond what is written that may be written over. */
 export const spare: usize = 32;
@@ -13,8 +14,11 @@ export const spare: usize = 32;
 const shuffles = memory.data(4096);
 /** The lane of a shuffle that holds a backslash. */
 const backslashLane: u8 = 8;
+/** By control character up to 0x0f what follows the backslash; 0 where there is no short form. */
+const letters = memory.data(16, 16);
 
 if (ASC_FEATURE_SIMD) {
+  v128.store(letters, i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0x62, 0x74, 0x6e, 0, 0x66, 0x72, 0, 0));
   for (let mask: u32 = 0; mask < 256; mask++) {
     let at = shuffles + ((<usize>mask) << 4);
     for (let lane: u32 = 0; lane < 8; lane++) {
@@ -27,40 +31,35 @@ if (ASC_FEATURE_SIMD) {
 /** Escapes the bytes before `end`; gives the end of what is written, which is six times as long at most. */
 export function escapeTo(to: usize, from: usize, end: usize): usize {
   if (!ASC_FEATURE_SIMD) return escapeEach(to, from, end);
-  for (; from + 16 <= end; from += 16) to = escapeBlock(to, from, 16);
-  return from < end ? escapeBlock(to, from, end - from) : to;
+  const quote = v128.load(quotes);
+  const backslash = v128.load(backslashes);
+  const lastControl = v128.load(lastControls);
+  for (; from + 16 <= end; from += 16) to = escapeBlock(to, from, 16, quote, backslash, lastControl);
+  return from < end ? escapeBlock(to, from, end - from, quote, backslash, lastControl) : to;
 }
 
 /** Sixteen bytes at most. */
 @inline
-function escapeBlock(to: usize, from: usize, length: usize): usize {
+function escapeBlock(to: usize, from: usize, length: usize, quote: v128, backslash: v128, lastControl: v128): usize {
   let bytes = v128.load(from);
   const lanes: i32 = (1 << (<i32>length)) - 1;
-  const controls = i8x16.lt_u(bytes, i8x16.splat(0x20));
-  const special = v128.or(controls, v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))));
-  const mask = i8x16.bitmask(special) & lanes;
+  const mask = i8x16.bitmask(endsIn(bytes, quote, backslash, lastControl)) & lanes;
   if (mask == 0) {
     v128.store(to, bytes);
     return to + length;
   }
+  const controls = controlsIn(bytes, lastControl);
   if (i8x16.bitmask(controls) & lanes) {
-    bytes = withLetter(bytes, 0x0a, 0x6e);
-    bytes = withLetter(bytes, 0x0d, 0x72);
-    bytes = withLetter(bytes, 0x09, 0x74);
-    if (i8x16.bitmask(i8x16.lt_u(bytes, i8x16.splat(0x20))) & lanes) return escapeEach(to, from, from + length);
+    // Of what is no control character the letter is 0, too.
+    bytes = v128.bitselect(i8x16.swizzle(v128.load(letters), bytes), bytes, controls);
+    if (i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(0))) & lanes) return escapeEach(to, from, from + length);
   }
-  const backslashes = i8x16.splat(0x5c);
-  const first = v128.shuffle<u8>(bytes, backslashes, 0, 1, 2, 3, 4, 5, 6, 7, 16, 16, 16, 16, 16, 16, 16, 16);
+  // V8 has one instruction for each of these two.
+  const first = v128.shuffle<u8>(bytes, backslash, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
   storeShuffled(to, first, mask & 0xff);
-  const second = v128.shuffle<u8>(bytes, backslashes, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 16, 16, 16, 16, 16, 16);
+  const second = v128.shuffle<u8>(bytes, backslash, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
   storeShuffled(to + 8 + popcnt(mask & 0xff), second, mask >> 8);
   return to + length + popcnt(mask);
-}
-
-/** The bytes with a letter in place of each control character that has that short form. */
-@inline
-function withLetter(bytes: v128, control: i8, letter: i8): v128 {
-  return v128.bitselect(i8x16.splat(letter), bytes, i8x16.eq(bytes, i8x16.splat(control)));
 }
 
 /** Eight bytes with a backslash before each that the mask names. */

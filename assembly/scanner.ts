@@ -2,6 +2,7 @@
  * AssemblyScript: a strict RFC 8259 scanner over bytes that come in parts, cut anywhere, which is told of by the tables of
  * src/json/json-grammar.ts. Whether the bytes are UTF-8 is not its matter.
  */
+import { backslashes, endsIn, lastControls, quotes } from './string-ends';
 
 /** Throws JsonSyntaxError in the caller: `at` bytes from where the part begins. */
 declare function refuse(fault: i32, at: usize, state: u32, byte: u32): void;
@@ -304,8 +305,14 @@ export class Scanner<H> {
 function mark(from: usize, end: usize): void {
   let mark = marks;
   if (ASC_FEATURE_SIMD) {
+    const quote = v128.load(quotes);
+    const backslash = v128.load(backslashes);
+    const lastControl = v128.load(lastControls);
     for (let at = from; at < end; at += 64) {
-      let found = stringEnds(at) | (stringEnds(at + 16) << 16) | (stringEnds(at + 32) << 32) | (stringEnds(at + 48) << 48);
+      let found = stringEnds(at, quote, backslash, lastControl);
+      found |= stringEnds(at + 16, quote, backslash, lastControl) << 16;
+      found |= stringEnds(at + 32, quote, backslash, lastControl) << 32;
+      found |= stringEnds(at + 48, quote, backslash, lastControl) << 48;
       for (; found != 0; found &= found - 1) {
         store<u32>(mark, at + <usize>ctz(found));
         mark += markSize;
@@ -320,12 +327,10 @@ function mark(from: usize, end: usize): void {
   store<u32>(mark, end);
 }
 
+/** A bit for each of sixteen bytes. */
 @inline
-function stringEnds(at: usize): u64 {
-  const bytes = v128.load(at);
-  const controls = i8x16.le_u(bytes, i8x16.splat(0x1f));
-  const others = v128.or(i8x16.eq(bytes, i8x16.splat(quote)), i8x16.eq(bytes, i8x16.splat(backslash)));
-  return <u64>(<u32>i8x16.bitmask(v128.or(controls, others)));
+function stringEnds(at: usize, quote: v128, backslash: v128, lastControl: v128): u64 {
+  return <u64>(<u32>i8x16.bitmask(endsIn(v128.load(at), quote, backslash, lastControl)));
 }
 
 /** The first mark from `at` on. */
