@@ -4,6 +4,7 @@ import { assertProblem, instancesOf, relay } from './support/calls.ts';
 import { closedPort, type FarHandler, type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Contract 10 with several urls: the primary by the kind's own means, actions to it alone, queries to any that answers.
 
@@ -71,14 +72,6 @@ const action = (gateway: Gateway): Promise<Reply> =>
 const query = (gateway: Gateway): Promise<Reply> =>
   relay(gateway, 'restQuery', 'group', { params: { path: 'restconf/data/x:list', accept } });
 
-async function until(what: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (!(await what())) {
-    assert.ok(performance.now() < deadline, 'it did not come about');
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
-
 describe('with several urls', () => {
   test('an action goes to the primary alone, wherever it stands in the list, and whatever a release calls it', async (t) => {
     for (const [primary, secondary] of [
@@ -110,7 +103,7 @@ describe('with several urls', () => {
     const { nodes, gateway } = await group(t, ['none', 'none']);
     assert.equal((await action(gateway)).status, 200);
     nodes[0]?.die();
-    await until(async () => (await action(gateway)).status === 200);
+    await until('an action is taken again', async () => (await action(gateway)).status === 200);
     assert.deepEqual(
       nodes.map(({ applied }) => applied),
       [1, 1],
@@ -177,7 +170,7 @@ describe('a primary', () => {
     assert.equal((await action(gateway)).status, 200);
     [old.mode, next.mode] = ['secondary', 'primary'];
     const seen = next.probes;
-    await until(() => next.probes > seen + 1);
+    await until('two more probes', () => next.probes > seen + 1);
     assert.equal((await action(gateway)).status, 200);
     assert.deepEqual([old.applied, next.applied], [1, 1]);
   });
@@ -223,7 +216,7 @@ test('of nodes that are all primary an action goes to one whose breaker is close
   assert.equal((await action(gateway)).status, 200);
   // Its probes succeed all the while: they do not bring actions back to it.
   const seen = ill.requests.length;
-  await until(() => ill.requests.length > seen + 2);
+  await until('three more requests', () => ill.requests.length > seen + 2);
   assert.equal((await action(gateway)).status, 200);
 });
 

@@ -10,6 +10,7 @@ import { relay } from './support/calls.ts';
 import { command, shell, spawnCommand } from './support/command.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { collect, executable, type Gateway, startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // `audit list` as a person or a program runs it beside a gateway, and what is lost where the store is away for long.
 
@@ -40,20 +41,12 @@ function recordsIn(lines: readonly string[]): readonly AuditRecord[] {
   return lines.map((line) => JSON.parse(line) as AuditRecord);
 }
 
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, what);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 test('audit list --follow prints each record once, as it comes and once its call is over, and ends at Ctrl-C with exit code 0', async () => {
   far.answer(() => jsonReply('{}'));
   await act('before');
   const child = spawnCommand(['audit', 'list', '--follow', '--adapter', 'NSO', '--config', gateway.configFile]);
   const { stdout, stderr } = collect(child);
-  await until(() => stdout.length > 0, 'the record from before is printed');
+  await until('the record from before is printed', () => stdout.length > 0);
   const [arrived, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   far.answer(async ({ target }) => {
     if (target !== '/slow') return target === '/one' ? jsonReply('{}') : httpReply({ status: 500 });
@@ -65,10 +58,10 @@ test('audit list --follow prints each record once, as it comes and once its call
   await arrived.promise;
   await act('one');
   await act('two');
-  await until(() => stdout.length >= 3, 'what is over is printed');
+  await until('what is over is printed', () => stdout.length >= 3);
   release.resolve();
   await slow;
-  await until(() => stdout.length >= 4, 'the slow call is printed');
+  await until('the slow call is printed', () => stdout.length >= 4);
   const closed = once(child, 'close');
   child.kill('SIGINT');
   await closed;
@@ -149,16 +142,16 @@ test('what was dropped while the store was away for long is counted, in the metr
     const { text } = await gateway.send({ target: '/metrics', role: 'admin' });
     return Number(/^gateway_audit_entries_dropped_total (\d+)$/mu.exec(text)?.[1]);
   };
-  await until(async () => {
+  await until('records are dropped', async () => {
     await Promise.all(Array.from({ length: 500 }, refuse));
     return (await dropped()) > 2;
-  }, 'records are dropped');
+  });
   held.exec('rollback');
   const events = async (): Promise<readonly AuditRecord[]> => {
     const { stdout } = await command(['audit', 'list', '--limit', 'all', '--config', gateway.configFile], {});
     return recordsIn(stdout.trim().split('\n')).filter(({ event }) => event === 'dropped');
   };
-  await until(async () => (await events()).length > 0, 'a record says so');
+  await until('a record says so', async () => (await events()).length > 0);
   const told = (await events()).map(({ detail }) => detail);
   assert.deepEqual(told, [`${await dropped()} records were not kept`]);
 });

@@ -10,6 +10,7 @@ import { command, shell, spawnCommand } from './support/command.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
 import { openConnection, send } from './support/http-client.ts';
 import { basic, collect, configurationOf, readyPort, startGateway, testPassword } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Contract 8: the command line.
 
@@ -26,14 +27,6 @@ function ends(t: TestContext, child: ChildProcess): void {
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>, patience = 30_000): Promise<void> {
-  const deadline = performance.now() + patience;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `${what} did not happen`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }
 
 const secret = 'a pass phrase: ü';
@@ -73,12 +66,14 @@ describe('serve', () => {
     });
   }
 
-  test('says how to get a configuration where there is none', async (t) => {
-    const { code, stdout, stderr } = await command(['serve'], { directory: temporary(t) });
-    assert.equal(code, 1);
-    assert.equal(stdout, '');
-    assert.match(stderr, /gateway\.yaml/);
-    assert.match(stderr, /init/);
+  test('says how to get a configuration where there is none, as every command does that needs one', async (t) => {
+    for (const words of [['serve'], ['export'], ['import', 'x'], ['audit', 'list'], ['audit', 'verify']]) {
+      const { code, stdout, stderr } = await command(words, { directory: temporary(t) });
+      assert.equal(code, 1);
+      assert.equal(stdout, '');
+      assert.match(stderr, /there is no gateway\.yaml\n/);
+      assert.match(stderr, /init/);
+    }
   });
 
   test('does not start on a bad configuration and names every problem with its line and column', async (t) => {
@@ -279,6 +274,17 @@ describe('demo', () => {
     if (child.exitCode === null) await once(child, 'exit');
     assert.equal(child.exitCode, 0);
   });
+});
+
+test('a demo where it cannot write says so', async (t) => {
+  const directory = temporary(t);
+  writeFileSync(join(directory, 'data'), 'a file');
+  const { code, stdout, stderr } = await command(['demo'], { directory });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.equal(
+    stderr,
+    'orchestration-gateway demo: data/demo.yaml cannot be written (EEXIST); run it where this user may write\n',
+  );
 });
 
 /** The commands in what was printed that begin with curl; a backslash at a line's end continues it. */

@@ -4,8 +4,9 @@ import { after, type TestContext, test } from 'node:test';
 import { instancesOf, responseOf, resultOf } from './support/calls.ts';
 import { farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { type Connection, openConnection, type Reply, requestBytes } from './support/http-client.ts';
-import { logLines, until } from './support/reloading.ts';
+import { logLines } from './support/reloading.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Contract 8: SIGTERM and SIGINT drain. No new connections, calls in flight finish, exit code 0.
 

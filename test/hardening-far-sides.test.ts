@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
@@ -9,7 +9,9 @@ import { createAuthority, type Identity, selfSigned } from './support/certificat
 import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
 import { listen } from './support/listen.ts';
+import { mostMemory } from './support/most-memory.ts';
 import { startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Rows 50 to 66 of docs/security.md, one short proof each; test/hostile-far-sides.test.ts has them for every route and in many shapes.
 
@@ -90,10 +92,9 @@ test('R55: malformed HTTP is 502, and the gateway lives', async () => {
 
 test('R56: a reply over the limit is never whole, and memory stays bounded', async (t) => {
   if (process.platform !== 'linux') t.skip('needs /proc');
-  const peak = (): number => Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1]) / 1024;
   far.answer(() => jsonReply('{}'));
   responseOf(await restCall(gateway, call('GET')));
-  const before = peak();
+  const before = mostMemory(gateway.pid);
   const endless: FarHandler = (_, socket) => {
     socket.write(`${okHead}Transfer-Encoding: chunked\r\n\r\n`);
     const block = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')]);
@@ -110,7 +111,23 @@ test('R56: a reply over the limit is never whole, and memory stays bounded', asy
   }
   far.answer(() => httpReply({ body: 'x'.repeat(2_000_000) }));
   assertProblem(await restCall(gateway, call('GET')), 502, 'response-too-large');
-  assert.ok(peak() - before < 100, `${peak() - before} MiB`);
+  assert.ok(mostMemory(gateway.pid) - before < 100, `${mostMemory(gateway.pid) - before} MiB`);
+});
+
+test('R56: replies that come byte by byte take little more memory than their bytes', async (t) => {
+  if (process.platform !== 'linux') t.skip('needs /proc');
+  const patient = await startGateway(t, { config: { outbound: { allow: ['127.0.0.0/8'] } } });
+  // A gateway that is behind with its work refuses calls: all of them are there before the first byte of an answer.
+  const asked: Socket[] = [];
+  far.answer((_, socket) => void asked.push(socket));
+  const replies = Array.from({ length: 60 }, () => restCall(patient, call('GET')));
+  await until('all of them have arrived', () => asked.length === replies.length);
+  const before = mostMemory(patient.pid);
+  const body = 'x'.repeat(65_000);
+  const bytes = `${okHead}Transfer-Encoding: chunked\r\n\r\n${body.replaceAll('x', '1\r\nx\r\n')}0\r\n\r\n`;
+  for (const socket of asked) socket.write(bytes);
+  for (const reply of await Promise.all(replies)) assert.equal(responseOf(reply), body);
+  assert.ok(mostMemory(patient.pid) - before < 150, `${mostMemory(patient.pid) - before} MiB`);
 });
 
 test('R57: a reply that decodes to more than the limit is 502 or breaks off, in one layer and in two', async () => {

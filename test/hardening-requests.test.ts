@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { assertProblem, instancesOf, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
+import { mostMemory } from './support/most-memory.ts';
 import { startGateway } from './support/start-gateway.ts';
 
 // Rows 13 to 18 and 20 to 35 of docs/security.md: what callers write into their requests.
@@ -237,6 +238,22 @@ test('R32: one byte over the body limit is 413, declared or chunked, and the con
     assert.equal(reply.header('connection'), 'close');
   }
   assert.equal(far.connections, 0);
+});
+
+test('R32: a body that comes byte by byte takes little more memory than its bytes', async (t) => {
+  if (process.platform !== 'linux') t.skip('needs /proc');
+  // A gateway of its own: one that is behind with its work refuses the calls of other tests.
+  const patient = await startGateway(t, {
+    config: { server: { requestBodyLimit: '2MiB' }, outbound: { allow: [far.authority] } },
+  });
+  far.answer(() => jsonReply('{}'));
+  assert.equal(responseOf(await restCall(patient, call())), '{}');
+  const before = mostMemory(patient.pid);
+  const body = `${callText(`,"body":{"a":"${'x'.repeat(1_000_000)}"}`).replaceAll(/./gu, '1\r\n$&\r\n')}0\r\n\r\n`;
+  const headers = { ...json, 'Transfer-Encoding': 'chunked' };
+  const reply = await patient.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers, body });
+  assert.equal(responseOf(reply), '{}');
+  assert.ok(mostMemory(patient.pid) - before < 150, `${mostMemory(patient.pid) - before} MiB`);
 });
 
 test('R33: bytes that are no UTF-8, a byte order mark and half a surrogate pair are 400, never U+FFFD', async () => {

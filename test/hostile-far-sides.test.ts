@@ -6,6 +6,7 @@ import { assertProblem, instancesOf, type Problem, relay, responseOf, restCall, 
 import { type FarHandler, type FarRequest, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
 import { startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Far sides that behave badly: contract 1 (large replies), 2, 3, 4. A fault found while the reply is judged whole is one clean
 // 502 or 504; a fault found later breaks the connection off. No caller ever holds a complete JSON text of an incomplete reply.
@@ -414,13 +415,6 @@ describe('a reply that grows when it is decoded', () => {
 
 describe('an adapter instance', () => {
   test('R68: that hangs takes one call and one that waits, answers the others 503, and does not hold up its neighbour', async () => {
-    const deadline = performance.now() + 20_000;
-    const until = async (holds: () => boolean): Promise<void> => {
-      while (!holds()) {
-        assert.ok(performance.now() < deadline, 'it did not happen');
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-    };
     const held: (() => void)[] = [];
     const hanging = script(async () => {
       await new Promise<void>((resolve) => held.push(resolve));
@@ -430,12 +424,12 @@ describe('an adapter instance', () => {
     const query = (adapter: string, path: string): Promise<Reply> =>
       relay(gateway, 'restQuery', adapter, { params: { path, accept } });
     const first = query('narrow', hanging.path);
-    await until(() => held.length === 1);
+    await until('the first call is held', () => held.length === 1);
     const others = [1, 2, 3, 4].map(() => query('narrow', hanging.path));
     // One of the four waits; three are told so at once.
     const refused: Reply[] = [];
     for (const other of others) void other.then((reply) => (reply.status === 503 ? refused.push(reply) : undefined));
-    await until(() => refused.length === 3);
+    await until('three are refused', () => refused.length === 3);
     for (const reply of refused) {
       assertProblem(reply, 503, 'adapter-busy');
       assert.match(reply.header('retry-after') ?? '', /^\d+$/);
@@ -444,7 +438,7 @@ describe('an adapter instance', () => {
     assert.equal(hanging.requests.length, 1);
     held[0]?.();
     assert.equal((await first).status, 200);
-    await until(() => held.length === 2);
+    await until('the second call is held', () => held.length === 2);
     held[1]?.();
     const statuses = (await Promise.all(others)).map((reply) => reply.status);
     assert.equal(statuses.filter((status) => status === 200).length, 1);

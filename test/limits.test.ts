@@ -12,6 +12,7 @@ import { assertProblem, post, relay, restCall } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
 import { type Connection, openConnection, type Reply } from './support/http-client.ts';
 import { type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // What the gateway takes on at once: look-ups, calls of one caller, connections, work in all.
 
@@ -169,13 +170,6 @@ function hold(t: TestContext, gateway: Gateway): () => void {
   return release;
 }
 
-async function until(t: TestContext, condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) {
-    t.signal.throwIfAborted();
-    await pause(20);
-  }
-}
-
 test('R77: an event loop that is behind is 503 for work and a flag for health, until it has caught up', {
   timeout: 90_000,
 }, async (t) => {
@@ -188,11 +182,11 @@ test('R77: an event loop that is behind is 503 for work and a flag for health, u
     assert.deepEqual(health, { status: 'ok', degraded: health.degraded });
     return health.degraded;
   };
-  await until(t, async () => !(await degraded()));
+  await until('the event loop has caught up', async () => !(await degraded()));
   assert.equal((await restCall(gateway, call)).status, 200);
   const bearer = { Authorization: `Bearer ${await gateway.tokenFor('readonly')}` };
   const release = hold(t, gateway);
-  await until(t, degraded);
+  await until('the event loop is behind', degraded);
   for (const send of [
     () => restCall(gateway, call),
     () => relay(gateway, 'restQuery', 'far', { params: { path: 'a', accept: '*/*' } }),
@@ -204,14 +198,14 @@ test('R77: an event loop that is behind is 503 for work and a flag for health, u
     assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
   }
   // The store answers within a second now and then: a stop takes nearly as long.
-  await until(t, async () => (await gateway.send({ target: '/readyz' })).status === 200);
+  await until('the store answers', async () => (await gateway.send({ target: '/readyz' })).status === 200);
   assert.equal((await gateway.send({ target: '/metrics', headers: bearer })).status, 200);
   // What is wrong with a request is still said where saying it takes no work.
   assertProblem(await gateway.send({ method: 'POST', target: '/tools/restCall' }), 401, 'unauthenticated');
   assertProblem(await restCall(gateway, call, { role: 'other' }), 403, 'forbidden');
   assert.equal(far.requests.length, 1, 'what was refused did not leave');
   release();
-  await until(t, async () => !(await degraded()));
+  await until('the event loop has caught up', async () => !(await degraded()));
   assert.equal((await restCall(gateway, call)).status, 200);
   assert.ok(gateway.stderr.some((line) => line.includes('overloaded') && line.includes('event loop')));
 });
@@ -225,7 +219,7 @@ test('more calls in flight than there are files for are 503, however many connec
   far.answer((_, socket) => void held.push(() => socket.write(jsonReply('{"held":true}'))));
   const ask = (): Promise<Reply> => restCall(gateway, call, { headers: { Authorization: `Bearer ${token}` } });
   const inFlight = Array.from({ length: 60 }, ask);
-  await until(t, () => Promise.resolve(held.length === 60));
+  await until('60 calls are held', () => held.length === 60);
   const refused = await ask();
   assertProblem(refused, 503, 'overloaded');
   assert.match(refused.body.toString(), /open files/u);
@@ -236,7 +230,7 @@ test('more calls in flight than there are files for are 503, however many connec
   for (const answer of held.splice(0)) answer();
   for (const reply of await Promise.all(inFlight)) assert.equal(reply.status, 200);
   const next = ask();
-  await until(t, () => Promise.resolve(held.length === 1));
+  await until('a call is held', () => held.length === 1);
   held[0]?.();
   assert.equal((await next).status, 200);
 });
@@ -268,9 +262,9 @@ test('R46: a caller that takes nothing of its reply loses its connection and its
   silent.write(
     `POST /orchestrator_manager/restQuery/far HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.basicFor('admin')}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
-  await until(t, () => Promise.resolve(far.requests.length === 1));
+  await until('the call has arrived', () => far.requests.length === 1);
   assertProblem(await relay(gateway, 'restQuery', 'far', query('b')), 503, 'adapter-busy');
-  await until(t, async () => (await relay(gateway, 'restQuery', 'far', query('b'))).status === 200);
+  await until('a query is answered', async () => (await relay(gateway, 'restQuery', 'far', query('b'))).status === 200);
   silent.socket.resume();
   const reply = await silent.reply();
   assert.ok(reply === undefined || !reply.complete);

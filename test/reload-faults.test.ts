@@ -8,9 +8,10 @@ import { assertProblem, instancesOf, relay } from './support/calls.ts';
 import { spawnCommand } from './support/command.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
 import { type Reply, send } from './support/http-client.ts';
-import { askToReload, hangUp, logLines, type Reloaded, reloadWith, rewrite, until } from './support/reloading.ts';
+import { askToReload, hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/reloading.ts';
 import { basic, collect, configurationOf, type Gateway, readyPort, startGateway } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { until } from './support/until.ts';
 
 // Contract 7: a bad file changes nothing and says why.
 

@@ -5,9 +5,10 @@ import { assertProblem, instancesOf, relay, responseOf, restCall } from './suppo
 import { createAuthority } from './support/certificate.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
-import { hangUp, logLines, type Reloaded, reloadWith, rewrite, until } from './support/reloading.ts';
+import { hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/reloading.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { until } from './support/until.ts';
 
 // Contract 7 and 10: SIGHUP and POST /adapters/reload take the configuration in again; calls in flight finish on what they began with.
 

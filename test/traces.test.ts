@@ -6,10 +6,10 @@ import { createAuthority } from './support/certificate.ts';
 import { type Collector, collector, type ReceivedSpan } from './support/collector.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Owner } from './support/owner.ts';
-import { until } from './support/reloading.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { tlsFarSide } from './support/tls-far-side.ts';
+import { until } from './support/until.ts';
 
 const owner = { after };
 const query = { params: { path: 'data/x?secret=hunter2&plain', accept: 'application/json' } };

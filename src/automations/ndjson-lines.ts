@@ -1,3 +1,5 @@
+import { GatheredBytes } from '#base/gathered-bytes.ts';
+
 /** One line of an NDJSON text. */
 export interface NdjsonLine {
   /** From 1, blank ones counted. */
@@ -17,18 +19,19 @@ export async function* ndjsonLines(
   limit: number,
 ): AsyncGenerator<NdjsonLine, void, undefined> {
   let number = 1;
-  let pieces: Buffer[] = [];
+  const held = new GatheredBytes();
   let length = 0;
   const take = (piece: Buffer): void => {
     length += piece.length;
-    if (length <= limit) pieces.push(piece);
-    else pieces = [];
+    if (length <= limit) held.add(piece);
+    else held.take();
   };
   const line = (): NdjsonLine | undefined => {
-    const bytes = length > limit ? undefined : Buffer.concat(pieces);
+    // A copy: what came in one piece would keep the whole chunk in memory, and its owner may write over it.
+    const bytes = length > limit ? undefined : Buffer.from(held.take());
     const found = bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
     number += 1;
-    pieces = [];
+    held.take();
     length = 0;
     return found;
   };
@@ -40,7 +43,7 @@ export async function* ndjsonLines(
       const found = line();
       if (found !== undefined) yield found;
     }
-    // A copy: the rest would keep the whole chunk in memory, and its owner may write over it.
+    // A copy of the rest as well.
     if (start < chunk.length) take(Buffer.from(chunk.subarray(start)));
   }
   const last = line();

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#base/gateway-error.ts';
+import { GatheredBytes } from '#base/gathered-bytes.ts';
 import { bodyTooLarge } from './request-checks.ts';
 
 /**
@@ -8,26 +9,29 @@ import { bodyTooLarge } from './request-checks.ts';
  * the connection stays open.
  */
 export function readWhole(request: IncomingMessage, limit: number, done: (error?: GatewayError, body?: Buffer) => void): void {
-  const { 'content-length': declared, 'transfer-encoding': coding } = request.headers;
-  if (coding === undefined && (declared === undefined || declared === '0')) {
+  if (!hasBody(request)) {
     done();
     return;
   }
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const gathered = new GatheredBytes();
   let over = false;
   const end = (error?: GatewayError): void => {
     if (over) return;
     over = true;
-    if (error === undefined) done(undefined, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, length));
+    if (error === undefined) done(undefined, gathered.take());
     else done(error);
   };
   request.on('data', (chunk: Buffer) => {
     if (over) return;
-    length += chunk.length;
-    chunks.push(chunk);
-    if (length > limit) end(bodyTooLarge(limit));
+    gathered.add(chunk);
+    if (gathered.length > limit) end(bodyTooLarge(limit));
   });
   request.on('end', () => end());
   request.on('error', (cause) => end(new GatewayError('malformed-request', 'The request could not be read.', { cause })));
+}
+
+/** By its framing (RFC 9112 6.3). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': declared, 'transfer-encoding': coding } = headers;
+  return coding !== undefined || (declared !== undefined && declared !== '0');
 }

@@ -1,8 +1,9 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { GatheredBytes } from '#base/gathered-bytes.ts';
 import { countStreamed } from '#base/young-generation.ts';
 import { wholeReplyLimit } from './outbound-call.ts';
 
-/** Chunks below this are put together as long as they stay below it: each piece costs some microseconds, whatever its size. */
+/** What waits in smaller chunks is put together up to this: each piece costs some microseconds and hundreds of bytes, whatever its size. */
 const pieceSize = 16_384;
 
 /** Bytes that wait for a slow reader before the far side is asked to pause. */
@@ -25,6 +26,8 @@ export class ReplyBody {
   readonly #limit: number;
   readonly #source: ReplyBodySource;
   #chunks: Buffer[] = [];
+  /** What came after them, while it is small. */
+  readonly #small = new GatheredBytes();
   #waiting = 0;
   #total = 0;
   #headGiven = false;
@@ -50,8 +53,7 @@ export class ReplyBody {
       this.#source.abort(tooLarge(this.#limit));
       return;
     }
-    this.#chunks.push(chunk);
-    this.#waiting += chunk.length;
+    this.#keep(chunk);
     if (!this.#headGiven) {
       if (this.#total > wholeReplyLimit) this.#giveHead(false);
       return;
@@ -62,6 +64,13 @@ export class ReplyBody {
       this.#source.pause();
     }
     this.#wakeReader();
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#waiting += chunk.length;
+    if (this.#small.length > 0 && this.#small.length + chunk.length > pieceSize) this.#chunks.push(this.#small.take());
+    if (chunk.length > pieceSize) this.#chunks.push(chunk);
+    else this.#small.add(chunk);
   }
 
   end(): void {
@@ -94,8 +103,9 @@ export class ReplyBody {
   /** Exactly the first 64 KiB of a longer body: what it is judged to be may not depend on how it was cut on its way. */
   #giveHead(complete: boolean): void {
     this.#headGiven = true;
-    const [first] = this.#chunks;
-    const taken = first !== undefined && first.length === this.#waiting ? first : Buffer.concat(this.#chunks, this.#waiting);
+    const last = this.#small.take();
+    const [only = last] = this.#chunks;
+    const taken = only.length === this.#waiting ? only : Buffer.concat([...this.#chunks, last], this.#waiting);
     this.#chunks = [];
     this.#waiting = 0;
     const head = complete ? taken : taken.subarray(0, wholeReplyLimit);
@@ -106,23 +116,16 @@ export class ReplyBody {
     this.#source.headArrived(head, complete);
   }
 
-  /** What has waited longest: a large chunk as it is, small ones together. The far side goes on once half of the queue is free. */
+  /** What has waited longest. The far side goes on once half of the queue is free. */
   #next(): Buffer | undefined {
-    const [first] = this.#chunks;
-    if (first === undefined) return undefined;
-    let count = 1;
-    let length = first.length;
-    for (let next = this.#chunks[1]; next !== undefined && length + next.length <= pieceSize; next = this.#chunks[count]) {
-      length += next.length;
-      count += 1;
-    }
-    const taken = this.#chunks.splice(0, count);
-    this.#waiting -= length;
+    if (this.#waiting === 0) return undefined;
+    const taken = this.#chunks.shift() ?? this.#small.take();
+    this.#waiting -= taken.length;
     if (this.#paused && this.#waiting <= queueLimit / 2) {
       this.#paused = false;
       this.#source.resume();
     }
-    return count === 1 ? first : Buffer.concat(taken, length);
+    return taken;
   }
 
   #wakeReader(): void {

@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { Reply } from './http-client.ts';
 import { configurationOf, type Gateway } from './start-gateway.ts';
+import { until } from './until.ts';
 
 /** What POST /adapters/reload answers. */
 export interface Reloaded {
@@ -47,13 +48,4 @@ interface LogLine {
 
 export function logLines(gateway: Gateway): readonly LogLine[] {
   return gateway.stderr.map((line) => JSON.parse(line) as LogLine);
-}
-
-/** Waits for something that is bound to happen. */
-export async function until(what: string, happened: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!(await happened())) {
-    if (performance.now() > deadline) throw new Error(`in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -1,0 +1,8 @@
+/** Waits for something that is bound to happen, 60 seconds at most: machines are slow at times. */
+export async function until(what: string, happened: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  while (!(await happened())) {
+    if (performance.now() > deadline) throw new Error(`in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
