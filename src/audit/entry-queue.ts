@@ -6,8 +6,11 @@ import type { UnchainedEntry } from './hash-chain.ts';
 import { KeysTaken } from './key-effect.ts';
 import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
-/** Entries in one statement at most: hashing them takes a few milliseconds. */
+/** Entries in one statement at most: hashing them takes some four milliseconds, in which nothing else is done. */
 const batchSize = 500;
+/** So many of those that no call waits for, unless more wait than `many`: calls that are under way would wait for them. */
+const patientAtMost = 100;
+const many = 5_000;
 /** Entries that may wait behind their calls, and their size in bytes: what comes beyond is dropped and counted. */
 const waitingAtMost = 10_000;
 const sizeAtMost = 33_554_432;
@@ -31,9 +34,11 @@ export class EntryQueue {
   readonly #urgent: Waiting[] = [];
   readonly #patient = new WaitingEntries();
   #dropped = 0;
-  /** Dropped, and no entry says so yet. */
+  /** Dropped, and no entry that is written says so yet. */
   #untold = 0;
-  /** The batch that the writer is in doubt about. */
+  /** How many of those the first entry of the batch at hand, or in doubt, speaks of; 0: none does. */
+  #told = 0;
+  /** The batch that the writer is in doubt about, without the entry that speaks of those. */
   #doubtful: readonly Waiting[] = [];
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -151,7 +156,7 @@ export class EntryQueue {
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#written(batch))) return;
-    } while (this.#urgent.length > 0 || this.#patient.count >= batchSize);
+    } while (this.#urgent.length > 0 || this.#patient.count >= patientAtMost);
   }
 
   /** Answers whether the store took it. */
@@ -167,23 +172,29 @@ export class EntryQueue {
       this.#failed(batch, error);
       return false;
     }
+    this.#haveTold();
     for (const { settle } of batch) settle?.resolve();
     this.#options.onSuccess();
     return true;
   }
 
   #nextBatch(): readonly Waiting[] {
-    if (this.#untold > 0) {
-      this.#urgent.unshift({ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' });
-      this.#untold = 0;
-    }
-    const urgent = this.#urgent.splice(0, batchSize);
-    return [...urgent, ...this.#patient.take(batchSize - urgent.length)];
+    const notice: Waiting[] = this.#untold === 0 ? [] : [{ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' }];
+    this.#told = this.#untold;
+    const urgent = this.#urgent.splice(0, batchSize - notice.length);
+    const room = (this.#patient.count > many ? batchSize : patientAtMost) - notice.length - urgent.length;
+    return [...notice, ...urgent, ...this.#patient.take(Math.max(0, room))];
+  }
+
+  #haveTold(): void {
+    this.#untold -= this.#told;
+    this.#told = 0;
   }
 
   /** A batch whose writing failed may be there nevertheless: then its entries are not written again. */
   async #settle(): Promise<void> {
     const { lastBatchIsIn } = await this.#options.writer.settle();
+    if (lastBatchIsIn) this.#haveTold();
     const doubtful = this.#doubtful;
     this.#doubtful = [];
     if (doubtful.length === 0) return;
@@ -203,9 +214,11 @@ export class EntryQueue {
 
   #failed(batch: readonly Waiting[], error: unknown): void {
     // What a store that answers refuses, it would refuse again and again, and hold up what comes behind it.
-    if (error instanceof StatementRefused && error.kind === 'other') this.#drop(batch.length);
-    else this.#doubtful = batch;
-    this.#answer(batch, error);
+    // The entry that speaks of dropped ones is made anew, of those and of what is dropped now.
+    const entries = this.#told === 0 ? batch : batch.slice(1);
+    if (error instanceof StatementRefused && error.kind === 'other') this.#drop(entries.length);
+    else this.#doubtful = entries;
+    this.#answer(entries, error);
   }
 
   #answer(waiting: readonly Waiting[], error: unknown): void {

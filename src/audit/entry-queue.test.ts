@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { StatementRefused } from '#database/store-failure.ts';
+import { EntryQueue } from './entry-queue.ts';
+import type { UnchainedEntry } from './hash-chain.ts';
+
+function entry(facts: string): UnchainedEntry {
+  return { kind: 'record', call: 1, at: 0, facts };
+}
+
+/** How the store takes a batch: it does; it refuses it for good; it fails before it has it, or after. */
+const manners = ['takes', 'refuses', 'fails', 'fails after'] as const;
+
+/** A queue before a store that keeps what it takes, and treats each batch as it is told to. */
+function queueBefore(store: { manner: (typeof manners)[number] }) {
+  const written: string[] = [];
+  let lastBatchIsIn = false;
+  const queue = new EntryQueue({
+    writer: {
+      async append(entries) {
+        await Promise.resolve();
+        lastBatchIsIn = store.manner === 'fails after';
+        if (store.manner === 'refuses') throw new StatementRefused('other', 'it is full');
+        if (store.manner !== 'fails') written.push(...entries.map(({ facts }) => facts));
+        if (store.manner !== 'takes') throw new Error('away');
+      },
+      settle: () => Promise.resolve({ lastBatchIsIn }),
+      state: () => undefined,
+    },
+    droppedEntry: (count) => entry(`dropped ${count}`),
+    refusedEntry: () => entry('refused'),
+    onFailure: () => undefined,
+    onSuccess: () => undefined,
+  });
+  return { queue, written };
+}
+
+test('every entry is written once or counted as dropped, and what the log says was dropped adds up to that', async () => {
+  const step = fc.record({ count: fc.integer({ min: 0, max: 1_200 }), manner: fc.constantFrom(...manners) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      const store: { manner: (typeof manners)[number] } = { manner: 'takes' };
+      const { queue, written } = queueBefore(store);
+      let pushed = 0;
+      for (const { count, manner } of steps) {
+        store.manner = manner;
+        for (let entries = 0; entries < count; entries += 1) queue.behind(entry(`entry ${(pushed += 1)}`));
+        await queue.flush();
+      }
+      store.manner = 'takes';
+      while (queue.counts().waiting > 0) await queue.flush();
+      await queue.close(entry('end'));
+      const told = written.flatMap((facts) => /^dropped (\d+)$/u.exec(facts)?.[1] ?? []).map(Number);
+      const kept = written.filter((facts) => facts.startsWith('entry '));
+      const { dropped } = queue.counts();
+      assert.equal(
+        told.reduce((sum, count) => sum + count, 0),
+        dropped,
+      );
+      assert.equal(new Set(kept).size, kept.length);
+      assert.equal(kept.length + dropped, pushed);
+    }),
+    { numRuns: 150 },
+  );
+});
