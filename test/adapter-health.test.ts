@@ -227,6 +227,33 @@ describe('trying an adapter', () => {
     assert.ok(far.connections > connections, 'a connection that stood was tried');
   });
 
+  test('says where what answered is no RESTCONF', async (t: TestContext) => {
+    const [files, portal, restconf] = [await farSide(t), await farSide(t), await farSide(t)];
+    files.answer(() => httpReply({ status: 404, headers: { 'Content-Type': 'text/html' }, body: '<h1>Not found</h1>' }));
+    portal.answer(() => httpReply({ headers: { 'Content-Type': 'text/html' }, body: '<form>Log in</form>' }));
+    const unknown = '{"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value"}]}}';
+    restconf.answer(() => httpReply({ status: 404, headers: { 'Content-Type': 'application/yang-data+json' }, body: unknown }));
+    const gateway = await startGateway(t, {
+      adapters: [
+        adapter('files', [files.url]),
+        adapter('portal', [portal.url]),
+        adapter('restconf', [restconf.url]),
+        { ...adapter('any', [files.url]), kind: 'rest' },
+      ],
+    });
+    for (const [name, hint] of [
+      ['files', true],
+      ['portal', true],
+      ['restconf', false],
+      ['any', false],
+    ] as const) {
+      const steps = (await tried(gateway, name)).urls[0]?.steps ?? [];
+      const details = steps.map(({ detail }) => detail ?? '').join(' ');
+      assert.equal(/not RESTCONF: url has to be the address/u.test(details), hint, details);
+      assert.equal(/Nothing shows/u.test(details), hint, details);
+    }
+  });
+
   test('names the step that fails, and what to do', async (t: TestContext) => {
     const [refusing, ill, silent] = [await farSide(t), await farSide(t), await farSide(t)];
     refusing.answer(() => httpReply({ status: 401 }));

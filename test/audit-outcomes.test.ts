@@ -145,6 +145,28 @@ test('a long reply that breaks off after its beginning was passed on has not gon
   assert.deepEqual([record?.outcome, record?.code, record?.upstreamStatus], ['unknown', 'outcome-unknown', 200]);
 });
 
+for (const [route, type, body] of [
+  ['restAction', 'text/plain', Buffer.concat([Buffer.alloc(100_000, 'x'), Buffer.from([0xff, 0xfe])])],
+  ['restQuery', json, Buffer.from(`{"d":[${'{"a":1},'.repeat(20_000)}oops]}`)],
+] as const) {
+  test(`a long reply to ${route} that shows late what it is not has failed, in the record and the log`, async () => {
+    far.answer(() => httpReply({ headers: { 'Content-Type': type }, body }));
+    const requestId = `late-${route}`;
+    const action = route === 'restAction' ? { body: {} } : {};
+    const caller = send(route, { params: { path: 'x', accept: json }, ...action }, { 'X-Request-Id': requestId });
+    let answer = '';
+    caller.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+    await once(caller, 'close');
+    assert.match(answer, /^HTTP\/1.1 200/u);
+    assert.doesNotMatch(answer, /\r\n0\r\n\r\n$/u);
+    const records = await recordsOf(requestId);
+    const last = records.at(0);
+    assert.deepEqual([last?.outcome, last?.code, last?.upstreamStatus], ['failed', 'upstream-protocol-error', 200]);
+    const line = gateway.stderr.find((text) => text.includes(requestId) && text.includes('"msg":"request"'));
+    assert.match(line ?? '', /"code":"upstream-protocol-error"/u);
+  });
+}
+
 test('a redirect that cannot be put on record is not followed, and its error does not say that nothing left', async (t) => {
   const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
   t.after(() => held.close());

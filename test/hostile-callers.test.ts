@@ -325,6 +325,20 @@ describe('many requests on one connection', () => {
   });
 });
 
+test('only a body that is due in HTTP/1.1 is asked for with 100 Continue (RFC 9110 10.1.1)', async (t) => {
+  far.answer(() => jsonReply('{}'));
+  for (const bytes of [
+    `POST /tools/restCall HTTP/1.0\r\n${host}${admin}${json}${length}Expect: 100-continue\r\n\r\n${text}`,
+    `GET /whoami HTTP/1.1\r\n${host}${admin}Expect: 100-continue\r\nConnection: close\r\n\r\n`,
+    `${start}${host}${admin}${json}Content-Length: 0\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`,
+  ]) {
+    const connection = await open(t);
+    connection.write(bytes);
+    assert.ok((await connection.reply()) !== undefined);
+    assert.deepEqual(connection.interim, [], bytes);
+  }
+});
+
 describe('a caller who leaves', () => {
   test('R47: ends the outbound call at once and frees its slot', async (t) => {
     const closed: Promise<unknown>[] = [];

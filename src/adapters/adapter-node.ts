@@ -70,7 +70,7 @@ interface NodeNeeds {
 }
 
 export function createAdapterNode(options: NodeNeeds): AdapterNode {
-  const { url, instance, credentials, clock } = options;
+  const { url, kind, instance, credentials, clock } = options;
   const { name, timeouts } = instance;
   const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
   const standing = keepStanding({ breaker, total: timeouts.total, clock });
@@ -103,7 +103,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       }
     },
     async tryNow() {
-      const record = recordTrial({ url, clock });
+      const record = recordTrial({ url, clock, speaksRestconf: kind.name !== 'rest' });
       const once = options.open((step) => record.done(step));
       try {
         const found = await prober.ask(once);

@@ -45,16 +45,17 @@ export function createNodeBreaker(options: {
   const counter = new ConsecutiveBreaker(failures);
   const policy: CircuitBreakerPolicy = circuitBreaker(
     handleWhen(counts).orWhenResult((reply) => speaksOfTheNode(reply as FarSideReply)),
-    { breaker: counter, halfOpenAfter: openFor },
+    // When it is time for that is said below: cockatiel goes by the wall clock, which may be set back.
+    { breaker: counter, halfOpenAfter: Number.NEGATIVE_INFINITY },
   );
   policy.onBreak(() => {
-    openedAt = clock.now();
+    openedAt = clock.monotonic();
   });
   const wait = (): number => {
     if (policy.state === CircuitState.Closed) return 0;
     // The call that decides is under way: the others do not wait for it.
     if (policy.state === CircuitState.HalfOpen) return 1_000;
-    return Math.max(0, openedAt + openFor - clock.now());
+    return Math.max(0, openedAt + openFor - clock.monotonic());
   };
   const refuse = (): void => {
     const left = wait();

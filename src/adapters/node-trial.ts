@@ -2,8 +2,9 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
-import type { FarSideReply } from '#outbound/outbound-call.ts';
+import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { speaksOfTheNode } from './node-failure.ts';
+import { readRestconfError } from './restconf-errors.ts';
 
 /** One step of trying a node. */
 export interface TrialStep {
@@ -29,7 +30,16 @@ interface TrialRecord {
   failed(failure: unknown): NodeTrial;
 }
 
-export function recordTrial({ url, clock }: { readonly url: string; readonly clock: Clock }): TrialRecord {
+/** `speaksRestconf`: whether that is what a node of its kind answers in. */
+export function recordTrial({
+  url,
+  clock,
+  speaksRestconf,
+}: {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly speaksRestconf: boolean;
+}): TrialRecord {
   const steps: TrialStep[] = [];
   let last = clock.monotonic();
   const add = (step: Omit<TrialStep, 'milliseconds'>): void => {
@@ -45,12 +55,15 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
     },
     answered(reply) {
       const { status } = reply;
-      add({ step: 'answer', ok: !speaksOfTheNode(reply), detail: `It answered ${status}.` });
+      const doubt = speaksRestconf && status < 500 && !isRestconf(reply) ? ` ${notRestconf}` : '';
+      add({ step: 'answer', ok: !speaksOfTheNode(reply), detail: `It answered ${status}.${doubt}` });
       if (status === 401 || status === 403) {
         const detail = `It answered ${status}: the credentials of this adapter (auth) are not taken, or may not read what a probe reads.`;
         add({ step: 'authentication', ok: false, detail });
-      } else {
+      } else if (doubt === '') {
         add({ step: 'authentication', ok: true });
+      } else {
+        add({ step: 'authentication', ok: true, detail: 'Nothing shows that what answered looks at credentials.' });
       }
       return trial();
     },
@@ -61,6 +74,17 @@ export function recordTrial({ url, clock }: { readonly url: string; readonly clo
       return trial();
     },
   };
+}
+
+const notRestconf = 'That was not RESTCONF: url has to be the address below which restconf/ lies, without it.';
+
+/** By its media type, one of YANG's, or by an error body of RESTCONF; a reply without a body may be. */
+function isRestconf(reply: FarSideReply): boolean {
+  return (
+    reply.head.length === 0 ||
+    /yang/iu.test(headerValue(reply.headers, 'content-type') ?? '') ||
+    readRestconfError(reply) !== undefined
+  );
 }
 
 function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): TrialStep['step'] {

@@ -6,6 +6,8 @@ export function beforeQuery(path: string): string {
 
 /** Percent-encoding is undone this many times over; what is wrapped deeper has no honest use. */
 const mostRounds = 5;
+/** Characters of all readings of a path together: what can be read in so many ways is made to keep its judge busy. */
+const mostCharacters = 16_384;
 
 /** `%XX`, and `%u00XX` as some servers of old know it. */
 const encodedByte = /%(?:u00)?([0-9a-f]{2})/giu;
@@ -43,17 +45,24 @@ const readInOneWay = /^[\w\-.~/:@!$&'()*+,=]*$/u;
 /**
  * The resources that servers could take a path for, as segments joined by `/`: after each round of decoding, also with `;parameters`
  * left out (RFC 3986 3.3), ended at a decoded `?`, `#` or NUL, without NUL, with backslashes as slashes and as UTF-8; always without empty and `.`
- * segments. Undefined where the path is encoded more often than can be followed.
+ * segments. Undefined where the path is encoded more often, or can be read in more ways, than is followed.
  */
 export function pathReadings(path: string): readonly string[] | undefined {
   if (readInOneWay.test(path)) return [withoutIdleSegments(path)];
   const decodings = percentDecodings(path);
   const last = decodings.at(-1) ?? '';
   if (decodings.length > mostRounds && decodedOnce(last) !== last) return undefined;
-  const readings = [path, ...decodedTexts(path, mostRounds).flatMap((reading) => [reading, asUtf8(reading)])];
-  const steps = [endedEarly, withoutNul, withoutParameters, withSlashes];
-  const all = steps.reduce<readonly string[]>((found, step) => distinct([...found, ...found.map(step)]), distinct(readings));
-  return distinct(all.map(withoutIdleSegments));
+  let readings = distinct([path, ...decodedTexts(path, mostRounds).flatMap((reading) => [reading, asUtf8(reading)])]);
+  for (const step of [endedEarly, withoutNul, withoutParameters, withSlashes, withoutIdleSegments]) {
+    if (charactersOf(readings) > mostCharacters) return undefined;
+    const changed = readings.map(step);
+    readings = step === withoutIdleSegments ? distinct(changed) : distinct([...readings, ...changed]);
+  }
+  return readings;
+}
+
+function charactersOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /**

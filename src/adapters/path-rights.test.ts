@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { withoutIdleSegments } from './path-readings.ts';
+import { pathReadings, withoutIdleSegments } from './path-readings.ts';
 import { decidePath, matchesGlob } from './path-rights.ts';
 
 function rights(allowed: readonly string[], denied: readonly string[]) {
@@ -170,4 +170,27 @@ test('a hostile path and a rule with many stars are judged quickly', () => {
   const wrapped = ['%', '25'.repeat(3), '3b/%c0%af%5c;', '%c3%a9%3f%00a'].join('').repeat(200);
   decidePath(rights(['**'], ['**/*a*b*/**/*c', '**/a*a*a*b']), 'actions', wrapped);
   assert.ok(performance.now() - started < 2_000);
+});
+
+test('R24: a path that can be read in very many ways is refused before they are judged', () => {
+  const everything = rights(['**'], ['**/secret/**']);
+  for (const piece of ['/devices/device=%25252525%3bx%5c;%252f%00%c3%a9', ';%252525253b%2f', '%2525252578/;y%25253b/']) {
+    const { allowed, reason } = decidePath(everything, 'queries', piece.repeat(500).slice(0, 8_190));
+    assert.equal(allowed, false, piece);
+    assert.match(reason, /too many ways/u);
+    assert.equal(decidePath(everything, 'queries', piece).allowed, true, piece);
+  }
+  for (const piece of ['a/', 'a;b/', '%61/', 'device=%2fx/'])
+    assert.equal(decidePath(everything, 'queries', piece.repeat(5_000).slice(0, 8_190)).allowed, true, piece);
+});
+
+test('what a path is judged by is never more than twice the longest path', () => {
+  const piece = fc.constantFrom('a', '/', ';', '%25', '%3b', '%5c', '\\', '%00', '%c3%a9', '%2f', '.', '?', '%23');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 1, max: 400 }), (pieces, times) => {
+      const readings = pathReadings(pieces.join('').repeat(times).slice(0, 8_192));
+      assert.ok((readings ?? []).reduce((sum, { length }) => sum + length, 0) <= 16_384);
+    }),
+    { numRuns: 300 },
+  );
 });

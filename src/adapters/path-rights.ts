@@ -17,8 +17,9 @@ interface PathDecision {
  * gets through: every reading must be allowed and none denied. Letters must match exactly, in upper and lower case. Deny by default.
  */
 export function decidePath(rights: PathRights, operation: 'actions' | 'queries', path: string): PathDecision {
-  const readings = pathReadings(beforeQuery(path));
-  if (readings === undefined) return { allowed: false, reason: 'it is percent-encoded more than five times over' };
+  const texts = pathReadings(beforeQuery(path));
+  if (texts === undefined) return { allowed: false, reason: 'it can be read in too many ways; percent-encode it once' };
+  const readings = texts.map(readPath);
   for (const rule of rulesOf(rights.denyPaths[operation])) {
     if (readings.some((reading) => matchesRule(rule, reading)))
       return { allowed: false, reason: `denyPaths.${operation} has "${rule.text}"`, rule: rule.text };
@@ -44,8 +45,23 @@ interface Rule {
 interface Glob {
   /** Without segments that change nothing. */
   readonly text: string;
-  readonly segments: readonly string[];
+  readonly segments: readonly GlobSegment[];
   readonly hasWildcards: boolean;
+}
+
+interface GlobSegment {
+  readonly text: string;
+  readonly hasStar: boolean;
+}
+
+/** A way to read a path, taken apart once for all rules. */
+interface Reading {
+  readonly text: string;
+  readonly segments: readonly string[];
+}
+
+function readPath(text: string): Reading {
+  return { text, segments: segmentsOf(text) };
 }
 
 /** Taken apart once: a configuration keeps its lists for as long as it holds. */
@@ -64,15 +80,16 @@ function readRule(text: string): Rule {
 
 function readGlob(glob: string): Glob {
   const text = withoutIdleSegments(glob);
-  return { text, segments: segmentsOf(text), hasWildcards: text.includes('*') };
+  const segments = segmentsOf(text).map((segment) => ({ text: segment, hasStar: segment.includes('*') }));
+  return { text, segments, hasWildcards: text.includes('*') };
 }
 
-function matchesAny(rules: readonly Rule[], reading: string): boolean {
+function matchesAny(rules: readonly Rule[], reading: Reading): boolean {
   for (const rule of rules) if (matchesRule(rule, reading)) return true;
   return false;
 }
 
-function matchesRule({ globs }: Rule, reading: string): boolean {
+function matchesRule({ globs }: Rule, reading: Reading): boolean {
   for (const glob of globs) if (matches(glob, reading)) return true;
   return false;
 }
@@ -88,47 +105,50 @@ function decodedRule(rule: string): string {
 
 /** `**` stands for any number of whole segments, `*` for any run of characters inside one. At worst the product of both lengths. */
 export function matchesGlob(glob: string, path: string): boolean {
-  return matches(readGlob(glob), path);
+  return matches(readGlob(glob), readPath(path));
 }
 
-function matches({ text, segments, hasWildcards }: Glob, path: string): boolean {
+function matches({ text, segments, hasWildcards }: Glob, path: Reading): boolean {
   // What most adapters allow; it needs no looking at.
   if (text === '**') return true;
-  if (!hasWildcards) return text === path;
-  return matchesSequence(segments, segmentsOf(path), '**', matchesSegment);
+  if (!hasWildcards) return text === path.text;
+  return matchesSequence(segments, path.segments, wholeSegments);
 }
 
 function segmentsOf(path: string): readonly string[] {
   return path === '' ? [] : path.split('/');
 }
 
-function matchesSegment(pattern: string, segment: string): boolean {
-  if (!pattern.includes('*')) return pattern === segment;
-  return matchesSequence(pattern, segment, '*', isSame);
+/** What a pattern's parts mean. */
+interface Parts<P> {
+  /** Stands for any number of elements. */
+  isWildcard(part: P): boolean;
+  matches(part: P, element: string): boolean;
 }
 
-function isSame(one: string, other: string): boolean {
-  return one === other;
-}
+const characters: Parts<string> = {
+  isWildcard: (part) => part === '*',
+  matches: (part, element) => part === element,
+};
+
+const wholeSegments: Parts<GlobSegment> = {
+  isWildcard: ({ hasStar, text }) => hasStar && text === '**',
+  matches: ({ hasStar, text }, element) => (hasStar ? matchesSequence(text, element, characters) : text === element),
+};
 
 /** Wildcard matching with one point of return: after a mismatch the last wildcard takes one element more. */
-function matchesSequence(
-  pattern: ArrayLike<string>,
-  elements: ArrayLike<string>,
-  wildcard: string,
-  same: (one: string, other: string) => boolean,
-): boolean {
+function matchesSequence<P>(pattern: ArrayLike<P>, elements: ArrayLike<string>, parts: Parts<P>): boolean {
   let at = 0;
   let position = 0;
   let lastWildcard = -1;
   let lastPosition = 0;
   while (position < elements.length) {
     const expected = pattern[at];
-    if (expected === wildcard) {
+    if (expected !== undefined && parts.isWildcard(expected)) {
       lastWildcard = at;
       lastPosition = position;
       at += 1;
-    } else if (expected !== undefined && same(expected, elements[position] ?? '')) {
+    } else if (expected !== undefined && parts.matches(expected, elements[position] ?? '')) {
       at += 1;
       position += 1;
     } else if (lastWildcard >= 0) {
@@ -139,6 +159,6 @@ function matchesSequence(
       return false;
     }
   }
-  while (pattern[at] === wildcard) at += 1;
+  for (let rest = pattern[at]; rest !== undefined && parts.isWildcard(rest); rest = pattern[at]) at += 1;
   return at === pattern.length;
 }

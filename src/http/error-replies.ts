@@ -7,6 +7,7 @@ import type { OpenConnections } from './open-connections.ts';
 import { problemReply, unexpected } from './problem.ts';
 import { writeHead } from './reply-head.ts';
 import { newRequestId } from './request-checks.ts';
+import type { RequestScope } from './request-scope.ts';
 import type { ErrorShape } from './route.ts';
 
 /** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
@@ -16,9 +17,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   // The caller has left; what its leaving threw is no failure of anything.
   if (response.destroyed && error instanceof Error && error.name === 'CallerLeft') return;
   const { scope } = request;
-  const known = asGatewayError(error);
-  if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
-  scope.failed(known);
+  const known = noteFailure(error, scope, log);
   if (response.headersSent) {
     response.destroy();
     return;
@@ -29,6 +28,14 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
   writeHead(response, problem.status, scope, Object.entries(headers).flat());
   response.end(problem.body);
+}
+
+/** What a request failed with, for its log line and its record; an unexpected error goes to the log by itself. */
+export function noteFailure(error: unknown, scope: RequestScope, log: Log): GatewayError {
+  const known = asGatewayError(error);
+  if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
+  scope.failed(known);
+  return known;
 }
 
 function asGatewayError(error: unknown): GatewayError {

@@ -5,12 +5,14 @@ import type { Authentication } from '#access/authentication.ts';
 import { decide } from '#access/decide.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { arriving } from './body-time.ts';
+import { noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { isSheddable, overloaded, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
@@ -20,11 +22,12 @@ import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { type JsonBody, mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import { endWith, written } from './slow-reader.ts';
-import { readWhole } from './whole-body.ts';
+import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
   readonly clock: Clock;
+  readonly log: Log;
   /** Opens the scope of a request; throws where it is framed in a way that could be read in two. */
   readonly open: (request: FastifyRequest, reply: FastifyReply, route: Route) => void;
   readonly pressure: Pressure;
@@ -54,7 +57,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           const work = (): void | Promise<void> => admit(route, request, options);
           const admitted = span === undefined ? work() : traceDecision(span, work);
           const goOn = (): void => {
-            if (request.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
+            if (request.headers.expect !== undefined) answerExpectation(request.raw, reply.raw);
             if (route.method === 'GET' || route.body?.kind === 'stream') done();
             else keepBody(request, bodyLimitOf(route, options), done);
           };
@@ -81,14 +84,20 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           // The handler is no async function: Fastify would follow its promise with one of its own.
           if (answer instanceof Promise) {
             answer.then(
-              (known) => give(known, request, reply),
+              (known) => give(known, request, reply, options.log),
               (thrown: unknown) => fail(thrown, reply),
             );
-          } else give(answer, request, reply);
+          } else give(answer, request, reply, options.log);
         },
       });
     },
   };
+}
+
+/** An expectation of HTTP/1.0 is to be ignored (RFC 9110 10.1.1); those that nobody defined are, too. */
+function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const isAsked = request.headers.expect?.toLowerCase() === '100-continue' && request.httpVersion === '1.1';
+  if (isAsked && hasBody(request)) response.writeContinue();
 }
 
 function keepBody(request: FastifyRequest, limit: number, done: (error?: GatewayError) => void): void {
@@ -99,14 +108,24 @@ function keepBody(request: FastifyRequest, limit: number, done: (error?: Gateway
 }
 
 /** Writes the answer of a route. Never throws: what cannot be written is an unexpected failure. */
-function give(answer: RouteReply, request: FastifyRequest, reply: FastifyReply): void {
+function give(answer: RouteReply, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   try {
     const writing = write(reply.raw, answer, request);
     reply.hijack();
-    writing?.catch(() => reply.raw.destroy());
+    writing?.then(
+      () => reply.raw.end(),
+      (failure: unknown) => breakOff(failure, request, reply, log),
+    );
   } catch (thrown) {
     fail(thrown, reply);
   }
+}
+
+/** The status line is out: a broken connection is the only way left to say that this is not the whole reply. */
+function breakOff(failure: unknown, { scope }: FastifyRequest, { raw }: FastifyReply, log: Log): void {
+  // Where the caller has left, that is all that failed.
+  if (!raw.destroyed) noteFailure(failure, scope, log);
+  raw.destroy();
 }
 
 function fail(thrown: unknown, reply: FastifyReply): void {
@@ -277,10 +296,12 @@ function writeRelayed(response: ServerResponse, reply: RelayReply, scope: Reques
     return undefined;
   }
   writeHead(response, status, scope, ['Content-Type', mediaType, ...headers]);
-  return orBroken(response, scope, async () => {
-    await written(response, reply.head);
-    for await (const chunk of rest) await written(response, chunk);
-  });
+  return writeAll(response, reply.head, rest);
+}
+
+async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncIterable<Buffer>): Promise<void> {
+  await written(response, head);
+  for await (const chunk of rest) await written(response, chunk);
 }
 
 async function writePieces(
@@ -290,19 +311,5 @@ async function writePieces(
 ): Promise<void> {
   if (method === 'HEAD') await pieces.return();
   writeHead(response, 200, scope, ['Content-Type', mediaType]);
-  await orBroken(response, scope, async () => {
-    for await (const piece of pieces) await written(response, piece);
-  });
-}
-
-/** Ends the reply once `work` has written it; breaks it off where that fails. */
-async function orBroken(response: ServerResponse, scope: RequestScope, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-    response.end();
-  } catch (failure) {
-    if (failure instanceof GatewayError) scope.failed(failure);
-    // The status line is out: a broken connection is the only way left to say that this is not the whole reply.
-    response.destroy();
-  }
+  for await (const piece of pieces) await written(response, piece);
 }

@@ -21,13 +21,18 @@ export class CallScope {
   #abandoned = false;
   readonly #sendings: Sending[] = [];
 
-  /** `total` is in milliseconds. */
-  constructor(options: { readonly total: number; readonly clock: Clock; readonly attempts?: AttemptWatcher | undefined }) {
+  /** `total` is in milliseconds, `setBy` what its error names as the limit in force (default: the configuration). */
+  constructor(options: {
+    readonly total: number;
+    readonly setBy?: string | undefined;
+    readonly clock: Clock;
+    readonly attempts?: AttemptWatcher | undefined;
+  }) {
     this.attempts = options.attempts;
     this.#clock = options.clock;
     this.#expiresAt = options.clock.monotonic() + options.total;
     this.#timer = setTimeout(() => {
-      this.end(timedOut('total', options.total));
+      this.end(timedOut('total', options.total, options.setBy));
     }, options.total);
   }
 
@@ -153,10 +158,10 @@ export class TimeLimitPassed extends GatewayError {
   readonly limit: TimeLimit;
   readonly milliseconds: number;
 
-  constructor(limit: TimeLimit, milliseconds: number) {
+  constructor(limit: TimeLimit, milliseconds: number, setBy = `timeouts.${limit}`) {
     super(
       'upstream-timeout',
-      `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit timeouts.${limit}).`,
+      `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit ${setBy}).`,
     );
     this.limit = limit;
     this.milliseconds = milliseconds;
@@ -164,6 +169,6 @@ export class TimeLimitPassed extends GatewayError {
 }
 
 /** See TimeLimitPassed. */
-export function timedOut(limit: TimeLimit, milliseconds: number): GatewayError {
-  return new TimeLimitPassed(limit, milliseconds);
+export function timedOut(limit: TimeLimit, milliseconds: number, setBy?: string): GatewayError {
+  return new TimeLimitPassed(limit, milliseconds, setBy);
 }

@@ -40,16 +40,20 @@ test('credentials and cookies stay on the same origin and are dropped on any oth
 });
 
 test('a target that could not have been called in the first place is denied', () => {
-  for (const location of [
-    'file:///etc/passwd',
-    'gopher://one.example.com/',
-    'http://user:secret@one.example.com/',
-    'http://',
-    'ftp://x/',
-  ]) {
+  for (const location of ['file:///etc/passwd', 'gopher://one.example.com/', 'http://user:secret@one.example.com/', 'ftp://x/']) {
     assert.throws(
       () => nextHop(post, 302, location),
       (error) => error instanceof GatewayError && error.code === 'destination-denied' && !error.message.includes('secret'),
+      location,
+    );
+  }
+});
+
+test('a Location that is no URL is a fault of the far side', () => {
+  for (const location of ['http://', 'http://[bad', 'https://a:b:c/']) {
+    assert.throws(
+      () => nextHop(post, 302, location),
+      (error) => error instanceof GatewayError && error.code === 'upstream-protocol-error',
       location,
     );
   }

@@ -20,7 +20,8 @@ export function isRedirect(status: number): boolean {
 
 /**
  * The call that follows a redirect by the Fetch standard (HTTP-redirect fetch): POST becomes GET on 301 and 302, everything on
- * 303; credentials are dropped on a change of origin. A target that could not have been called in the first place is denied.
+ * 303; credentials are dropped on a change of origin. Throws `destination-denied` for a target that could not have been called in the first
+ * place, `upstream-protocol-error` for a Location that is no URL.
  */
 export function nextHop(hop: Hop, status: number, location: string): Hop {
   const url = target(hop.url, location);
@@ -34,7 +35,8 @@ export function nextHop(hop: Hop, status: number, location: string): Hop {
 function target(base: URL, location: string): URL {
   // Header bytes are Latin-1 in Node; a raw UTF-8 Location is read as UTF-8, as the Fetch standard's "isomorphic decode" consumers do.
   const resolved = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), base);
-  if (resolved === null) throw denied('the Location it names is no URL');
+  if (resolved === null)
+    throw new GatewayError('upstream-protocol-error', 'The far side redirects, and the Location it names is no URL.');
   const read = readDestination(resolved.href);
   if ('problem' in read) throw denied(`the Location it names cannot be called: ${read.problem}`);
   return read.url;

@@ -57,7 +57,9 @@ export interface CallFacts {
 export function openScope(context: CallContext, total: number): CallScope {
   context.begins();
   const { clock, attempts } = context;
-  const scope = new CallScope({ total: Math.min(total, context.wait ?? total), clock, attempts });
+  const { wait = total } = context;
+  const setBy = wait < total ? 'Prefer: wait' : undefined;
+  const scope = new CallScope({ total: Math.min(total, wait), setBy, clock, attempts });
   context.note({ traffic: scope });
   context.whenOver((complete) => {
     if (complete) scope.finish();

@@ -63,18 +63,34 @@ function tryRendering(reply: FarSideReply, candidate: Candidate): (RelayReply & 
     parts.push(endAll(rendering.stages), bytesOf(rendering.after));
     return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: undefined };
   } catch (fault) {
-    // The gateway's own trouble says nothing of the reply.
-    if (fault instanceof GatewayError || fault instanceof WebAssembly.RuntimeError) throw fault;
+    if (!speaksOfTheReply(fault)) throw fault;
     return undefined;
   }
 }
 
+/** The gateway's own trouble says nothing of the reply. */
+function speaksOfTheReply(fault: unknown): boolean {
+  return !(fault instanceof GatewayError) && !(fault instanceof WebAssembly.RuntimeError);
+}
+
 async function* renderRest(rest: AsyncIterable<Buffer>, rendering: Rendering): AsyncGenerator<Buffer, void, undefined> {
+  const { stages, after } = rendering;
   for await (const chunk of rest) {
-    const out = pushAll(rendering.stages, chunk);
+    const out = orLateFault(() => pushAll(stages, chunk));
     if (out.length > 0) yield out;
   }
-  yield Buffer.concat([endAll(rendering.stages), Buffer.from(rendering.after)]);
+  yield Buffer.concat([orLateFault(() => endAll(stages)), Buffer.from(after)]);
+}
+
+/** Does what only fails where the reply is not what its beginning was taken for. */
+function orLateFault(work: () => Buffer): Buffer {
+  try {
+    return work();
+  } catch (fault) {
+    if (!speaksOfTheReply(fault)) throw fault;
+    const detail = 'The reply of the far side does not go on as what it says it is and began as.';
+    throw new GatewayError('upstream-protocol-error', detail, { cause: fault });
+  }
 }
 
 function bytesOf(text: string): Buffer {
