@@ -15,12 +15,12 @@ export async function demo({ adminPassword }: DemoOptions, process: ServingProce
   const orchestrator = await startDemoOrchestrator({ username: 'gateway', password: orchestratorPassword });
   try {
     const port = await freePort(3000);
-    await mkdir('data', { recursive: true });
-    await writeFile(
-      configFile,
-      demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(adminPassword) }),
-      { mode: 0o600 },
-    );
+    const config = demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(adminPassword) });
+    const fault = await written(config);
+    if (fault !== undefined) {
+      process.stderr.write(`orchestration-gateway demo: ${configFile} ${fault}; run it where this user may write\n`);
+      return 1;
+    }
     const loaded = await loadConfig({
       file: configFile,
       cwd: process.cwd(),
@@ -31,6 +31,17 @@ export async function demo({ adminPassword }: DemoOptions, process: ServingProce
     );
   } finally {
     await orchestrator.close();
+  }
+}
+
+/** What kept it from being written, if anything did. */
+async function written(config: string): Promise<string | undefined> {
+  try {
+    await mkdir('data', { recursive: true });
+    await writeFile(configFile, config, { mode: 0o600 });
+    return undefined;
+  } catch (error) {
+    return `cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`;
   }
 }
 

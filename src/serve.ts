@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { createLog, type Log, type ProcessLog, readableLines } from '#base/log.ts';
+import { packageVersion } from '#base/package-version.ts';
 import type { ServeOptions } from '#cli/command.ts';
 import type { ProcessMemory } from '#http/pressure-gauge.ts';
 import { type Gateway, startGateway } from './gateway.ts';
@@ -121,14 +121,9 @@ function reason(error: unknown, server: { readonly host: string; readonly port: 
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${server.host}:${server.port} is in use; set another server.port (0 picks a free one).`;
   if (code === 'EADDRNOTAVAIL') return `${server.host} is no address of this machine; correct server.host.`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `${server.host} cannot be looked up (${code}); correct server.host.`;
   if (code === 'EACCES') return `${server.host}:${server.port} may not be listened on by this user; take a port above 1023.`;
   return message;
-}
-
-/** The version that package.json names. */
-async function packageVersion(): Promise<string> {
-  const file = await readFile(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(file) as { readonly version: string }).version;
 }
 
 /** SIGHUP reloads. Resolves to the exit code once SIGTERM or SIGINT came and everything is closed; a second signal ends the wait. */

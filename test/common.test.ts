@@ -420,7 +420,8 @@ describe('Prefer: wait', () => {
     far.answer(() => undefined);
     // The adapter's own total is five minutes.
     const query = { params: { path: 'a', accept: '*/*' } };
-    assertProblem(await relay(gateway, 'restQuery', 'nso', query, { headers: { Prefer: 'wait=1' } }), 504, 'upstream-timeout');
+    const reply = await relay(gateway, 'restQuery', 'nso', query, { headers: { Prefer: 'wait=1' } });
+    assert.match(assertProblem(reply, 504, 'upstream-timeout').detail, /phase total; time limit Prefer: wait\)/u);
   });
 
   // Read with a regular expression that starts over at each quote, one of these takes half a second of the event loop.

@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createNodeBreaker } from '../src/adapters/node-breaker.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { GatewayError } from '../src/base/gateway-error.ts';
 import { CallScope } from '../src/outbound/call-scope.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
 import { accessConfig, openAccess } from './support/access.ts';
@@ -193,6 +197,26 @@ test('R79: a wall clock that jumps moves no time limit, and no token outlives it
   jump = 3_600_000 + 61_000;
   assert.equal(await known(), false);
   scope.finish();
+});
+
+test('R79: a wall clock that is set back keeps no breaker open', async (t) => {
+  const breaker = createNodeBreaker({
+    name: 'A',
+    url: 'http://192.0.2.1',
+    failures: 1,
+    openFor: 200,
+    total: 30_000,
+    clock: systemClock,
+  });
+  await assert.rejects(breaker.run(() => Promise.reject(new GatewayError('upstream-connect-failed', 'none'))));
+  assert.throws(() => breaker.refuse());
+  const { now } = Date;
+  t.mock.method(Date, 'now', () => now() - 3_600_000);
+  assert.ok(breaker.wait() <= 200, `${breaker.wait()} ms`);
+  await sleep(250);
+  const reply = { status: 200, headers: {}, head: Buffer.alloc(0), rest: undefined, discard: () => undefined };
+  assert.equal(await breaker.run(() => Promise.resolve(reply)), reply);
+  assert.equal(breaker.state, 'closed');
 });
 
 /** A configuration that serves, in a directory of its own. */

@@ -15,6 +15,12 @@ test('without a command the help goes to standard error, with --help to standard
   assert.deepEqual(pick(await runCommandLine(t, ['-h'])), { code: 0, out: programHelp(commands), err: '' });
 });
 
+test('--version names the version, and a word that several commands begin with has the help of all', async (t) => {
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  assert.deepEqual(pick(await runCommandLine(t, ['--version'])), { code: 0, out: `${version}\n`, err: '' });
+  assert.deepEqual(pick(await runCommandLine(t, ['audit', '--help'])), { code: 0, out: programHelp(commands), err: '' });
+});
+
 test('every command explains itself, whatever else is on the line', async (t) => {
   for (const command of commands) {
     for (const argv of [
@@ -32,6 +38,7 @@ test('an unknown command, option or argument is refused with what was probably m
     [['serv'], /unknown command "serv"; did you mean "serve"\?/u],
     [['--config', 'x'], /unknown option "--config"/u],
     [['constructor'], /unknown command "constructor"/u],
+    [['audit'], /audit is more than one command: audit list, audit verify\n/u],
     [['serve', '--confg', 'x'], /serve: unknown option --confg; did you mean "--config"\?\nUsage: /u],
     [['serve', '-c', 'x'], /unknown option -c/u],
     [['serve', '--constructor'], /unknown option --constructor/u],

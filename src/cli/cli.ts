@@ -1,4 +1,5 @@
 import { hashPassword } from '#access/password-hash.ts';
+import { packageVersion } from '#base/package-version.ts';
 import { didYouMean } from '#config/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -43,6 +44,10 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
     context.stdout.write(programHelp(commands));
     return 0;
   }
+  if (name === '--version') {
+    context.stdout.write(`${await packageVersion()}\n`);
+    return 0;
+  }
   const command = commands.find((candidate) => candidate.name === name);
   if (command === undefined) {
     context.stderr.write(name === undefined ? programHelp(commands) : unknownCommand(name));
@@ -64,12 +69,15 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
 function namedCommand(argv: readonly string[]): { readonly name: string | undefined; readonly more: readonly string[] } {
   const [first, second = ''] = argv;
   const isGroup = commands.some(({ name }) => name.startsWith(`${first} `));
+  if (isGroup && (second === '--help' || second === '-h')) return { name: second, more: [] };
   if (!isGroup || second === '' || second.startsWith('-')) return { name: first, more: argv.slice(1) };
   return { name: `${first} ${second}`, more: argv.slice(2) };
 }
 
 function unknownCommand(name: string): string {
   const names = commands.map((command) => command.name);
+  const group = names.filter((known) => known.startsWith(`${name} `));
+  if (group.length > 0) return `${program}: ${name} is more than one command: ${group.join(', ')}\n`;
   const what = name.startsWith('-') ? 'option' : 'command';
   return `${program}: unknown ${what} ${JSON.stringify(name)}${didYouMean(name, names)}\nCommands: ${names.join(', ')}\n`;
 }

@@ -37,7 +37,7 @@ export function programHelp(commands: readonly Command[]): string {
     'Commands:',
     ...columns(commands.map(({ name, summary }) => ({ left: name, right: summary }))),
     '',
-    `"${program} COMMAND --help" explains one of them.`,
+    `"${program} COMMAND --help" explains one of them, "${program} --version" names the version.`,
     'Exit codes: 0 done, 1 failed, 2 wrong usage.',
     '',
   ].join('\n');

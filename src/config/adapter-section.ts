@@ -56,7 +56,7 @@ const auth: Shape<AdapterAuthConfig> = variants<AdapterAuthConfig>('type', {
 
 const baseUrl = httpUrl({ example: 'https://nso.example.net:8888', path: true });
 
-const interval = mapping({ interval: required(duration('1d'), 'Time between two checks.') });
+const interval = mapping({ interval: defaulted(duration('1d'), '30s', 'Time between two checks.') });
 
 /** `off` is text in YAML 1.2; `false` is refused with the right word. */
 const health: Shape<AdapterConfig['health']> = {
@@ -139,7 +139,7 @@ const adapter = mapping(
     responseLimit: defaulted(size('1024GiB'), '1GiB', 'Largest reply, counted after decompression.'),
     concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at once.'),
     queue: defaulted(integer(0, 1_000_000), '1000', 'Calls that may wait for their turn; beyond it the answer is 503.'),
-    health: defaulted(health, '{ interval: 30s }', 'Active health checks; off judges by the calls alone.'),
+    health: defaulted(health, '{}', 'Active health checks; off judges by the calls alone.'),
     breaker: defaulted(
       mapping({
         failures: defaulted(integer(1, 1_000_000), '5', 'Failures in a row that open the circuit breaker.'),

@@ -356,6 +356,10 @@ test('a secret comes from the environment, from a file without its final newline
   assert.deepEqual(plain.warnings.map(formatConfigProblem), [
     'gateway.yaml:4:96: adapters[0].auth.password: stands in the file in plain text; better write { env: NAME } or { file: PATH }',
   ]);
+  for (const variable of ['"$NSO_PW"', '"${NSO_PW}"']) {
+    const [warning] = (await load(t, password(variable))).warnings.map(formatConfigProblem);
+    assert.match(warning ?? '', /looks like a variable, which is not put in; better write \{ env: NSO_PW \}/u);
+  }
   await only(t, password('{ env: NSO }'), /environment variable NSO is not set/u);
   await only(t, password('{ env: toString }'), /environment variable toString is not set/u);
   await only(t, password('{ env: NSO }'), /password: is empty/u, { env: { NSO: '' } });

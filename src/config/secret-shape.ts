@@ -33,7 +33,13 @@ async function resolveSecret(place: Place): Promise<string | undefined> {
   const plain = scalarOf(place);
   if (typeof plain === 'string') {
     if (!isUntagged(place)) return undefined;
-    place.reading.warning(place, `stands in the file in plain text; better write ${forms}`);
+    const variable = /^\$(?:\{(\w+)\}|(\w+))$/u
+      .exec(plain)
+      ?.slice(1)
+      .find((name) => name !== undefined);
+    const looks = variable === undefined ? '' : ' and looks like a variable, which is not put in';
+    const better = variable === undefined ? forms : `{ env: ${variable} }`;
+    place.reading.warning(place, `stands in the file in plain text${looks}; better write ${better}`);
     return plain;
   }
   if (!isMap(place.node)) return wrongKind(place, `${forms}${isScalar(place.node) ? ', or put the text in quotes' : ''}`);

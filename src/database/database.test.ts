@@ -319,6 +319,22 @@ suite('PostgreSQL alone', () => {
 });
 
 eachStore((store) => {
+  test('a database or a user that PostgreSQL does not know is named so', { skip: store.dialect === 'sqlite' }, async (t) => {
+    const options = await store.fresh(t);
+    assert.ok(options.kind === 'postgres');
+    const [nowhere, nobody] = [new URL(options.url.reveal()), new URL(options.url.reveal())];
+    nowhere.pathname = '/no_such_database';
+    nobody.username = 'no_such_user';
+    for (const [url, advice] of [
+      [nowhere, /3D000.*does not exist; create it/u],
+      [nobody, /28000.*does not let the user of store\.url in/u],
+    ] as const)
+      await assert.rejects(
+        openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, part: 'main', log: silentLog }),
+        advice,
+      );
+  });
+
   test('connections that the server ends are replaced', { skip: store.dialect === 'sqlite' && 'PostgreSQL only' }, async (t) => {
     const options = await store.fresh(t);
     const [victim, other] = [await store.open(t, options), await store.open(t, options)];

@@ -151,6 +151,15 @@ async function answered(statement: Promise<unknown>): Promise<void> {
   }
 }
 
+/** What PostgreSQL says to a start that cannot go well (SQLSTATE, appendix A of its documentation), and the system of its address. */
+const startFaults = [
+  { reason: '3D000', advice: 'the database that store.url names does not exist; create it, or correct store.url' },
+  { reason: '28000', advice: 'the server does not let the user of store.url in; create the role, or allow it in pg_hba.conf' },
+  { reason: '28P01', advice: 'the password of store.url is wrong' },
+  { reason: 'ECONNREFUSED', advice: 'nothing listens at its address; check store.url, and that the server runs' },
+  { reason: 'ENOTFOUND', advice: 'its host cannot be looked up; check store.url' },
+] as const;
+
 /** On a connection of its own: a step over a large table, or the wait for another gateway's step, may take minutes. */
 async function migratePostgres(url: Secret): Promise<void> {
   const sessions = createPostgresSessions({ url, connections: 1, statementLimit: 600_000 });
@@ -159,9 +168,11 @@ async function migratePostgres(url: Secret): Promise<void> {
     await migrate({ query, dialect: 'postgres', migrations, part: 'main' });
   } catch (error) {
     if (error instanceof GatewayError && error.cause instanceof Error) {
+      const { message } = error.cause;
+      const known = startFaults.find(({ reason }) => message === `store: ${reason}`);
       throw new GatewayError(
         'store-unavailable',
-        `PostgreSQL cannot be used (${error.cause.message}): check store.url, the rights of its user, and that the server answers.`,
+        `PostgreSQL cannot be used (${message}): ${known?.advice ?? 'check store.url, the rights of its user, and that the server answers'}.`,
         { cause: error.cause },
       );
     }

@@ -42,7 +42,10 @@ function bodyArguments({ requestBody }: Operation): readonly string[] | undefine
       ([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`,
     );
   }
-  return [`-H ${quoted(`Content-Type: ${mediaType}`)}`, `-d ${quoted(JSON.stringify(example))}`];
+  return [
+    `-H ${quoted(`Content-Type: ${mediaType}`)}`,
+    `-d ${quoted(typeof example === 'string' ? example : JSON.stringify(example))}`,
+  ];
 }
 
 /** For a POSIX shell. */

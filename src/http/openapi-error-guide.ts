@@ -141,7 +141,8 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Look at the far side’s own log. A GET can simply be sent again.',
   },
   'upstream-protocol-error': {
-    meaning: 'What the far side sent is no HTTP/1.1 reply, or cannot be decoded as it claims.',
+    meaning:
+      'What the far side sent is no HTTP/1.1 reply, cannot be decoded as it claims, or does not go on as it began (its connection to the caller then breaks off).',
     remedy: 'Check that the port speaks HTTP, and TLS only where the address says https.',
   },
   'response-too-large': {

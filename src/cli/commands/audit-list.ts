@@ -37,7 +37,7 @@ export const auditList: Command = {
       context.stderr.write(`${program} audit list: ${query}\n`);
       return 2;
     }
-    const loaded = await loadOrReport(context, given.option('config'));
+    const loaded = await loadOrReport(context, given.option('config'), 'audit list');
     if (loaded === undefined) return 1;
     context.stdout.on('error', () => {});
     try {
@@ -60,7 +60,7 @@ function readFilters({ option }: GivenArguments): AuditQuery | string {
   if ('problems' in read) return read.problems.map(({ pointer, detail }) => `--${pointer.slice(1)} ${detail}`).join('\n');
   const limit = option('limit');
   if (limit === 'all') return { ...read.query, limit: Infinity };
-  if (!/^[1-9]\d{0,8}$/u.test(limit)) return '--limit is neither a whole number nor "all"';
+  if (!/^[1-9]\d{0,8}$/u.test(limit)) return '--limit is neither a whole number from 1 on nor "all"';
   return { ...read.query, limit: Number(limit) };
 }
 

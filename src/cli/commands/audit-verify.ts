@@ -23,7 +23,7 @@ export const auditVerify: Command = {
   },
   operands: [],
   async run(context, { option }) {
-    const loaded = await loadOrReport(context, option('config'));
+    const loaded = await loadOrReport(context, option('config'), 'audit verify');
     if (loaded === undefined) return 1;
     const file = option('checkpoints') === '' ? undefined : resolve(context.cwd, option('checkpoints'));
     try {
@@ -34,7 +34,7 @@ export const auditVerify: Command = {
       context.stderr.write(`verified ${seen}: ${problems.length === 0 ? 'all as they were written' : 'TAMPERED WITH'}\n`);
       return problems.length === 0 ? 0 : 1;
     } catch (error) {
-      const why = reason(error);
+      const why = reason(error, option('checkpoints'));
       if (why === undefined) throw error;
       context.stderr.write(`${program} audit verify: ${why}\n`);
       return 1;
@@ -51,11 +51,11 @@ async function* readFrom(file: string | undefined): AsyncGenerator<Checkpoint, v
     found = true;
     yield checkpoint;
   }
-  if (!found) throw Object.assign(new Error(), { code: 'without a checkpoint' });
+  if (!found) throw Object.assign(new Error(), { code: 'there is none in it' });
 }
 
-function reason(error: unknown): string | undefined {
+function reason(error: unknown, file: string): string | undefined {
   if (error instanceof GatewayError) return error.message;
-  if (error instanceof Error && 'code' in error) return `the checkpoints cannot be read (${String(error.code)})`;
+  if (error instanceof Error && 'code' in error) return `the checkpoints of ${file} cannot be read (${String(error.code)})`;
   return undefined;
 }

@@ -17,7 +17,7 @@ export const automationExport: Command = {
   options: { config: configFileOption },
   operands: [],
   async run(context, { option }) {
-    const loaded = await loadOrReport(context, option('config'));
+    const loaded = await loadOrReport(context, option('config'), 'export');
     if (loaded === undefined) return 1;
     // A reader that leaves is told by the write that it misses; unheard, the event would end the process with a stack trace.
     context.stdout.on('error', () => {});

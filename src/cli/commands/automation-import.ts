@@ -21,7 +21,7 @@ export const automationImport: Command = {
   options: { config: configFileOption },
   operands: ['FILE'],
   async run(context, { option, operand }) {
-    const loaded = await loadOrReport(context, option('config'));
+    const loaded = await loadOrReport(context, option('config'), 'import');
     if (loaded === undefined) return 1;
     const file = operand('FILE');
     return context.untilInterrupted(async (interruption) => {

@@ -1,9 +1,6 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { loadConfig } from '#config/load-config.ts';
 import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
-import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
 
 export const gatewayServe: Command = {
@@ -20,25 +17,9 @@ export const gatewayServe: Command = {
   operands: [],
   async run(context, { option }) {
     const configFile = option('config');
-    if (!(await exists(resolve(context.cwd, configFile)))) {
-      context.stderr.write(
-        `${program} serve: there is no ${configFile}\n` +
-          `Write one with "${program} init", name another with --config FILE, or try the gateway out with "${program} demo".\n`,
-      );
-      return 1;
-    }
-    const loaded = await loadOrReport(context, configFile);
+    const loaded = await loadOrReport(context, configFile, 'serve');
     if (loaded === undefined) return 1;
     const loadAgain = (): ReturnType<typeof loadConfig> => loadConfig({ file: configFile, env: context.env, cwd: context.cwd });
     return context.serve({ ...loaded, configFile, loadAgain });
   },
 };
-
-async function exists(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
-  }
-}

@@ -130,7 +130,7 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
       example: {
         path: { id: example._id },
         request: { name: 'Backup of core routers', repeatInterval: '1 day' },
-        reply: example,
+        reply: { ...example, data: { lastUpdated: example.data.lastUpdated } },
       },
     },
   };
