@@ -8,9 +8,8 @@ import { startSurroundings } from './speed/far-side.ts';
 import { owning } from './speed/owning.ts';
 import { machine, smallTable } from './speed/report.ts';
 import { startBareRelay, startThisGateway } from './speed/subjects.ts';
-import { measureRows } from './speed/turns.ts';
+import { mark, measureRows } from './speed/turns.ts';
 
-const mark = 1.25;
 const turns = { rounds: 5, milliseconds: 1500, callers: 32 };
 
 const ratio = await owning(async (owner) => {

@@ -8,10 +8,7 @@ import { smallTable } from './report.ts';
 import type { Rival } from './rival.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { routes, type Subject, startBareRelay, startThisGateway } from './subjects.ts';
-import { type Figures, measureRows, type Row } from './turns.ts';
-
-/** Times the processor time of the bare relay (issue 7). */
-const mark = 1.25;
+import { type Figures, mark, measureRows, type Row } from './turns.ts';
 
 const rivals = [nginx, caddy, expressGateway, nodeRed];
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { hasBody } from './whole-body.ts';
 
 /** Milliseconds from a request's head to the end of its body. */
 const bodyTime = 30_000;
@@ -13,8 +14,7 @@ const pieceTime = 15_000;
  * `requestTimeout` knows one limit for every route, and an import may take longer.
  */
 export function watchBodyTime(request: IncomingMessage, late: () => void): () => void {
-  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (coding === undefined && (length === undefined || length === '0')) return () => {};
+  if (!hasBody(request)) return () => {};
   let watched = true;
   let timer: NodeJS.Timeout | undefined;
   // Most bodies come together with their heads.

@@ -107,7 +107,7 @@ export function checkMediaType(request: IncomingMessage, expected: string): void
 
 function isType(contentType: string, expected: string): boolean {
   const [essence, parameters] = splitType(contentType);
-  return essence.toLowerCase() === expected && (!/[^; \t]/u.test(parameters) || charset.test(parameters));
+  return essence.toLowerCase() === expected && (parameters === '' || !/[^; \t]/u.test(parameters) || charset.test(parameters));
 }
 
 function otherMediaType(expected: string, header: string): GatewayError {

@@ -155,7 +155,7 @@ function createApp(
     },
     clientErrorHandler: on.onUnreadable,
   } as object) as unknown as FastifyInstance;
-  // Node answers "Expect: 100-continue" before anybody asked who the caller is; the body's reader does it instead.
+  // Node answers "Expect: 100-continue" before anybody asked who the caller is; route-runner.ts does it instead.
   for (const event of ['checkContinue', 'checkExpectation']) {
     app.server.on(event, (request: IncomingMessage, response: ServerResponse) => app.server.emit('request', request, response));
   }

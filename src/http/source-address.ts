@@ -12,8 +12,9 @@ export function sourceAddressOf(
   request: Pick<FastifyRequest, 'ip'> & { readonly raw: Pick<FastifyRequest['raw'], 'socket'> },
 ): string {
   const { ip } = request;
-  if (isIP(ip) !== 0) return ip;
+  const { remoteAddress } = request.raw.socket;
+  if ((remoteAddress !== undefined && ip === remoteAddress) || isIP(ip) !== 0) return ip;
   const [, four, six] = withPort.exec(ip) ?? [];
   const address = four ?? six ?? '';
-  return isIP(address) === 0 ? (request.raw.socket.remoteAddress ?? '') : address;
+  return isIP(address) === 0 ? (remoteAddress ?? '') : address;
 }
