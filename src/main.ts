@@ -20,10 +20,6 @@ if (Number(major) < 26) {
   const { limitYoungGeneration } = await import('#base/young-generation.ts');
   limitYoungGeneration();
   const { runCli } = await import('#cli/cli.ts');
-  const { serve } = await import('./serve.ts');
-  const { demo } = await import('./demo.ts');
-  const { withStoredAudit } = await import('./stored-audit.ts');
-  const { withStoredCatalogue } = await import('./stored-catalogue.ts');
   const { untilInterrupted } = await import('./until-interrupted.ts');
   process.exitCode = await runCli({
     argv: process.argv.slice(2),
@@ -36,10 +32,11 @@ if (Number(major) < 26) {
     printsToTerminal: process.stdout.isTTY,
     // Some terminals say that they have no columns.
     progressColumns: process.stderr.isTTY ? process.stderr.columns || 80 : undefined,
-    serve: (options) => serve(options, process, () => flushCompileCache()),
-    demo: (options) => demo(options, process),
-    withAudit: withStoredAudit,
-    withCatalogue: withStoredCatalogue,
+    // Loaded by the commands that need them: the modules of a server take half a second.
+    serve: async (options) => (await import('./serve.ts')).serve(options, process, () => flushCompileCache()),
+    demo: async (options) => (await import('./demo.ts')).demo(options, process),
+    withAudit: async (...use) => (await import('./stored-audit.ts')).withStoredAudit(...use),
+    withCatalogue: async (...use) => (await import('./stored-catalogue.ts')).withStoredCatalogue(...use),
     untilInterrupted: (work) => untilInterrupted(process, work),
   });
 }

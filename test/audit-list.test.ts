@@ -37,6 +37,16 @@ function act(path: string): Promise<unknown> {
   return relay(gateway, 'restAction', 'NSO', { params: { path, accept: json }, body: {} });
 }
 
+/** What is over is on record within a second. */
+function onRecord(path: string): Promise<void> {
+  return until(`${path} is on record`, async () => {
+    const { text } = await gateway.send({ target: '/audit?adapter=NSO&limit=5', role: 'admin' });
+    return (JSON.parse(text) as { readonly list: readonly AuditRecord[] }).list.some(
+      ({ address, outcome }) => address === path && outcome !== undefined,
+    );
+  });
+}
+
 function recordsIn(lines: readonly string[]): readonly AuditRecord[] {
   return lines.map((line) => JSON.parse(line) as AuditRecord);
 }
@@ -78,6 +88,8 @@ test('audit list is a line each at a terminal, and NDJSON there with --ndjson', 
   far.answer(() => jsonReply('{}'));
   await act('shown');
   await act('secret/x');
+  await onRecord('shown');
+  await onRecord('secret/x');
   const at = async (options: string): Promise<readonly string[]> => {
     const line = `"${process.execPath}" "${executable}" audit list --config "${gateway.configFile}" --adapter NSO ${options}`;
     const { stdout, code } = await shell(`script -qec '${line}' /dev/null`);
@@ -106,6 +118,7 @@ test('audit list writes NDJSON into a pipe: every record that the filters let th
   await act('secret/export');
   await gateway.send({ target: '/adapters', role: 'readonly' });
   await act('export-again');
+  await onRecord('export-again');
   const filters = { from, principal: 'admin-user', adapter: 'NSO', outcome: 'ok' };
   const query = new URLSearchParams(filters);
   const reply = await gateway.send({ target: `/audit?${query.toString()}`, role: 'admin' });

@@ -11,6 +11,7 @@ import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.
 import { noOwnPostgres, ownPostgres } from './support/own-postgres.ts';
 import { makeReadOnly, smallDisk } from './support/small-disk.ts';
 import { type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Contract 11; issue 6, points 1 to 4.
 
@@ -256,6 +257,7 @@ test('R95: the command line lists and verifies the log, and a checkpoint file el
   await relay(gateway, 'restAction', 'NSO', { params: { path: 'x', accept: json }, body: {} });
   const command = (...argv: readonly string[]) =>
     runCommand([...argv, '--config', gateway.configFile], { directory: gateway.directory });
+  await until('its outcome is on record', async () => (await audit(gateway, '?adapter=NSO')).list[0]?.outcome === 'ok');
   const listed = await command('audit', 'list', '--limit', 'all', '--adapter', 'NSO');
   assert.equal(listed.code, 0, listed.stderr);
   assert.deepEqual(

@@ -85,9 +85,11 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     drain() {
       draining = true;
       // Node's own check of slow requests ends with server.close(): half a request would hold the drain up to its limit.
-      setTimeout(() => {
+      const timer = setTimeout(() => {
         for (const socket of idle) socket.destroySoon();
       }, grace);
+      // Where there is no connection there is nothing to wait for.
+      timer.unref();
     },
     get draining() {
       return draining;
