@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
@@ -139,7 +140,7 @@ function pageAfter(snapshot: Snapshot, chain: string, seq: number): Promise<read
     .execute() as Promise<readonly ChainedEntry[]>;
 }
 
-function isInPlace(key: Buffer, previous: { readonly seq: number; readonly mac: string }, entry: ChainedEntry): boolean {
+function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly mac: string }, entry: ChainedEntry): boolean {
   if (entry.seq !== previous.seq + 1 || macOf(key, previous.mac, entry) !== entry.mac) return false;
   const { principal, adapter } = JSON.parse(entry.facts) as AuditFacts;
   return entry.principal === storable(principal) && entry.adapter === storable(adapter);

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { type ChainedEntry, type EntryKind, storable } from './audit-entry.ts';
 import type { KeyEffect } from './key-effect.ts';
 
@@ -30,7 +30,7 @@ export function emptyChain(chain: string): ChainHead {
 
 /** Puts entries behind `head`. Pure: the same input gives the same chain. */
 export function chained(options: {
-  readonly key: Buffer;
+  readonly key: KeyObject;
   readonly chain: string;
   readonly head: ChainHead;
   readonly entries: readonly UnchainedEntry[];
@@ -61,7 +61,7 @@ export function chained(options: {
  * HMAC-SHA-256 of an entry behind the one whose MAC is `previous`. No part but the last can hold a line break, so that two different
  * entries never give the same text; `principal` and `adapter` are in `facts`, and held against them by the verification.
  */
-export function macOf(key: Buffer, previous: string, entry: Omit<ChainedEntry, 'mac'>): string {
+export function macOf(key: KeyObject, previous: string, entry: Omit<ChainedEntry, 'mac'>): string {
   const { chain, seq, kind, call, at, total, facts } = entry;
   return createHmac('sha256', key)
     .update(`${previous}\n${chain}\n${seq}\n${kind}\n${call}\n${at}\n${total}\n${facts}`)

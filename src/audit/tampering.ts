@@ -1,8 +1,9 @@
+import type { KeyObject } from 'node:crypto';
 import type { ChainedEntry } from './audit-entry.ts';
 import { macOf } from './hash-chain.ts';
 
 interface Break {
-  readonly key: Buffer;
+  readonly key: KeyObject;
   /** The last record that is in its place. */
   readonly previous: { readonly seq: number; readonly mac: string };
   /** The first that is not, and some that follow it. */
@@ -30,6 +31,6 @@ export function whatHappened({ key, previous, entries, chain }: Break): string {
 }
 
 /** True where the record was written as number `seq`, behind the record of that MAC. */
-function fits(key: Buffer, candidate: ChainedEntry, before: string, seq: number): boolean {
+function fits(key: KeyObject, candidate: ChainedEntry, before: string, seq: number): boolean {
   return macOf(key, before, { ...candidate, seq }) === candidate.mac;
 }
