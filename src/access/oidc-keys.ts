@@ -1,6 +1,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
 
 /** Gets a document of an issuer; the composition root hands in outbound's sender. Rejects or answers any status. */
@@ -98,7 +99,9 @@ async function fetchKeys(issuer: string, fetchDocument: FetchDocument): Promise<
 }
 
 async function fetchJson(url: string, fetchDocument: FetchDocument): Promise<Readonly<Record<string, unknown>>> {
-  const { status, body } = await within(fetchDocument(url));
+  const { status, body } = await inTime(fetchDocument(url), fetchLimit, () => {
+    throw new KeysUnusable('it did not answer in 10 s');
+  });
   if (status !== 200) throw new KeysUnusable(`it answered with status ${status}`);
   if (body.length > documentLengthAtMost) throw new KeysUnusable('its document is over 1 MiB');
   let value: unknown;
@@ -109,16 +112,6 @@ async function fetchJson(url: string, fetchDocument: FetchDocument): Promise<Rea
   }
   if (typeof value !== 'object' || value === null) throw new KeysUnusable('its document is no JSON object');
   return value as Readonly<Record<string, unknown>>;
-}
-
-async function within<T>(work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new KeysUnusable('it did not answer in 10 s')), fetchLimit);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

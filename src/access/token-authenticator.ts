@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import { inTime } from '#base/in-time.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication } from './authentication.ts';
 import type { GatewayTokens } from './gateway-tokens.ts';
@@ -43,7 +44,11 @@ export function createTokenAuthenticator({ rules, tokens, revocations, clock }: 
   /** Whether the token was ended meanwhile. A store that is away ends nobody's session. */
   const recheck = async (key: string, entry: VerifiedToken, jti: string): Promise<boolean> => {
     const askedAt = clock.monotonic();
-    const revoked = await within(revocations.isRevoked(jti));
+    const revoked = await inTime(
+      revocations.isRevoked(jti).catch(() => false),
+      recheckLimit,
+      () => false,
+    );
     if (revoked) cache.delete(key);
     entry.checkedAt = askedAt;
     delete entry.recheck;
@@ -80,17 +85,4 @@ export function createTokenAuthenticator({ rules, tokens, revocations, clock }: 
     end: (jti) => cache.deleteWhere((entry) => entry.jti === jti),
     clear: () => cache.clear(),
   };
-}
-
-/** False where the answer does not come: see `recheckLimit`. */
-async function within(revoked: Promise<boolean>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), recheckLimit);
-  try {
-    return await Promise.race([revoked, promise]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,6 @@
 import { Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
+import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import { migrate, migrationsOf } from './migrate.ts';
@@ -140,15 +141,9 @@ async function isUpToDate(read: Kysely<Tables>, part: StorePart): Promise<boolea
 const pingLimit = 1_000;
 
 async function answered(statement: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(storeUnavailable('slow')), pingLimit);
+  await inTime(statement, pingLimit, () => {
+    throw storeUnavailable('slow');
   });
-  try {
-    await Promise.race([statement, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** What PostgreSQL says to a start that cannot go well (SQLSTATE, appendix A of its documentation), and the system of its address. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { inTime } from '#base/in-time.ts';
 import { hasBody } from './whole-body.ts';
 
 /** Milliseconds from a request's head to the end of its body. */
@@ -36,25 +37,16 @@ export async function* arriving(body: Readable, limit = pieceTime): AsyncGenerat
   // Not left by return(), which would destroy the connection: its caller is to read why the request was refused.
   const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   for (;;) {
-    const next = await within(pieces.next(), limit);
+    const next = await inTime(pieces.next().catch(brokenOff), limit, tooLate);
     if (next.done === true) return;
     yield next.value;
   }
 }
 
-async function within<T>(piece: Promise<T>, limit: number): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(tooLate()), limit);
-  try {
-    return await Promise.race([piece, promise]);
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw new GatewayError('malformed-request', 'The connection broke before the end of the body.', { cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
+function brokenOff(cause: unknown): never {
+  throw new GatewayError('malformed-request', 'The connection broke before the end of the body.', { cause });
 }
 
-function tooLate(): GatewayError {
-  return new GatewayError('request-timeout', `No byte of the body arrived for ${pieceTime / 1_000} seconds.`);
+function tooLate(): never {
+  throw new GatewayError('request-timeout', `No byte of the body arrived for ${pieceTime / 1_000} seconds.`);
 }

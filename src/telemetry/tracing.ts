@@ -22,6 +22,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { inTime } from '#base/in-time.ts';
 import type { ReceivedTrace } from '#base/trace-context.ts';
 import type { Span, SpanAttributes, Tracing } from '#base/tracing.ts';
 import type { TraceSettings } from './trace-settings.ts';
@@ -70,11 +71,9 @@ export function startTracing(options: {
       return startSpan(tracer, { name, kind: SpanKind.SERVER, parent, facts, tracestate: received?.tracestate });
     },
     async stop() {
-      const limit = Promise.withResolvers<void>();
-      const timer = setTimeout(limit.resolve, lastFlush);
       // A collector that cannot be had is in the log already.
-      await Promise.race([provider.shutdown().catch(() => {}), limit.promise]);
-      clearTimeout(timer);
+      const flushed = provider.shutdown().catch(() => {});
+      await inTime(flushed, lastFlush, () => {});
       await exporter.shutdown();
     },
   };
