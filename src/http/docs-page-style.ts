@@ -65,12 +65,12 @@ thead th { font-weight: 600; }
 tbody a { color: inherit; }
 tbody .method { min-width: 3.4rem; }
 @media (min-width: 62rem) {
-  body { display: grid; grid-template: auto 1fr / 15.5rem minmax(0, 1fr); }
+  body { display: grid; grid-template: auto 1fr / max-content minmax(0, 1fr); }
   header { grid-column: 1 / -1; padding: 2rem 2.5rem 1.5rem; }
   nav { position: sticky; top: 0; max-height: 100vh; overflow-y: auto; padding: 1.5rem 1rem 2rem 2.5rem; border-bottom: 0; border-right: 1px solid var(--line); align-self: start; }
   nav > ul { display: block; }
   nav > ul > li { margin: .45rem 0; }
-  nav > ul > li > ul { display: block; padding-left: .6rem; }
+  nav > ul > li > ul { display: block; padding-left: .6rem; white-space: nowrap; }
   nav .method { min-width: 2.6rem; font-size: .62rem; }
   main { padding: 0 2.5rem 6rem; max-width: 66rem; }
 }
