@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { send } from './support/http-client.ts';
+import { childEnvironment, collect, readyPort, startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
+
+// deploy/systemd: what the unit has systemd do, done without it.
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const unit = readFileSync(`${root}deploy/systemd/orchestration-gateway.service`, 'utf8');
+
+function setting(name: string): string {
+  const values = [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gmu'))].map(([, value]) => value ?? '');
+  assert.equal(values.length, 1, `${name} stands once`);
+  return values[0] ?? '';
+}
+
+test('the unit for systemd starts a gateway, reloads it and stops it', async (t) => {
+  const { configFile } = await startGateway(t);
+  const [command = '', ...args] = setting('ExecStart')
+    .replaceAll('/opt/orchestration-gateway/', root)
+    .replaceAll('/etc/orchestration-gateway/gateway.yaml', configFile)
+    .split(' ');
+  const child = spawn(command, args, { cwd: dirname(configFile), env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => void child.kill('SIGKILL'));
+  const output = collect(child);
+  const port = await readyPort(child, output);
+  assert.equal((await send(port, { target: '/readyz' })).status, 200);
+  assert.equal(setting('ExecReload'), '/bin/kill -HUP $MAINPID');
+  child.kill('SIGHUP');
+  await until('it says what the reload did', () => output.stderr.some((line) => line.includes('"the configuration was taken in again"')));
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await exited, [0, null]);
+});
+
+test('the unit for systemd gives calls in flight the time that the gateway gives them', () => {
+  const limit = /drainLimit = (\d+)_000/u.exec(readFileSync(`${root}src/serve.ts`, 'utf8'))?.[1];
+  assert.ok(Number(setting('TimeoutStopSec')) > Number(limit));
+});
