@@ -33,7 +33,9 @@ test('the unit for systemd starts a gateway, reloads it and stops it', async (t)
   assert.equal((await send(port, { target: '/readyz' })).status, 200);
   assert.equal(setting('ExecReload'), '/bin/kill -HUP $MAINPID');
   child.kill('SIGHUP');
-  await until('it says what the reload did', () => output.stderr.some((line) => line.includes('"the configuration was taken in again"')));
+  await until('it says what the reload did', () =>
+    output.stderr.some((line) => line.includes('"the configuration was taken in again"')),
+  );
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [0, null]);
