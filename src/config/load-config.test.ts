@@ -204,6 +204,7 @@ test('what YAML would quietly read in another way is refused', async (t) => {
   await only(t, `${callers}server: { <<: { port: 1 } }`, /merge keys/u);
   await only(t, `${callers}server: { host: "a\\uD800" }`, /well-formed Unicode/u);
   await only(t, `${callers}server:\n\tport: 1`, /:5:1: is not valid YAML: a tab/u);
+  await only(t, `${callers}server:\n  port: 1\n   host: a`, /:5:9: is not valid YAML: the line below is indented deeper/u);
 });
 
 test('nothing is converted: a wrong type is a problem that names the right one', async (t) => {

@@ -31,7 +31,13 @@ export function parseYaml(text: string): YamlText {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const faults = document.errors.map((error) => ({ ...positionOf(error.pos[0]), message: explain(error) }));
+  const faults = Array.from(
+    Map.groupBy(document.errors, ({ pos }) => pos[0]),
+    ([offset, errors]) => ({
+      ...positionOf(offset),
+      message: explain(errors),
+    }),
+  );
   // "%YAML 1.1" would turn `off` and `no` into false, and 0777 into an octal number.
   if (document.directives.yaml.version !== '1.2') {
     faults.push({ line: 1, column: 1, message: 'the %YAML directive asks for another version than 1.2; remove it' });
@@ -58,6 +64,11 @@ const explanations: Partial<Record<YAMLParseError['code'], string>> = {
   UNEXPECTED_TOKEN: 'something stands here that YAML does not allow; text with special characters must be quoted',
 };
 
-function explain(error: YAMLParseError): string {
-  return `is not valid YAML: ${explanations[error.code] ?? 'this cannot be read'}`;
+/** Of errors at one place: the parser takes a value for a key where the next line is indented deeper, and says two things of it. */
+function explain(errors: readonly YAMLParseError[]): string {
+  const codes = new Set(errors.map(({ code }) => code));
+  const deeper = codes.has('BLOCK_AS_IMPLICIT_KEY') && codes.has('MULTILINE_IMPLICIT_KEY');
+  const [first] = codes;
+  const known = first === undefined ? undefined : explanations[first];
+  return `is not valid YAML: ${deeper ? 'the line below is indented deeper than this value’s key; indent both keys alike' : (known ?? 'this cannot be read')}`;
 }
