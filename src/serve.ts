@@ -138,16 +138,16 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
         log.error('calls in flight did not finish in time; they are broken off');
         process.exit(0);
       }, drainLimit);
-      const finished = (code: number): void => {
-        clearTimeout(limit);
-        process.off('SIGHUP', reload);
-        resolve(code);
-      };
       gateway.stop().then(
-        () => finished(0),
+        () => {
+          clearTimeout(limit);
+          process.off('SIGHUP', reload);
+          resolve(0);
+        },
         (error: unknown) => {
           log.error('the gateway did not close cleanly', { errorName: error instanceof Error ? error.name : 'unknown' });
-          finished(1);
+          // What did not close would keep the process alive.
+          process.exit(1);
         },
       );
     };

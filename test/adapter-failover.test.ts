@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { assertProblem, instancesOf, relay } from './support/calls.ts';
 import { closedPort, type FarHandler, type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
+import { listen } from './support/listen.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 import { until } from './support/until.ts';
 
@@ -118,6 +120,22 @@ describe('with several urls', () => {
     const gateway = await startGateway(t, { adapters: [{ name: 'group', kind: 'nso', urls }] });
     for (let count = 0; count < 3; count += 1)
       assert.deepEqual(instancesOf(await query(gateway)), [{ by: String(node.far.port) }]);
+  });
+
+  test('a node that takes connections and lets the TLS handshake hang counts as one that cannot be reached', async (t) => {
+    const { nodes } = await group(t, ['none']);
+    const silent = await listen(t, createServer());
+    const urls = [`https://127.0.0.1:${silent.port}`, nodes[0]?.far.url];
+    const adapter = { name: 'group', kind: 'nso', urls, timeouts: { connect: '300ms' } };
+    const gateway = await startGateway(t, { adapters: [adapter] });
+    for (let count = 0; count < 3; count += 1) assert.equal((await query(gateway)).status, 200);
+    const { text } = await gateway.send({ target: '/adapters', role: 'admin' });
+    assert.match(text, /"state":"degraded"/u);
+    const trial = await gateway.send({ method: 'POST', target: '/adapters/group/test', role: 'admin' });
+    const { urls: tried } = trial.json() as {
+      readonly urls: readonly { readonly steps: readonly { readonly step: string; readonly ok: boolean }[] }[];
+    };
+    assert.equal(tried[0]?.steps.find(({ ok }) => !ok)?.step, 'tls');
   });
 
   test('an action is refused, and nothing sent, while no node is the primary', async (t) => {

@@ -313,6 +313,19 @@ test('a collector that refuses spans is told of once in the log, and counted', {
   assert.equal(other.stderr.filter((line) => line.includes('spans are lost')).length, 1);
 });
 
+test('a collector that asks for a pause longer than any timer is not asked again and again', { timeout: 60_000 }, async (t) => {
+  const [other, busy] = await tracedGateway(t);
+  // More than 2 to the power of 31 milliseconds.
+  busy.answer(503, { 'Retry-After': '2147484' });
+  far.answer(() => jsonReply('{}'));
+  await relay(other, 'restQuery', 'Local NSO', query);
+  await until('the batch is given up', () => other.stderr.some((line) => line.includes('spans are lost')));
+  const batches = Number(
+    (await other.send({ target: '/metrics', role: 'admin' })).text.match(/^gateway_spans_total\{outcome="lost"\} (\d+)$/mu)?.[1],
+  );
+  assert.ok(busy.requests.length <= batches, `${busy.requests.length} requests for ${batches} spans`);
+});
+
 test('without an endpoint, or with the SDK disabled, nothing is recorded and traces go on as before', {
   timeout: 60_000,
 }, async (t) => {

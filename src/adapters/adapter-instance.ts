@@ -1,9 +1,8 @@
 import type { Clock } from '#base/clock.ts';
-import { GatewayError } from '#base/gateway-error.ts';
 import { createUsage } from '#base/usage.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
-import { neverLeft } from '#outbound/sender.ts';
+import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
 import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
 import { startHealthChecks } from './health-checks.ts';
@@ -130,7 +129,7 @@ function delayBeforeNext(
 
 /** A query may also be repeated where its connection broke; an action only where no byte of it left. */
 function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean {
-  return neverLeft(failure) || (retry === 'query' && failure instanceof GatewayError && failure.code === 'upstream-closed');
+  return retry === 'query' ? mayBeRepeated(failure) : neverLeft(failure);
 }
 
 /**
@@ -147,7 +146,8 @@ function retryDelay(reply: FarSideReply, count: number, clock: Clock): number | 
 function retryAfter(value: string | undefined, clock: Clock): number {
   if (value === undefined) return 0;
   if (/^\d{1,9}$/u.test(value)) return Number(value) * 1000;
-  return /^\w{3}, \d{2} \w{3} \d{4} [\d:]{8} GMT$/u.test(value) ? Math.max(0, Date.parse(value) - clock.now()) : 0;
+  const at = /^\w{3}, \d{2} \w{3} \d{4} [\d:]{8} GMT$/u.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? 0 : Math.max(0, at - clock.now());
 }
 
 function backoff(attempt: number): number {

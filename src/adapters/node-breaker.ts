@@ -1,7 +1,8 @@
 import { type CircuitBreakerPolicy, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
+import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { CallerLeft, TimeLimitPassed } from '#outbound/call-scope.ts';
+import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { causeOf, isNodeFailure, speaksOfTheNode } from './node-failure.ts';
 

@@ -1,5 +1,5 @@
 import type { CallScope } from '#outbound/call-scope.ts';
-import { within } from '#outbound/within.ts';
+import { pause, untilEnded } from '#outbound/until-ended.ts';
 import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
 import { nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
@@ -55,7 +55,7 @@ export class NodeRoute {
     const { name, nodes, scope } = this.#options;
     const found = this.#only ?? (retry === 'query' ? nodeForQuery(nodes, this.#tried) : await this.#primaryNow());
     if (found === undefined) throw 'failure' in last ? last.failure : noPrimary(name, nodes);
-    if (this.#tried.includes(found)) await pause(delay, scope);
+    if (this.#tried.includes(found)) await pause(scope, delay);
     return found;
   }
 
@@ -66,7 +66,7 @@ export class NodeRoute {
 
   async #primaryNow(): Promise<AdapterNode | undefined> {
     const { nodes, health, scope } = this.#options;
-    await within(scope, health.checkNow());
+    await untilEnded(scope, health.checkNow());
     return primaryOf(nodes);
   }
 
@@ -87,10 +87,4 @@ export class NodeRoute {
     this.#held = node;
     this.#options.scope.whenFinished(release);
   }
-}
-
-function pause(milliseconds: number, scope: CallScope): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  return within(scope, promise).finally(() => clearTimeout(timer));
 }

@@ -2,7 +2,7 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { Sender } from '#outbound/sender.ts';
-import { within } from '#outbound/within.ts';
+import { untilEnded } from '#outbound/until-ended.ts';
 import type { OauthClient } from './authentication.ts';
 import type { Credentials } from './credentials.ts';
 import { type IssuedToken, requestToken } from './oauth-token-request.ts';
@@ -45,7 +45,7 @@ export function createOauthTokens(options: TokenNeeds): Credentials {
   });
   const waitForToken = async (scope: CallScope): Promise<readonly string[]> => {
     try {
-      return (await within(scope, requests.once())).headers;
+      return (await untilEnded(scope, requests.once())).headers;
     } catch (reason) {
       if (reason instanceof TimeLimitPassed) throw unavailable(name, client, 'did not answer in the time that the call has');
       throw reason;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CallerLeft } from '#base/caller-left.ts';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { CallerLeft, CallScope } from '#outbound/call-scope.ts';
+import { CallScope } from '#outbound/call-scope.ts';
 import { createSlots } from './slots.ts';
 
 function openScope(t: { after(cleanUp: () => void): void }, total = 60_000): CallScope {

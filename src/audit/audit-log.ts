@@ -193,17 +193,21 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
     }
   };
   const prune = createAuditPruning({ database, clock, retention: config.retention, maxSize: config.maxSize, longestCall });
+  let stopping = false;
   // The store's own log tells that it is away.
   const again = (): void => {};
   const timers = [
     every(beatInterval, () => store.beat(chain, clock.now() + aliveFor), again),
     every(checkpointInterval, checkpoint, again),
-    every(pruningInterval, prune, again),
+    every(pruningInterval, () => prune(() => stopping), again),
     every(pruningInterval, () => forgetKeys(database, clock.now()), again),
   ];
   return {
     checkpoint,
-    stop: async (): Promise<void> => void (await Promise.all(timers.map((timer) => timer.stop()))),
+    async stop(): Promise<void> {
+      stopping = true;
+      await Promise.all(timers.map((timer) => timer.stop()));
+    },
     /** `ended`: the chain says so itself. One that does not, and is said to have ended, was tampered with. */
     async end(ended: boolean): Promise<void> {
       await checkpoint();

@@ -90,6 +90,23 @@ eachStore((store) => {
     assert.deepEqual((await verifyAudit(database)).problems, []);
   });
 
+  test('pruning that is told to stop does so with its next step, and the log is sound', async (t) => {
+    const database = await store.openAudit(t);
+    const clock = clockAt();
+    const log = await begin(database, clock);
+    for (let count = 0; count < 4_500; count += 1) log.record({ ...call, requestId: `request ${count}` });
+    await log.close();
+    clock.pass(settledAfter + day);
+    let steps = 0;
+    await createAuditPruning({ database, clock, retention: 1, longestCall: () => longestCall })(() => {
+      steps += 1;
+      return steps > 1;
+    });
+    const { records, problems } = await verifyAudit(database);
+    assert.ok(records > 2_000, `${records} are left`);
+    assert.deepEqual(problems, []);
+  });
+
   test('what may be under way stays, however small the log is to be', async (t) => {
     const database = await store.openAudit(t);
     const clock = clockAt();

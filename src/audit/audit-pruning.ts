@@ -4,11 +4,10 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type AuditKey, isSigned, signed } from './audit-key.ts';
 import { storedAuditKey } from './audit-store.ts';
+import { underWaySince } from './under-way.ts';
 
 /** Calls whose entries one transaction deletes: on SQLite it holds up those that write. */
 const deletedAtOnce = 2_000;
-/** Milliseconds beyond the longest call, for clocks that differ. */
-const margin = 60_000;
 
 /**
  * Bytes that a store needs for an entry beside its `facts`: columns and two indexes, as measured on SQLite and PostgreSQL (210 to
@@ -36,12 +35,12 @@ export function createAuditPruning(options: {
   /** Absent: as large as it gets. */
   readonly maxSize?: number | undefined;
   readonly longestCall: () => number;
-}): () => Promise<void> {
-  const { database, clock, retention, maxSize = Infinity, longestCall } = options;
-  return async () => {
-    const settled = clock.now() - longestCall() - margin;
+}): (isStopping?: () => boolean) => Promise<void> {
+  const { database, clock, retention, maxSize = Infinity } = options;
+  return async (isStopping = () => false) => {
+    const settled = underWaySince(options);
     const limits = { settled, tooOld: Math.min(settled, clock.now() - retention), maxSize };
-    while (await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits))) {
+    while (!isStopping() && (await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits)))) {
       // one transaction at a time
     }
   };

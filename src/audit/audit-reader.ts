@@ -3,6 +3,7 @@ import type { Database } from '#database/database.ts';
 import type { AuditFacts, ChainedEntry } from './audit-entry.ts';
 import { type AuditQuery, type Position, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
+import { underWaySince } from './under-way.ts';
 
 /** One call or event, as it is shown: what was written ahead and what came of it in one. */
 export interface AuditRecord extends Omit<AuditFacts, 'links'> {
@@ -28,16 +29,13 @@ export interface AuditReader {
 const chunk = 1_000;
 const lookedAt = 20_000;
 
-/** Milliseconds that clocks may differ. */
-const margin = 60_000;
-
 export function createAuditReader(options: {
   readonly database: Database;
   readonly clock: Clock;
   /** Milliseconds that no call takes longer than, as configured by now. */
   readonly longestCall: () => number;
 }): AuditReader {
-  const { clock, longestCall } = options;
+  const { clock } = options;
   const store = createAuditReadingStore(options.database);
   /** What is shown of these entries, in their order. */
   const merged = async (entries: readonly ChainedEntry[]): Promise<readonly AuditRecord[]> => {
@@ -46,7 +44,7 @@ export function createAuditReader(options: {
     const parts = await store.partsOf(entries.filter(({ kind }) => kind === 'intent'));
     return entries.map((entry) => {
       const later = parts.get(`${entry.chain}/${entry.call}`) ?? [];
-      const mayBeUnderWay = alive.has(entry.chain) && entry.at > clock.now() - longestCall() - margin;
+      const mayBeUnderWay = alive.has(entry.chain) && entry.at > underWaySince(options);
       return recordOf(entry, entry.kind === 'intent' ? later : [], mayBeUnderWay);
     });
   };

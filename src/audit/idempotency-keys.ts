@@ -3,15 +3,13 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import { findKey } from './idempotency-store.ts';
 import { type IdempotentRequest, unsealed } from './idempotent-request.ts';
+import { underWaySince } from './under-way.ts';
 
 /** The reply to a request that came before with the same key and payload. */
 export interface EarlierReply {
   /** As it was kept. */
   readonly earlierReply: string;
 }
-
-/** Milliseconds that clocks may differ. */
-const margin = 60_000;
 
 /**
  * Looks up what came of the call that a key came with before: its reply, undefined where it may be made now. Rejects with 422
@@ -26,7 +24,7 @@ export function createIdempotencyKeys(options: {
   /** Milliseconds that no call takes longer than, as configured by now. */
   readonly longestCall: () => number;
 }): (request: IdempotentRequest) => Promise<EarlierReply | undefined> {
-  const { database, clock, chain, longestCall } = options;
+  const { database, clock, chain } = options;
   return async (request) => {
     const now = clock.now();
     const found = await findKey(database, request.id, now);
@@ -35,7 +33,7 @@ export function createIdempotencyKeys(options: {
     if (found.reply !== null) return { earlierReply: unsealed(request, found.reply) };
     if (found.state === 'done') throw notKept();
     const alive = found.chain === chain || (found.alive_until ?? 0) >= now;
-    if (found.state === null && alive && found.taken_at > now - longestCall() - margin) throw inUse();
+    if (found.state === null && alive && found.taken_at > underWaySince(options)) throw inUse();
     throw unknownOutcome();
   };
 }

@@ -178,15 +178,12 @@ test('init overwrites nothing, and says where it could write', async (t) => {
 
 test('demo takes its password from GATEWAY_ADMIN_PASSWORD, or generates one', async (t) => {
   const given = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'open sesame' } });
-  assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame', isGenerated: false }]);
+  assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame' }]);
   const [first, second] = [
     await runCommandLine(t, ['demo']),
     await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: '' } }),
   ];
-  for (const { demonstrated } of [first, second]) {
-    assert.equal(demonstrated[0]?.isGenerated, true);
-    assert.match(demonstrated[0].adminPassword, /^[a-zA-Z2-9]{22}$/u);
-  }
+  for (const { demonstrated } of [first, second]) assert.match(demonstrated[0]?.adminPassword ?? '', /^[a-zA-Z2-9]{22}$/u);
   assert.notEqual(first.demonstrated[0]?.adminPassword, second.demonstrated[0]?.adminPassword);
 });
 

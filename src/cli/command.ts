@@ -75,9 +75,8 @@ export interface ServeOptions extends LoadedConfig {
 }
 
 export interface DemoOptions {
+  /** Printed, so that the calls that are printed work as they stand. */
   readonly adminPassword: string;
-  /** Only a generated password is printed. */
-  readonly isGenerated: boolean;
 }
 
 /** An option that takes a value. */

@@ -169,6 +169,29 @@ eachStore((store) => {
 });
 
 suite('SQLite alone', () => {
+  test('a connection that does not come back holds up the end for ten seconds, and no other connection stays open', async (t) => {
+    const options = await sqliteStore.fresh(t);
+    const database = await openDatabase({ store: options, part: 'main', log: silentLog });
+    await Promise.all([database.ping(), database.query.selectFrom('signing_key').selectAll().execute()]);
+    const release = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const held = database.read.transaction().execute(async () => {
+      begun.resolve();
+      await release.promise;
+    });
+    await begun.promise;
+    await Promise.all([database.ping(), database.ping()]);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const closing = assert.rejects(database.close(), isUnavailable);
+    t.mock.timers.tick(10_000);
+    await closing;
+    const { idle, busy } = database.figures();
+    assert.deepEqual([idle, busy], [0, 0]);
+    await assert.rejects(database.query.selectFrom('signing_key').selectAll().execute(), isUnavailable);
+    release.resolve();
+    await held;
+  });
+
   test('rows are inserted all or none, however many, by themselves and within a transaction', async (t) => {
     const { query } = await sqliteStore.open(t);
     const insertion = (kids: readonly string[]) =>

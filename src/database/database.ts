@@ -13,7 +13,7 @@ import { isWriteRefusal, storeUnavailable } from './store-failure.ts';
 import { fileOf, type StorePart } from './store-part.ts';
 import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import type { Tables } from './tables.ts';
-import { watchAvailability } from './watch-availability.ts';
+import { logAvailability, watchAvailability } from './watch-availability.ts';
 import { type StoreWatcher, watchTime } from './watch-time.ts';
 
 /** Where the gateway keeps what must outlive it. `file` is an absolute path; the audit log is in a file beside it (store-part.ts). */
@@ -63,11 +63,13 @@ export async function openDatabase({ store: configured, part, log, watcher }: Op
   const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
   const close = async (): Promise<void> => {
     // The last connection to a SQLite file folds the write-ahead log in, and one that only reads cannot.
-    await readers.close();
-    await writers.close();
+    await readers.close().finally(() => writers.close());
   };
+  // A SQLite file that cannot be written can often be read; PostgreSQL is there or not.
+  const writing = logAvailability(name, log);
+  const reading = dialect === 'sqlite' ? logAvailability(name, log) : writing;
   const watched = (source: SessionSource, access: 'read' | 'write'): SessionSource =>
-    watchAvailability({ source: watcher === undefined ? source : watchTime(source, access, watcher), name, log });
+    watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), access === 'read' ? reading : writing);
   const query = kyselyOver(dialect, watched(writers, 'write'));
   const read = kyselyOver(dialect, watched(readers, 'read'));
   try {

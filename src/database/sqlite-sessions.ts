@@ -53,9 +53,12 @@ export class SqliteSessions implements SessionSource {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    await Promise.all(Array.from({ length: this.#connections }, () => this.#turn()));
-    this.#closed = true;
-    await Promise.all(this.#idle.map((connection) => connection.close()));
+    try {
+      await Promise.all(Array.from({ length: this.#connections }, () => this.#turn()));
+    } finally {
+      this.#closed = true;
+      await Promise.all(this.#idle.map((connection) => connection.close()));
+    }
     for (let count = 0; count < this.#connections; count += 1) this.#next();
   }
 
@@ -71,7 +74,9 @@ export class SqliteSessions implements SessionSource {
   }
 
   #giveBack(connection: SqliteConnection): void {
-    if (!connection.gone) this.#idle.push(connection);
+    // One that comes back after the end would keep the process alive.
+    if (this.#closed) void connection.close();
+    else if (!connection.gone) this.#idle.push(connection);
     this.#next();
   }
 

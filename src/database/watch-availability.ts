@@ -2,28 +2,30 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { SessionSource, StoreSession } from './store-session.ts';
 
-/** Logs once when the store stops answering and once when it answers again, instead of once a call. */
-export function watchAvailability({
-  source,
-  name,
-  log,
-}: {
-  readonly source: SessionSource;
-  /** `the store`, or which file of it. */
-  readonly name: string;
-  readonly log: Log;
-}): SessionSource {
+interface Availability {
+  failed(error: unknown): void;
+  answered(): void;
+}
+
+/** Logs once when the store stops answering and once when it answers again, instead of once a call. `name`: `the store`, or which file of it. */
+export function logAvailability(name: string, log: Log): Availability {
   let down = false;
-  const failed = (error: unknown): void => {
-    if (down || !(error instanceof GatewayError)) return;
-    down = true;
-    log.error(`${name} is unavailable`, { reason: error.cause instanceof Error ? error.cause.message : error.code });
+  return {
+    failed(error) {
+      if (down || !(error instanceof GatewayError)) return;
+      down = true;
+      log.error(`${name} is unavailable`, { reason: error.cause instanceof Error ? error.cause.message : error.code });
+    },
+    answered() {
+      if (!down) return;
+      down = false;
+      log.info(`${name} answers again`);
+    },
   };
-  const answered = (): void => {
-    if (!down) return;
-    down = false;
-    log.info(`${name} answers again`);
-  };
+}
+
+/** Tells `availability` of each statement and each opening, how it went. */
+export function watchAvailability(source: SessionSource, availability: Availability): SessionSource {
   const watch = (session: StoreSession): StoreSession => {
     let transaction = false;
     return {
@@ -33,10 +35,10 @@ export function watchAvailability({
         try {
           const result = await session.run(sql, parameters);
           // Within a transaction nothing is proved: on a full disk all of it goes well up to the commit.
-          if (!transaction && sql !== 'rollback') answered();
+          if (!transaction && sql !== 'rollback') availability.answered();
           return result;
         } catch (error) {
-          failed(error);
+          availability.failed(error);
           throw error;
         }
       },
@@ -49,7 +51,7 @@ export function watchAvailability({
       try {
         return watch(await source.open());
       } catch (error) {
-        failed(error);
+        availability.failed(error);
         throw error;
       }
     },

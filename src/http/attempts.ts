@@ -1,3 +1,4 @@
+import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
@@ -146,5 +147,5 @@ function endSpan(span: Span | undefined, { status, error }: { readonly status?: 
 
 function errorType(failure: unknown): string {
   if (failure instanceof GatewayError) return failure.code;
-  return failure instanceof Error && failure.name === 'CallerLeft' ? 'caller-left' : 'internal-error';
+  return failure instanceof CallerLeft ? 'caller-left' : 'internal-error';
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { OpenConnections } from './open-connections.ts';
@@ -15,7 +16,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const response = reply.raw;
   reply.hijack();
   // The caller has left; what its leaving threw is no failure of anything.
-  if (response.destroyed && error instanceof Error && error.name === 'CallerLeft') return;
+  if (response.destroyed && error instanceof CallerLeft) return;
   const { scope } = request;
   const known = noteFailure(error, scope, log);
   if (response.headersSent) {

@@ -1,6 +1,7 @@
 import type { Principal } from '#access/principal.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
 import { maskedAddress } from '#audit/masked-address.ts';
+import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallFacts } from '#relay/call-context.ts';
 import { callOutcome } from './call-outcome.ts';
@@ -113,20 +114,13 @@ export function outcomeFacts(
 function statusOf({ status = 200 }: RecordedRequest, failure: unknown): number | undefined {
   if (failure === undefined) return status;
   if (failure instanceof GatewayError) return failure.status;
-  return hasLeft(failure) ? undefined : 500;
+  return failure instanceof CallerLeft ? undefined : 500;
 }
 
 function codeOf(failure: unknown): string | undefined {
   if (failure === undefined) return undefined;
   if (failure instanceof GatewayError) return failure.code;
-  return hasLeft(failure) ? 'caller-left' : 'internal-error';
-}
-
-/** What a request ended with whose caller was gone before it was answered. */
-export const callerLeft: Error = Object.assign(new Error('the caller has left'), { name: 'CallerLeft' });
-
-function hasLeft(failure: unknown): boolean {
-  return failure instanceof Error && failure.name === 'CallerLeft';
+  return failure instanceof CallerLeft ? 'caller-left' : 'internal-error';
 }
 
 const alwaysRecorded: ReadonlySet<string> = new Set(['/audit', '/automation_catalog/export']);

@@ -3,6 +3,7 @@ import type { Principal } from '#access/principal.ts';
 import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import { maskedAddress } from '#audit/masked-address.ts';
+import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
@@ -12,7 +13,7 @@ import type { RelayReply } from '#relay/relay-reply.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import { keyEffect, readKeptReply } from './idempotency.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './request-checks.ts';
-import { callerLeft, hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
+import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
 export class RequestScope implements CallContext {
@@ -205,7 +206,7 @@ export class RequestScope implements CallContext {
   over(status: number | undefined): void {
     this.status = status;
     this.#endedAt = this.#clock.monotonic();
-    const failure = this.failure ?? (this.#hasLeft ? callerLeft : undefined);
+    const failure = this.failure ?? (this.#hasLeft ? new CallerLeft() : undefined);
     if (this.#intended !== undefined) {
       // The rest of a long reply, or what broke it off.
       const isNews = hasGrown(this.#recordedBytes, this.facts) || (this.#recordedWell && this.failure !== undefined);

@@ -309,7 +309,11 @@ async function writePieces(
   { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
   { method, scope }: FastifyRequest,
 ): Promise<void> {
-  if (method === 'HEAD') await pieces.return();
+  if (method === 'HEAD') {
+    // A generator that has not begun would give back nothing of what it holds.
+    await pieces.next();
+    await pieces.return();
+  }
   writeHead(response, 200, scope, ['Content-Type', mediaType]);
   for await (const piece of pieces) await written(response, piece);
 }

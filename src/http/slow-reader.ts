@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
+import { CallerLeft } from '#base/caller-left.ts';
 import { atEndOfTurn } from '#base/end-of-turn.ts';
 import type { OpenConnections } from './open-connections.ts';
 
@@ -26,7 +27,7 @@ export function written(response: ServerResponse, chunk: Buffer, limit = pieceLi
       if (error === null || error === undefined) resolve();
       else reject(error);
     };
-    const left = (): void => over(new Error('the caller has left'));
+    const left = (): void => over(new CallerLeft());
     // Node never calls back for what it kept while the connection was going, or while an earlier reply was due.
     response.once('close', left);
     response.write(chunk, over);

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { type Address, block, isIsatap, readAddress, within } from './address.ts';
+import { type Address, block, isIsatap, liesIn, readAddress } from './address.ts';
 
 /** Whether an address is public, and what it is: `reason` is a noun phrase that names the block and where it is set apart. */
 interface AddressClass {
@@ -28,10 +28,10 @@ function rangeReason(address: Address): string | undefined {
 function furtherReason(address: Address): string | undefined {
   if (address instanceof ipaddr.IPv4) {
     // Azure's WireServer: public by number, but answered by the hypervisor, with credentials.
-    return within(address, wireServer) ? "the address of Azure's platform services (168.63.129.16)" : undefined;
+    return liesIn(address, wireServer) ? "the address of Azure's platform services (168.63.129.16)" : undefined;
   }
-  if (within(address, ipv4Compatible)) return 'an IPv4-compatible IPv6 address (RFC 4291 2.5.5.1)';
-  if (!within(address, globalUnicast)) return 'an IPv6 address outside the global unicast space 2000::/3';
+  if (liesIn(address, ipv4Compatible)) return 'an IPv4-compatible IPv6 address (RFC 4291 2.5.5.1)';
+  if (!liesIn(address, globalUnicast)) return 'an IPv6 address outside the global unicast space 2000::/3';
   return isIsatap(address) ? 'an ISATAP address, which embeds an IPv4 address (RFC 5214)' : undefined;
 }
 

@@ -22,8 +22,8 @@ export function embeddedIPv4(address: Address): readonly ipaddr.IPv4[] {
   const found: ipaddr.IPv4[] = [];
   const [, second = 0, third = 0, fourth = 0, , , seventh = 0, eighth = 0] = address.parts;
   if (lowBitsCarry(address)) found.push(fromWords(seventh, eighth));
-  if (within(address, sixToFour)) found.push(fromWords(second, third));
-  if (within(address, teredo)) found.push(fromWords(third, fourth), fromWords(seventh ^ 0xffff, eighth ^ 0xffff));
+  if (liesIn(address, sixToFour)) found.push(fromWords(second, third));
+  if (liesIn(address, teredo)) found.push(fromWords(third, fourth), fromWords(seventh ^ 0xffff, eighth ^ 0xffff));
   return found;
 }
 
@@ -46,13 +46,13 @@ export function block(cidr: string): Block {
 }
 
 /** True where `address` lies in the block, which is of its family. */
-export function within(address: Address, { network, bits }: Block): boolean {
+export function liesIn(address: Address, { network, bits }: Block): boolean {
   return address.kind() === network.kind() && address.match(network, bits);
 }
 
 /** Mapped, compatible (RFC 4291 2.5.5), translated (RFC 2765), NAT64 (RFC 6052, RFC 8215) and ISATAP: the last 32 bits. */
 function lowBitsCarry(address: ipaddr.IPv6): boolean {
-  return lowBitsBlocks.some((candidate) => within(address, candidate)) || isIsatap(address);
+  return lowBitsBlocks.some((candidate) => liesIn(address, candidate)) || isIsatap(address);
 }
 
 const lowBitsBlocks: readonly Block[] = ['::/96', '::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48'].map(

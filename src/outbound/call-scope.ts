@@ -1,3 +1,4 @@
+import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AttemptWatcher } from './attempt.ts';
@@ -135,40 +136,32 @@ export interface Traffic {
   readonly bytesReceived: number;
 }
 
-/** The caller went away: the call at the far side is cancelled, nobody reads the error. */
-export class CallerLeft extends Error {
-  constructor() {
-    super('the caller closed its connection');
-    this.name = 'CallerLeft';
-  }
-}
+type TimeLimit = 'connect' | keyof typeof limitMeaning;
 
-type TimeLimit = 'dns' | 'connect' | 'firstByte' | 'idle' | 'total';
-
-const limitMeaning: Readonly<Record<TimeLimit, string>> = {
+const limitMeaning = {
   dns: 'the look-up of its name',
-  connect: 'the connection',
   firstByte: 'the first byte of its reply',
   idle: 'the next part of its reply',
   total: 'the whole reply',
-};
+} as const;
 
 /** 504 that names the phase and the limit in force. */
 export class TimeLimitPassed extends GatewayError {
   readonly limit: TimeLimit;
   readonly milliseconds: number;
 
-  constructor(limit: TimeLimit, milliseconds: number, setBy = `timeouts.${limit}`) {
-    super(
-      'upstream-timeout',
-      `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit ${setBy}).`,
-    );
+  constructor(limit: TimeLimit, milliseconds: number, detail: string) {
+    super('upstream-timeout', detail);
     this.limit = limit;
     this.milliseconds = milliseconds;
   }
 }
 
-/** See TimeLimitPassed. */
-export function timedOut(limit: TimeLimit, milliseconds: number, setBy?: string): GatewayError {
-  return new TimeLimitPassed(limit, milliseconds, setBy);
+/** `setBy` is what set the limit. */
+export function timedOut(limit: keyof typeof limitMeaning, milliseconds: number, setBy = `timeouts.${limit}`): TimeLimitPassed {
+  return new TimeLimitPassed(
+    limit,
+    milliseconds,
+    `The far side took longer than ${milliseconds} ms for ${limitMeaning[limit]} (phase ${limit}; time limit ${setBy}).`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '#base/clock.ts';
-import { GatewayError } from '#base/gateway-error.ts';
+import { TimeLimitPassed } from './call-scope.ts';
 
 /** The one time limit over dialling, a proxy's answer and the TLS handshake of a connection (`timeouts.connect`, milliseconds). */
 export class ConnectDeadline {
@@ -20,9 +20,10 @@ export class ConnectDeadline {
   }
 
   /** 504 that names the phase, what it was busy with, and the limit in force. */
-  expired(doing: string): GatewayError {
-    return new GatewayError(
-      'upstream-timeout',
+  expired(doing: string): TimeLimitPassed {
+    return new TimeLimitPassed(
+      'connect',
+      this.#limit,
       `The connection took longer than ${this.#limit} ms (phase connect, during ${doing}; time limit timeouts.connect).`,
     );
   }

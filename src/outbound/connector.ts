@@ -19,7 +19,7 @@ interface ConnectorOptions {
   readonly proxy?: ProxyOptions;
   readonly clock?: Clock;
   readonly dial?: Dial;
-  /** Told each step that is done, where there is one: a look-up, a connection (or one through the proxy), TLS. */
+  /** Told each step that is done: look-ups (at once where there is no name), a connection or one through the proxy, TLS where there is any. */
   readonly onStep?: (step: ConnectStep) => void;
 }
 

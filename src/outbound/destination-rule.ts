@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Address, type Block, canonicalAddress, readAddress, within } from './address.ts';
+import { type Address, type Block, canonicalAddress, liesIn, readAddress } from './address.ts';
 import { comparableName, hostNameProblem } from './host-name.ts';
 
 /** One entry of `outbound.allow` or `outbound.deny`, read. `port` undefined means any port. */
@@ -40,7 +40,7 @@ export function ruleNames(rule: DestinationRule, name: string, port: number): bo
 
 /** True where an address rule covers the address, which is in canonical form. */
 export function ruleCovers(rule: DestinationRule, address: Address, port: number): boolean {
-  return rule.target.kind === 'network' && speaksOfPort(rule, port) && within(address, rule.target);
+  return rule.target.kind === 'network' && speaksOfPort(rule, port) && liesIn(address, rule.target);
 }
 
 /** True where the rule is this one address with this one port, and nothing wider. */

@@ -1,7 +1,8 @@
 import { errors } from 'undici';
+import { CallerLeft } from '#base/caller-left.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { CallerLeft, timedOut } from './call-scope.ts';
+import { timedOut } from './call-scope.ts';
 import type { OutboundCall } from './outbound-call.ts';
 
 /** How far a call came before it failed. */

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { type Address, block, canonicalAddress, readAddress, within } from './address.ts';
+import { type Address, block, canonicalAddress, liesIn, readAddress } from './address.ts';
 
 /** Where the gateway itself listens. `0.0.0.0` and `::` mean every address of this machine. */
 export interface Listener {
@@ -25,7 +25,7 @@ const loopback = [block('127.0.0.0/8'), block('::1/128')];
 const unspecified = [block('0.0.0.0/32'), block('::/128')];
 
 function isLocal(address: Address): boolean {
-  if (loopback.some((candidate) => within(address, candidate))) return true;
+  if (loopback.some((candidate) => liesIn(address, candidate))) return true;
   return Object.values(networkInterfaces()).some((assigned) =>
     assigned?.some((entry) => {
       const own = readAddress(withoutZone(entry.address));
@@ -35,7 +35,7 @@ function isLocal(address: Address): boolean {
 }
 
 function isUnspecified(address: Address): boolean {
-  return unspecified.some((candidate) => within(address, candidate));
+  return unspecified.some((candidate) => liesIn(address, candidate));
 }
 
 function withoutZone(address: string): string {

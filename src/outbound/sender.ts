@@ -107,6 +107,11 @@ export function neverLeft(failure: unknown): boolean {
   return failure instanceof GatewayError && connectionFailures.has(failure.code);
 }
 
+/** What changes nothing may be sent again after it: nothing left, or the connection broke before an answer. */
+export function mayBeRepeated(failure: unknown): boolean {
+  return neverLeft(failure) || (failure instanceof GatewayError && failure.code === 'upstream-closed');
+}
+
 const connectionFailures: ReadonlySet<ErrorCode> = new Set([
   'upstream-dns-failed',
   'upstream-connect-failed',

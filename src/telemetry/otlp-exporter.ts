@@ -6,7 +6,8 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import { headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
-import type { Sender } from '#outbound/sender.ts';
+import { mayBeRepeated, type Sender } from '#outbound/sender.ts';
+import { pause } from '#outbound/until-ended.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
 interface OtlpExporterOptions {
@@ -30,9 +31,9 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
     underWay.add(scope);
     try {
       for (let attempt = 0; ; attempt += 1) {
-        const pause = await deliverOnce({ sender, call, scope, attempt });
-        if (pause === undefined) return;
-        await paused(pause, scope);
+        const wait = await deliverOnce({ sender, call, scope, attempt });
+        if (wait === undefined) return;
+        await pause(scope, wait);
       }
     } finally {
       underWay.delete(scope);
@@ -98,27 +99,13 @@ async function deliverOnce(options: {
     const { status, headers } = reply;
     if (status >= 200 && status < 300) return undefined;
     const seconds = Number(headerValue(headers, 'retry-after') ?? 0);
-    if (repeatable.has(status)) return Math.max(backoff, Number.isFinite(seconds) ? seconds * 1_000 : 0);
+    const wait = Math.max(backoff, Number.isFinite(seconds) ? seconds * 1_000 : 0);
+    if (repeatable.has(status) && wait < scope.remaining()) return wait;
     throw new GatewayError('upstream-error', `The collector answered ${status}.`);
   } catch (failure) {
-    const gone = failure instanceof GatewayError && connectionFailures.has(failure.code);
-    if (gone && backoff < scope.remaining()) return backoff;
+    if (mayBeRepeated(failure) && backoff < scope.remaining()) return backoff;
     throw failure;
   }
 }
 
 const repeatable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-const connectionFailures: ReadonlySet<string> = new Set(['upstream-closed', 'upstream-connect-failed', 'upstream-dns-failed']);
-
-function paused(milliseconds: number, scope: CallScope): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      scope.whenEnded(undefined);
-      resolve();
-    }, milliseconds);
-    scope.whenEnded((reason) => {
-      clearTimeout(timer);
-      reject(reason);
-    });
-  });
-}

@@ -29,7 +29,7 @@ export interface Collector {
   /** Of each batch, in the order they came. */
   readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }[];
   /** From now on batches are answered with this status; `silence` answers nothing. */
-  answer(status: number | 'silence'): void;
+  answer(status: number | 'silence', headers?: Readonly<Record<string, string>>): void;
   /** The spans of a trace once there are as many. */
   trace(traceId: string, count: number): Promise<readonly ReceivedSpan[]>;
 }
@@ -50,6 +50,7 @@ export async function collector(owner: Owner): Promise<Collector> {
   const requests: { path: string; headers: IncomingHttpHeaders; bytes: Buffer }[] = [];
   let resource: Readonly<Record<string, unknown>> = {};
   let answer: number | 'silence' = 200;
+  let more: Readonly<Record<string, string>> = {};
   const take = (batch: Batch): void => {
     for (const each of batch.resourceSpans) {
       resource = byName(each.resource);
@@ -65,7 +66,7 @@ export async function collector(owner: Owner): Promise<Collector> {
       requests.push({ path: request.url ?? '', headers: request.headers, bytes });
       if (answer === 'silence') return;
       if (answer === 200 && request.headers['content-type'] === 'application/json') take(JSON.parse(bytes.toString()) as Batch);
-      response.writeHead(answer, { 'Content-Type': 'application/json' }).end('{}');
+      response.writeHead(answer, { 'Content-Type': 'application/json', ...more }).end('{}');
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -80,8 +81,9 @@ export async function collector(owner: Owner): Promise<Collector> {
     get resource() {
       return resource;
     },
-    answer: (status) => {
+    answer: (status, headers = {}) => {
       answer = status;
+      more = headers;
     },
     async trace(traceId, count) {
       for (;;) {

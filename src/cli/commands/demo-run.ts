@@ -8,13 +8,12 @@ export const demoRun: Command = {
     'Start the gateway beside a demo orchestrator on this machine, and print calls to try.',
     'Outbound REST calls may reach loopback addresses here: not for production.',
     'The password of the user admin is taken from GATEWAY_ADMIN_PASSWORD; without it',
-    'one is generated and printed.',
+    'one is generated. It is printed, in calls that work as they stand.',
   ],
   options: {},
   operands: [],
   async run({ env, demo }) {
     const given = env['GATEWAY_ADMIN_PASSWORD'];
-    const isGenerated = given === undefined || given === '';
-    return demo({ adminPassword: isGenerated ? generatedPassword() : given, isGenerated });
+    return demo({ adminPassword: given === undefined || given === '' ? generatedPassword() : given });
   },
 };
