@@ -136,6 +136,12 @@ test('R98: what is refused for another reason comes first and is not counted', a
     for (const uri of ['http://10.0.0.1/', 'http://[::1]/', 'https://localhost/', `${gateway.url}/healthz`])
       assertProblem(await restCall(gateway, { ...call, uri }), 403, 'destination-denied');
     assertProblem(await relay(gateway, 'restQuery', 'far', {}, { role: 'engineering' }), 403, 'forbidden');
+    for (const query of ['x=1', 'limit=abc'])
+      assertProblem(
+        await gateway.send({ target: `/automation_catalog/automations?${query}`, role: 'admin' }),
+        400,
+        'invalid-request',
+      );
     assertProblem(await restCall(gateway, call, { headers: { Authorization: 'Basic eDp5' } }), 401, 'unauthenticated');
   };
   await refusals();

@@ -10,7 +10,7 @@ import { type ImportResult, importAutomations } from './automation-import.ts';
 import { documentText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore } from './automation-store.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
-import { readListOptions } from './list-options.ts';
+import type { ListOptions } from './list-options.ts';
 
 /** One page of a listing, with the values in effect. */
 export interface AutomationListing {
@@ -46,8 +46,7 @@ interface AutomationChange extends AutomationRequest {
  * `store-unavailable` (503) where the store is.
  */
 export interface AutomationCatalogue {
-  /** By the query string of the specification's listing. Rejects with `invalid-request` (400) where that is wrong. */
-  list(request: { readonly principal: Principal; readonly query: URLSearchParams }): Promise<AutomationListing>;
+  list(request: { readonly principal: Principal; readonly options: ListOptions }): Promise<AutomationListing>;
   create(request: { readonly principal: Principal; readonly given: GivenAutomation }): Promise<AutomationState>;
   read(request: AutomationRequest): Promise<AutomationState>;
   replace(request: AutomationChange & { readonly given: GivenAutomation }): Promise<AutomationState>;
@@ -68,10 +67,9 @@ export function createAutomationCatalogue(options: { readonly database: Database
     return { ...automation, data: { ...automation.data, lastUpdated } };
   };
   return {
-    async list({ principal, query }) {
-      const listOptions = readListOptions(query);
-      const { list, total } = await store.list({ options: listOptions, viewer: viewerOf(principal) });
-      return { list, total, skip: listOptions.skip, limit: listOptions.limit };
+    async list({ principal, options }) {
+      const { list, total } = await store.list({ options, viewer: viewerOf(principal) });
+      return { list, total, skip: options.skip, limit: options.limit };
     },
     create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), given))),
     async read({ principal, id }) {

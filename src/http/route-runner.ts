@@ -140,10 +140,10 @@ function leaveUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   });
 }
 
-/** A relayed call is counted by the relay, once path rights have let it through; everything else now. */
+/** A relayed call is counted once path rights have let it through, a listing once its query is judged; everything else now. */
 function prepareCount(route: Route, { scope, caller }: FastifyRequest, rateLimit: RateLimit | undefined): void {
   if (rateLimit === undefined || caller === null) return;
-  if (route.docs.tag === 'relay') scope.count = () => rateLimit.count(caller);
+  if (route.beginsLater === true) scope.count = () => rateLimit.count(caller);
   else rateLimit.count(caller);
 }
 

@@ -25,6 +25,8 @@ export interface Route {
   /** Writes errors in the shape of another standard than RFC 9457. */
   readonly errorShape?: ErrorShape;
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
+  /** Its handler judges more than its schemas can, and says when the call begins (`context.begins()`): only then is it counted. */
+  readonly beginsLater?: true;
   readonly docs: RouteDocs;
 }
 

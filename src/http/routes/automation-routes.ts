@@ -3,7 +3,7 @@ import { textFields } from '#automations/automation.ts';
 import { listingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationListing } from '#automations/automation-catalogue.ts';
 import { automationSchema } from '#automations/automation-schema.ts';
-import { filterKinds, pageSize } from '#automations/list-options.ts';
+import { filterKinds, pageSize, readListOptions } from '#automations/list-options.ts';
 import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { automationTransferRoutes } from './automation-transfer-routes.ts';
@@ -61,9 +61,14 @@ function listRoute(catalogue: AutomationCatalogue): Route {
     method: 'GET',
     url: '/automation_catalog/automations',
     access: listingRoles,
-    // The catalogue judges names and values together, so that every problem is told at once.
+    // Names and values are judged together, so that every problem is told at once.
     query: () => true,
-    handle: async ({ query, context }) => listing(await catalogue.list({ principal: context.principal, query })),
+    beginsLater: true,
+    async handle({ query, context }) {
+      const options = readListOptions(query);
+      context.begins();
+      return listing(await catalogue.list({ principal: context.principal, options }));
+    },
     docs: {
       operationId: 'listAutomations',
       tag: 'automations',

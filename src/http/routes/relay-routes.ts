@@ -119,6 +119,7 @@ function orchestratorRoute(options: RelayRoutesOptions) {
   return {
     method: 'POST' as const,
     access: ['admin'] as const,
+    beginsLater: true as const,
     precondition: (params: PathParameters) => void adapterOf(options, { params }),
   };
 }
@@ -131,6 +132,7 @@ function restCallRoute(options: RelayRoutesOptions): Route {
     url: '/tools/restCall',
     idempotency: { headers: [] },
     access: ['admin', 'engineering'],
+    beginsLater: true,
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
     handle: ({ body, spans, context }) =>
       options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), body: spans.get('/body') }, context),
