@@ -663,6 +663,26 @@ describe('redirects', () => {
     });
   }
 
+  test('say of a POST that it was answered where what it led to fails', async () => {
+    for (const [location, status] of [
+      [`http://127.0.0.1:${refusing}/`, 502],
+      ['http://10.0.0.1/', 403],
+      ['ftp://x/', 403],
+    ] as const) {
+      far.answer(() => httpReply({ status: 303, headers: { Location: location } }));
+      const failed = assertProblem(
+        await restCall(gateway, { uri: far.url, verb: 'POST', responseHeaders: false, body: {} }),
+        status,
+      );
+      assert.match(
+        failed.detail,
+        /^The POST was answered with status 303; .* Look at the far side before you send it again\. Cause: /u,
+      );
+      const gone = assertProblem(await restCall(gateway, get(far.url)), status);
+      assert.doesNotMatch(gone.detail, /was answered/u);
+    }
+  });
+
   test('keep credentials on the same origin', async () => {
     chain(1);
     responseOf(
@@ -770,6 +790,13 @@ describe('where there is no answer', () => {
     far.answer((_, socket) => void socket.resetAndDestroy());
     assertProblem(await restCall(gateway, get(far.url)), 502, 'upstream-closed');
     assert.equal(far.requests.length, 1);
+  });
+
+  test('a reply that ends before its length is 502 upstream-closed, with Connection: close and without', async () => {
+    for (const close of ['', 'Connection: close\r\n']) {
+      far.answer((_, socket) => void socket.end(`HTTP/1.1 200 OK\r\n${close}Content-Length: 10\r\n\r\nabc`));
+      assertProblem(await restCall(gateway, get(far.url)), 502, 'upstream-closed');
+    }
   });
 
   for (const verb of ['DELETE', 'PATCH', 'PUT', 'POST']) {

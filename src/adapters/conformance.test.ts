@@ -160,6 +160,26 @@ for (const kind of Object.values(adapterKinds)) {
     assert.equal(far.requests.length, 1);
   });
 
+  test(`${kind.name}: a 502 with a RESTCONF error body of more than 64 KiB is the answer, too`, async (t) => {
+    const message = 'x'.repeat(70_000);
+    for (const [body, type] of [
+      [
+        `{"ietf-restconf:errors":{"error":[{"error-tag":"operation-failed","error-message":"${message}"}]}}`,
+        'application/yang-data+json',
+      ],
+      [`{ "errors" : {"error":{"error-message":"${message}"}}}`, 'application/vnd.yang.data+json'],
+      [
+        `<?xml version="1.0"?>\n<errors xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf"><error>${message}</error></errors>`,
+        'text/xml',
+      ],
+    ] as const) {
+      const far = await farSide(t, () => jsonReply(body, { status: 502, type }));
+      const reply = await instanceOf(t, far.url).perform(query, scopeOf(t));
+      reply.discard();
+      assert.deepEqual([reply.status, far.requests.length], [502, 1]);
+    }
+  });
+
   test(`${kind.name}: a Retry-After beyond the time that is left hands the answer on`, async (t) => {
     const far = await farSide(t, () => httpReply({ status: 503, headers: { 'Retry-After': '3600' } }));
     assert.equal((await instanceOf(t, far.url).perform(query, scopeOf(t))).status, 503);

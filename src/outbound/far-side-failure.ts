@@ -39,7 +39,16 @@ function translate(thrown: unknown, call: OutboundCall, progress: Progress): Gat
   return new GatewayError(code, description, { cause: thrown });
 }
 
-const closedCodes = new Set(['UND_ERR_SOCKET', 'CONNECTION_RESET', 'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
+const closedCodes = new Set([
+  'UND_ERR_SOCKET',
+  'CONNECTION_RESET',
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  // A reply with `Connection: close` that ends before its length.
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]);
 
 function describe(
   thrown: unknown,

@@ -169,35 +169,53 @@ async function followed(options: {
 }): Promise<{ readonly reply: FarSideReply; readonly url: URL }> {
   const { limits, sender, scope } = options;
   let hop = options.first;
-  for (let redirects = 0; ; redirects += 1) {
-    const { origin, href } = hop.url;
-    const reply = await sender.send(
-      {
-        origin,
-        // Not pathname and search: `search` leaves the ? of an empty query out.
-        path: href.slice(origin.length),
-        method: hop.method,
-        headers: hop.headers,
-        body: hop.body,
-        stateChanging: hop.method !== 'GET',
-        timeouts: limits.timeouts,
-        responseLimit: limits.responseLimit,
-      },
-      scope,
-    );
-    const location = headerValue(reply.headers, 'location');
-    if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
-    reply.discard();
-    if (redirects === limits.redirects) {
-      throw new GatewayError(
-        'too-many-redirects',
-        `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
+  /** The status of the first redirect. */
+  let answered: number | undefined;
+  try {
+    for (let redirects = 0; ; redirects += 1) {
+      const { origin, href } = hop.url;
+      const reply = await sender.send(
+        {
+          origin,
+          // Not pathname and search: `search` leaves the ? of an empty query out.
+          path: href.slice(origin.length),
+          method: hop.method,
+          headers: hop.headers,
+          body: hop.body,
+          stateChanging: hop.method !== 'GET',
+          timeouts: limits.timeouts,
+          responseLimit: limits.responseLimit,
+        },
+        scope,
       );
+      const location = headerValue(reply.headers, 'location');
+      if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
+      reply.discard();
+      answered ??= reply.status;
+      if (redirects === limits.redirects) {
+        throw new GatewayError(
+          'too-many-redirects',
+          `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
+        );
+      }
+      hop = nextHop(hop, reply.status, location);
+      // Another far side, perhaps: it is named before it is called.
+      if (hop.method !== 'GET') await options.context.goesOn(hop.url.href);
     }
-    hop = nextHop(hop, reply.status, location);
-    // Another far side, perhaps: it is named before it is called.
-    if (hop.method !== 'GET') await options.context.goesOn(hop.url.href);
+  } catch (failure) {
+    throw answered === undefined ? failure : behindAnswer(options.first.method, answered, failure);
   }
+}
+
+/** A call that was answered with a redirect is not one of which nothing left, whatever becomes of the next hop: its caller is told. */
+function behindAnswer(method: Hop['method'], answered: number, failure: unknown): unknown {
+  if (method === 'GET' || !(failure instanceof GatewayError)) return failure;
+  const { code, status, headers } = failure;
+  return new GatewayError(
+    code,
+    `The ${method} was answered with status ${answered}; where that led to failed. Look at the far side before you send it again. Cause: ${failure.message}`,
+    { cause: failure, status, headers },
+  );
 }
 
 /** `{ "response": <string> }`; with headers the string is itself a JSON text, in which a JSON body stands as it came. */
