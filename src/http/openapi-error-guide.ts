@@ -128,8 +128,9 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'upstream-connect-failed': {
     meaning:
-      'No connection to the far side came about: it refused, is unreachable, its proxy refused, or an open connection broke before the call was written to it. Nothing of the call was sent.',
-    remedy: 'Check address and port, and that a firewall lets the gateway through. It is safe to send the call again.',
+      'No connection to the far side came about: it refused, is unreachable, its proxy refused, or an open connection broke before the call was written to it. Nothing of the call was sent there; where a redirect led there, `detail` says that the call itself was answered.',
+    remedy:
+      'Check address and port, and that a firewall lets the gateway through. Unless `detail` says that it was answered, it is safe to send the call again.',
   },
   'upstream-tls-failed': {
     meaning:

@@ -235,6 +235,6 @@ const nobody: Principal = { username: '', roles: [], groups: [] };
 /** The first address had the call: that it did not leave would not be true. */
 function notFollowed(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.code !== 'audit-unavailable') return error;
-  const detail = 'The call left and was redirected. Going on to the other address cannot be put on record, so it did not.';
+  const detail = 'Going on to the other address cannot be put on record, so nothing was sent there.';
   return new GatewayError('audit-unavailable', detail, { cause: error, headers: { 'Retry-After': '1' } });
 }
