@@ -63,7 +63,11 @@ export async function openDatabase({ store: configured, part, log, watcher }: Op
   const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
   const close = async (): Promise<void> => {
     // The last connection to a SQLite file folds the write-ahead log in, and one that only reads cannot.
-    await readers.close().finally(() => writers.close());
+    try {
+      await readers.close();
+    } finally {
+      await writers.close();
+    }
   };
   // A SQLite file that cannot be written can often be read; PostgreSQL is there or not.
   const writing = logAvailability(name, log);
