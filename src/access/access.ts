@@ -68,7 +68,7 @@ export async function createAccess({
   const revokedTokens = createRevokedTokenStore(database);
   const revocations = createRevocations({ store: revokedTokens });
   const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
-  // Two hashes at once: libuv has four threads, and look-ups of names and files wait for them too.
+  // Two hashes at once: more would take the cores from the calls.
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });

@@ -21,7 +21,7 @@ interface PasswordPlace {
 }
 
 interface PasswordVerifierOptions {
-  /** Hashes under way at once. Each takes one of libuv's four threads, which look-ups of names and files need too. */
+  /** Hashes under way at once. Each takes one of libuv's threads (16, see main.ts), which look-ups of names and files need too. */
   readonly concurrency: number;
   /** How many attempts may be there beyond those that hash. */
   readonly queue: number;

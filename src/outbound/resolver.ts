@@ -17,7 +17,8 @@ interface ResolverOptions {
 }
 
 /**
- * libuv lets getaddrinfo have half of its pool, two of four threads by default. Asking for no more keeps our queue here, where
+ * libuv lets getaddrinfo have half of its pool: two of four threads, or eight of the 16 that main.ts asks for, which the resolvers of
+ * gateway.ts share. Asking for no more keeps our queue here, where
  * a look-up whose callers have all given up is dropped instead of running late; argon2 and files always find a free thread.
  */
 const defaultConcurrency = 2;
