@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { hashPassword } from '#access/password-hash.ts';
+import { systemCode } from '#base/system-code.ts';
 import type { DemoOptions } from '#cli/command.ts';
 import { loadConfig } from '#config/load-config.ts';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
@@ -41,7 +42,7 @@ async function written(config: string): Promise<string | undefined> {
     await writeFile(configFile, config, { mode: 0o600 });
     return undefined;
   } catch (error) {
-    return `cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`;
+    return `cannot be written (${systemCode(error) ?? 'unknown'})`;
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
@@ -135,6 +136,22 @@ test('audit list writes NDJSON into a pipe: every record that the filters let th
     list.map(({ address }) => address),
     ['export-again', 'export'],
   );
+});
+
+test('audit list says that its output cannot be written, and ends quietly where its reader has what it wanted', {
+  skip: !existsSync('/dev/full') && 'there is no /dev/full',
+}, async () => {
+  far.answer(() => jsonReply('{}'));
+  await act('printed');
+  const line = `"${process.execPath}" "${executable}" audit list --limit all --config "${gateway.configFile}"`;
+  const full = await shell(`${line} > /dev/full`);
+  assert.deepEqual(full, {
+    code: 1,
+    stdout: '',
+    stderr: 'orchestration-gateway audit list: standard output cannot be written (ENOSPC)\n',
+  });
+  const { stdout, stderr } = await shell(`{ ${line}; echo "ended with $?" >&2; } | head -c 1`);
+  assert.deepEqual([stdout, stderr], ['{', 'ended with 0\n']);
 });
 
 test('what was dropped while the store was away for long is counted, in the metrics and in a record', async (t) => {

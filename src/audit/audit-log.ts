@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
+import { systemCode } from '#base/system-code.ts';
 import type { Database } from '#database/database.ts';
 import type { AuditFacts, EntryKind } from './audit-entry.ts';
 import { createAuditPruning } from './audit-pruning.ts';
@@ -185,9 +186,8 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
       await sink(checkpointLine(state.key, chain, state.head));
       checkpointed = state.head.seq;
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
       log.error('a checkpoint of the audit log could not be written; it is tried again', {
-        reason: code,
+        reason: systemCode(error) ?? 'unknown',
         file: config.checkpointFile,
       });
     }

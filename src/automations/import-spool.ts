@@ -2,6 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 import type { Automation } from './automation.ts';
 import { documentText } from './automation-row.ts';
 import { documentLimits } from './automation-schema.ts';
@@ -88,7 +89,7 @@ async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw unavailable(error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
+    throw unavailable(systemCode(error) ?? 'unknown');
   }
 }
 

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { systemCode } from '#base/system-code.ts';
 import { ConfigError, formatConfigProblem } from '#config/config-problem.ts';
 import { type LoadedConfig, loadConfig } from '#config/load-config.ts';
 import type { CommandContext } from './command.ts';
@@ -31,6 +32,6 @@ async function exists(file: string): Promise<boolean> {
     await stat(file);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
+    return systemCode(error) !== 'ENOENT';
   }
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { systemCode } from '#base/system-code.ts';
 
 /** What became of reading a file: its text, or a fault that completes the sentence "the file …". */
 type FileText = { readonly text: string } | { readonly fault: string };
@@ -28,6 +29,6 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function reason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = systemCode(error) ?? 'unknown error';
   return reasons[code] ?? `cannot be read (${code})`;
 }

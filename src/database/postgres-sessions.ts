@@ -1,5 +1,6 @@
 import { Pool, type PoolClient, types } from 'pg';
 import type { Secret } from '#base/secret.ts';
+import { systemCode } from '#base/system-code.ts';
 import { postgresFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StatementResult, StoreSession } from './store-session.ts';
 
@@ -43,7 +44,7 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
       try {
         return sessionOver(await pool.connect());
       } catch (error) {
-        throw storeUnavailable(codeOf(error));
+        throw storeUnavailable(reasonOf(error));
       }
     },
     figures: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
@@ -65,7 +66,7 @@ function sessionOver(client: PoolClient): StoreSession {
         const { rows, rowCount, command } = await client.query<Record<string, unknown>>(sql, [...parameters]);
         return changesRows(command) ? { rows, command, affected: rowCount ?? 0 } : { rows, command };
       } catch (error) {
-        const code = codeOf(error);
+        const code = reasonOf(error);
         const kind = postgresFailureKind(code);
         if (kind === 'unavailable') markBroken();
         throw storeFailure(kind, code);
@@ -83,8 +84,8 @@ function changesRows(command: string): boolean {
 }
 
 /** pg's own errors (time-outs, a connection that ended) carry no code; their texts hold no data, but a URL error quotes the URL. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no connection';
+function reasonOf(error: unknown): string {
+  return systemCode(error) ?? 'no connection';
 }
 
 function parseInteger(text: string): number | bigint {

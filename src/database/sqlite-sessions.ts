@@ -1,5 +1,6 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { systemCode } from '#base/system-code.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
@@ -112,6 +113,6 @@ async function prepareFile(file: string): Promise<void> {
     const handle = await open(file, 'a', 0o600);
     await handle.close();
   } catch (error) {
-    throw storeUnavailable(error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
+    throw storeUnavailable(systemCode(error) ?? 'unknown');
   }
 }

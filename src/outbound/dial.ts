@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 import { canonicalAddress, readAddress } from './address.ts';
 import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
 import { deniedError, hostAndPort } from './destination-policy.ts';
@@ -72,7 +73,7 @@ export async function dialOne(options: {
 /** What a socket's error means, as a predicate, with the system's code. Messages are left out: they may quote anything. */
 export function socketFailure(error: unknown): string {
   if (error instanceof StepTimedOut) return 'did not answer in time';
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause';
+  const code = systemCode(error) ?? 'unknown cause';
   return `${causes.get(code) ?? 'could not be connected to'} (${code})`;
 }
 

@@ -2,6 +2,7 @@ import { errors } from 'undici';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 import { timedOut } from './call-scope.ts';
 import type { OutboundCall } from './outbound-call.ts';
 
@@ -79,6 +80,6 @@ function describe(
 /** The machine-readable code of an error; messages are left out, since they may quote what the far side sent. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
-  const code = (thrown as NodeJS.ErrnoException).code;
-  return typeof code === 'string' && /^\w{1,64}$/u.test(code) ? code : thrown.name;
+  const code = systemCode(thrown) ?? '';
+  return /^\w{1,64}$/u.test(code) ? code : thrown.name;
 }

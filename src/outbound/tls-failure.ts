@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 
 /** 502 `upstream-tls-failed` that says in words why the handshake failed, and what to do where something can be done. */
 export function tlsFailure(error: unknown, what: string, name: string): GatewayError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown cause';
+  const code = systemCode(error) ?? 'unknown cause';
   const words = certificateFaults.get(code)?.(name) ?? protocolFault(code);
   return new GatewayError('upstream-tls-failed', `${what} failed: ${words} (${code}).`, { cause: error });
 }

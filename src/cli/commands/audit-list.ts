@@ -7,6 +7,7 @@ import type { Command, CommandContext, GivenArguments, StoredAudit } from '../co
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
+import { OutputFailed, writerTo } from '../output.ts';
 
 const filters = ['from', 'to', 'principal', 'adapter', 'outcome'] as const;
 /** Milliseconds between two looks, and how late a record may come behind one of a later time. */
@@ -39,14 +40,12 @@ export const auditList: Command = {
     }
     const loaded = await loadOrReport(context, given.option('config'), 'audit list');
     if (loaded === undefined) return 1;
-    context.stdout.on('error', () => {});
     try {
       await context.withAudit(loaded.config, (audit) => print({ context, given, audit, query }));
       return 0;
     } catch (error) {
-      // "| head" has what it wanted.
-      if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 0;
-      if (!(error instanceof GatewayError)) throw error;
+      if (error instanceof OutputFailed && error.readerLeft) return 0;
+      if (!(error instanceof GatewayError || error instanceof OutputFailed)) throw error;
       context.stderr.write(`${program} audit list: ${error.message}\n`);
       return 1;
     }
@@ -73,7 +72,8 @@ interface Printing {
 
 async function print({ context, given, audit, query }: Printing): Promise<void> {
   const line = context.printsToTerminal && !given.flag('ndjson') ? auditLine : (record: AuditRecord) => JSON.stringify(record);
-  const show = (record: AuditRecord): Promise<void> => write(context, `${line(record)}\n`);
+  const write = writerTo(context.stdout);
+  const show = (record: AuditRecord): Promise<void> => write(`${line(record)}\n`);
   const shown = new Map<string, number>();
   const remember = (record: AuditRecord): void => void shown.set(record.id, Date.parse(record.time));
   for await (const record of query.limit === Infinity ? oldestFirst(audit, query) : newest(audit, query)) {
@@ -138,10 +138,4 @@ async function follow(options: {
 
 function isOver({ event, outcome }: AuditRecord): boolean {
   return event !== 'request' || outcome !== undefined;
-}
-
-function write({ stdout }: CommandContext, line: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  stdout.write(line, (error) => (error ? reject(error) : resolve()));
-  return promise;
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Checkpoint, readCheckpoint } from '#audit/checkpoint.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
@@ -51,11 +52,13 @@ async function* readFrom(file: string | undefined): AsyncGenerator<Checkpoint, v
     found = true;
     yield checkpoint;
   }
-  if (!found) throw Object.assign(new Error(), { code: 'there is none in it' });
+  if (!found) throw new NoCheckpoint();
 }
+
+class NoCheckpoint extends Error {}
 
 function reason(error: unknown, file: string): string | undefined {
   if (error instanceof GatewayError) return error.message;
-  if (error instanceof Error && 'code' in error) return `the checkpoints of ${file} cannot be read (${String(error.code)})`;
-  return undefined;
+  const why = error instanceof NoCheckpoint ? 'there is none in it' : systemCode(error);
+  return why && `the checkpoints of ${file} cannot be read (${why})`;
 }

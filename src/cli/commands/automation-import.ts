@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 import { visible } from '#base/visible.ts';
 import type { Command, CommandContext, ImportProgress } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
@@ -81,7 +82,7 @@ async function openedForReading(fileName: string): Promise<Readable> {
 }
 
 function whyUnreadable(file: string, error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = systemCode(error) ?? 'unknown error';
   if (code === 'ENOENT') return `${file} does not exist`;
   if (code === 'EISDIR') return `${file} is a directory`;
   return `${nameOf(file)} cannot be read (${code})`;

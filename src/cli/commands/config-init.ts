@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { systemCode } from '#base/system-code.ts';
 import { configTemplate } from '#config/config-template.ts';
 import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
@@ -32,7 +33,7 @@ export const configInit: Command = {
 };
 
 function whyNot(file: string, error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = systemCode(error) ?? 'unknown error';
   if (code === 'EEXIST') return `${file} exists and is left as it is; write another with --config FILE`;
   if (code === 'ENOENT') return `the directory of ${file} does not exist; make it first`;
   return `${file} cannot be written (${code})`;
