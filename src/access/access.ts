@@ -30,8 +30,6 @@ const revocationsKeptFor = 3_600_000;
 /** Who may call the gateway: authenticators, sessions, and what they keep in the store (contract section 6). */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
-  /** A new signing key from now on; tokens of the old one stay valid until they expire. */
-  rotateSigningKey(): Promise<void>;
   /** Takes the new configuration and drops every cached verdict. Throws, and changes nothing, where a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
@@ -87,7 +85,6 @@ export async function createAccess({
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), secureCookies }),
     authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher }),
-    rotateSigningKey: () => keys.rotate(),
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });
       bearer.clear();

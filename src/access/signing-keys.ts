@@ -21,9 +21,7 @@ export interface SigningKeys {
   current(): SigningKey;
   /** The public key of that id, looked up by equality alone; asks the store where another gateway may have made it. */
   find(kid: string): Promise<CryptoKey | undefined>;
-  /** A new key signs from now on, everywhere within a minute; tokens of the old one stay valid until they expire. */
-  rotate(): Promise<void>;
-  /** Takes over what other gateways did, replaces a key older than 30 days, deletes what no token needs. */
+  /** Takes over what other gateways did, replaces a key older than 30 days (its tokens stay valid), deletes what no token needs. */
   maintain(longestToken: number): Promise<void>;
 }
 
@@ -59,17 +57,14 @@ export async function createSigningKeys({
     return underWay;
   };
 
-  const replaceOlderThan = async (createdAt: number): Promise<void> => {
-    await store.replace(await makeKey(clock.now()), createdAt);
-    // One that began before the replacement may have missed it.
-    await underWay;
-    await load();
-  };
-
   const ensureCurrent = async (): Promise<void> => {
     const newest = await load();
     const tooOld = clock.now() - signsFor;
-    if (newest === undefined || newest.createdAt <= tooOld) await replaceOlderThan(tooOld);
+    if (newest !== undefined && newest.createdAt > tooOld) return;
+    await store.replace(await makeKey(clock.now()), tooOld);
+    // One that began before the replacement may have missed it.
+    await underWay;
+    await load();
   };
 
   await ensureCurrent();
@@ -83,7 +78,6 @@ export async function createSigningKeys({
       if (!verifying.has(kid) && mayLoad) await load();
       return verifying.get(kid);
     },
-    rotate: () => replaceOlderThan(Number.MAX_SAFE_INTEGER),
     async maintain(longestToken) {
       await ensureCurrent();
       await store.purge(clock.now() - Math.max(longestToken, signsFor));

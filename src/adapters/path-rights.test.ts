@@ -1,41 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { pathReadings, withoutIdleSegments } from './path-readings.ts';
-import { decidePath, matchesGlob } from './path-rights.ts';
+import { pathReadings } from './path-readings.ts';
+import { decidePath } from './path-rights.ts';
 
 function rights(allowed: readonly string[], denied: readonly string[]) {
   return { allowPaths: { actions: allowed, queries: allowed }, denyPaths: { actions: denied, queries: denied } };
 }
-
-test('two stars stand for any number of segments, one star for part of a segment', () => {
-  assert.ok(matchesGlob('**', 'a/b/c'));
-  assert.ok(matchesGlob('**', ''));
-  assert.ok(matchesGlob('restconf/**', 'restconf/data/x'));
-  assert.ok(matchesGlob('**/packages/reload', 'restconf/operations/packages/reload'));
-  assert.ok(matchesGlob('a/*/c', 'a/b/c'));
-  assert.ok(matchesGlob('a/device=*', 'a/device=ce0'));
-  assert.ok(!matchesGlob('a/*', 'a/b/c'));
-  assert.ok(!matchesGlob('restconf/**/x', 'restconf/y'));
-});
-
-test('a star matches as the regular expression .* does, and segments that change nothing do not count', () => {
-  const text = (...pieces: string[]) => fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((chosen) => chosen.join(''));
-  fc.assert(
-    fc.property(text('a', 'b', '*'), text('a', 'b'), (glob, segment) => {
-      const expression = new RegExp(`^${glob.replaceAll('*', '.*')}$`, 'u');
-      assert.equal(matchesGlob(`x/${glob}y/z`, `x/${segment}y/z`), expression.test(segment));
-    }),
-    { numRuns: 1_000 },
-  );
-  fc.assert(
-    fc.property(text('a', '.', '/', '//', '/./'), (path) => {
-      const expected = path.split('/').filter((segment) => segment !== '' && segment !== '.');
-      assert.equal(withoutIdleSegments(path), expected.join('/'));
-    }),
-    { numRuns: 1_000 },
-  );
-});
 
 test('a path that no rule allows is refused', () => {
   assert.equal(decidePath(rights(['restconf/data/**'], []), 'queries', 'restconf/operations/x').allowed, false);
@@ -166,7 +137,7 @@ test('percent-encoding any character of a denied path does not let it through', 
 
 test('a hostile path and a rule with many stars are judged quickly', () => {
   const started = performance.now();
-  matchesGlob('**/a*a*a*a*a*a*a*b', `${'a'.repeat(4_000)}/${'a'.repeat(4_000)}`);
+  decidePath(rights(['**/a*a*a*a*a*a*a*b'], []), 'actions', `${'a'.repeat(4_000)}/${'a'.repeat(4_000)}`);
   const wrapped = ['%', '25'.repeat(3), '3b/%c0%af%5c;', '%c3%a9%3f%00a'].join('').repeat(200);
   decidePath(rights(['**'], ['**/*a*b*/**/*c', '**/a*a*a*b']), 'actions', wrapped);
   assert.ok(performance.now() - started < 2_000);

@@ -12,7 +12,11 @@ import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
 import { migrations } from './migrations.ts';
 import { insertRows } from './parameter-rows.ts';
-import { isUniqueViolation, StatementRefused } from './store-failure.ts';
+import { StatementRefused } from './store-failure.ts';
+
+function isUniqueViolation(error: unknown): boolean {
+  return error instanceof StatementRefused && error.kind === 'unique';
+}
 
 const key = { kid: 'k1', private_jwk: '{}', public_jwk: '{}', created_at: 1, retired_at: null };
 

@@ -20,11 +20,6 @@ export class StatementRefused extends Error {
   }
 }
 
-/** True where a unique or primary key stood in the way: the caller's 409. */
-export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof StatementRefused && error.kind === 'unique';
-}
-
 /** The 503 for a store that cannot be reached, is full, locked, read-only or damaged. `reason` is an error code, never data. */
 export function storeUnavailable(reason: string, message = adviceFor(reason)): GatewayError {
   return new GatewayError('store-unavailable', message, {
