@@ -1,5 +1,4 @@
-import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
-import { createProblemList, type ProblemList } from '#json/problem-list.ts';
+import { createProblemList, invalidRequest, type ProblemList } from '#json/problem-list.ts';
 import { type TextField, textFields } from './automation.ts';
 import { type GivenOption, readGivenOptions } from './query-form.ts';
 
@@ -56,14 +55,8 @@ export function readListOptions(query: URLSearchParams): ListOptions {
     order: readOrder(given.get('order'), problems),
     filters: filterKinds.flatMap((kind) => readFilter(given, kind, problems)),
   };
-  if (problems.problems.length > 0) throw refusal(problems.problems);
+  if (problems.problems.length > 0) throw invalidRequest(problems.problems);
   return options;
-}
-
-function refusal(errors: readonly RequestProblem[]): GatewayError {
-  const [first] = errors;
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
-  return new GatewayError('invalid-request', `${first?.pointer ?? ''} ${first?.detail ?? ''}${more}.`, { errors });
 }
 
 interface IntegerRule {

@@ -16,9 +16,9 @@ const route: Route = {
   access: ['admin'],
   body: { kind: 'json', schema: closedObject({ [hostile]: Type.String({ description: hostile }) }) },
   handle: () => json(200, {}),
+  group: 'operations',
   docs: {
     operationId: 'hostile',
-    tag: 'operations',
     summary: hostile,
     description: `${hostile} \`${hostile}\``,
     pathParameters: { b: hostile },

@@ -9,9 +9,9 @@ const open: Route = {
   url: '/x',
   access: 'everyone',
   handle: () => json(200, {}),
+  group: 'operations',
   docs: {
     operationId: 'x',
-    tag: 'operations',
     summary: '',
     success: { status: 200, description: '' },
     errors: ['adapter-busy'],

@@ -13,7 +13,7 @@ export interface Pressure {
 
 /** What can wait or be asked of another gateway; monitoring and documentation are answered however much there is to do. */
 export function isSheddable(route: Route): boolean {
-  return route.docs.tag !== 'operations';
+  return route.group !== 'operations';
 }
 
 /**

@@ -28,7 +28,7 @@ interface Meter {
 
 /** What the limit counts: what is done for callers at a far side or in the catalogue. */
 export function isCounted(route: Route): boolean {
-  return route.docs.tag === 'relay' || route.docs.tag === 'automations';
+  return route.group === 'relay' || route.group === 'automations';
 }
 
 /** A leaking bucket for each principal (the generic cell rate algorithm of ITU-T I.371): no timer, no window edge to wait for. */

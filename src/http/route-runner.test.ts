@@ -14,13 +14,13 @@ async function answered(
   app.setErrorHandler((error, _request, reply) => reply.code(500).send(error instanceof Error ? error.message : 'no error'));
   const scope = { requestId: 'one', sourceAddress: '127.0.0.1', span: undefined };
   const options = { open: (request: { scope: unknown }) => (request.scope = scope), rateLimit: () => undefined };
-  const docs = { tag: 'operations' } as never;
   createRouteRunner(options as unknown as RouteRunnerOptions).add(app, {
     method: 'GET',
     url: '/a',
     access: 'everyone',
     handle,
-    docs,
+    group: 'operations',
+    docs: {} as never,
   });
   try {
     const reply = await fetch(`${await app.listen()}/a`, { signal: AbortSignal.timeout(5_000) });

@@ -4,24 +4,18 @@ import type { Access } from '#access/access.ts';
 import type { Authentication } from '#access/authentication.ts';
 import { decide } from '#access/decide.ts';
 import type { Clock } from '#base/clock.ts';
-import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import { readEnvelope } from '#json/json-envelope.ts';
-import { opaqueMembers } from '#json/opaque-member.ts';
-import { createProblemList } from '#json/problem-list.ts';
-import { schemaProblems } from '#json/schema-problems.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
-import { arriving } from './body-time.ts';
 import { noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { isSheddable, overloaded, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
-import { writeHead } from './reply-head.ts';
+import { writeReply } from './reply-writer.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
+import { bodyReader, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { type JsonBody, mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
-import { endWith, written } from './slow-reader.ts';
+import { mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
@@ -110,7 +104,7 @@ function keepBody(request: FastifyRequest, limit: number, done: (error?: Gateway
 /** Writes the answer of a route. Never throws: what cannot be written is an unexpected failure. */
 function give(answer: RouteReply, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   try {
-    const writing = write(reply.raw, answer, request);
+    const writing = writeReply(reply.raw, answer, request);
     reply.hijack();
     writing?.then(
       () => reply.raw.end(),
@@ -190,130 +184,4 @@ function refuseRole(access: RouteAccess, scope: RequestScope): void {
   if (access === 'everyone' || access === 'callers') return;
   const decision = decide({ principal: scope.principal, roles: access });
   if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
-}
-
-interface ReadBody {
-  readonly value: unknown;
-  readonly spans: ReadonlyMap<string, Buffer>;
-}
-
-const noSpans: ReadonlyMap<string, Buffer> = new Map();
-
-/** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. */
-function bodyReader(route: Route): (request: FastifyRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
-  const { body } = route;
-  if (body?.kind === 'stream') {
-    return ({ raw }, problemsOfQuery) => {
-      refuseProblems(problemsOfQuery);
-      return { value: arriving(raw), spans: noSpans };
-    };
-  }
-  if (body?.kind !== 'json') {
-    return (request, problemsOfQuery) => {
-      refuseProblems(problemsOfQuery);
-      return { value: (request.body as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
-    };
-  }
-  const opaque = opaqueMembers(body.opaque ?? []);
-  const problemsOf = problemFinder(body);
-  return (request, problemsOfQuery) => {
-    const alsoWrong = (read: ReadBody): readonly RequestProblem[] => joined(problemsOfQuery, problemsOf(read));
-    const envelope = readEnvelope((request.body as Buffer | undefined) ?? Buffer.alloc(0), { opaque, alsoWrong });
-    refuseProblems(alsoWrong(envelope));
-    return envelope;
-  };
-}
-
-/** What is wrong with a body by its schema (by the variant that it is meant to be, where there are several) and beyond it. */
-function problemFinder(body: JsonBody): (read: ReadBody) => readonly RequestProblem[] {
-  const { variants, problems = () => none } = body;
-  const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
-  return ({ value, spans }) => {
-    const schema = variants?.choose(value) ?? body.schema;
-    return joined(compiled.get(schema)?.(value) ?? none, problems(value, spans));
-  };
-}
-
-const none: readonly RequestProblem[] = [];
-
-/** Both lists; nothing is made where one is empty, as it mostly is. */
-function joined(first: readonly RequestProblem[], second: readonly RequestProblem[]): readonly RequestProblem[] {
-  if (first.length === 0) return second;
-  return second.length === 0 ? first : [...first, ...second];
-}
-
-function refuseProblems(problems: readonly RequestProblem[]): void {
-  if (problems.length > 0) throw new GatewayError('invalid-request', summary(problems), { errors: problems });
-}
-
-function summary(problems: readonly RequestProblem[]): string {
-  const [first] = problems;
-  const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
-  return `${where} ${first?.detail ?? ''}${more}.`;
-}
-
-const noQuery = { query: new URLSearchParams(), problems: [] };
-
-function readQuery(
-  route: Route,
-  request: IncomingMessage,
-): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
-  const { url = '' } = request;
-  const at = url.indexOf('?');
-  if (at < 0) return noQuery;
-  const query = new URLSearchParams(url.slice(at + 1));
-  const list = createProblemList();
-  for (const name of query.keys()) {
-    if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
-  }
-  return { query, problems: list.problems };
-}
-
-/** A promise only where the reply goes out piece by piece. */
-function write(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> | undefined {
-  if (answer.kind === 'relayed') return writeRelayed(response, answer, request.scope);
-  if (answer.kind === 'streamed') return writePieces(response, answer, request);
-  const body = answer.body ?? '';
-  const content =
-    answer.body === undefined
-      ? {}
-      : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
-  writeHead(response, answer.status, request.scope, Object.entries({ ...content, ...answer.headers }).flat());
-  endWith(response, request.method === 'HEAD' ? '' : body);
-  return undefined;
-}
-
-const jsonType = 'application/json; charset=utf-8';
-
-/** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
-function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
-  const { headers, status = 200, mediaType = jsonType, rest } = reply;
-  if (rest === undefined) {
-    const length = String(reply.head.length);
-    writeHead(response, status, scope, ['Content-Type', mediaType, 'Content-Length', length, ...headers]);
-    endWith(response, reply.head);
-    return undefined;
-  }
-  writeHead(response, status, scope, ['Content-Type', mediaType, ...headers]);
-  return writeAll(response, reply.head, rest);
-}
-
-async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncIterable<Buffer>): Promise<void> {
-  await written(response, head);
-  for await (const chunk of rest) await written(response, chunk);
-}
-
-async function writePieces(
-  response: ServerResponse,
-  { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
-  { method, scope }: FastifyRequest,
-): Promise<void> {
-  if (method === 'HEAD') {
-    // A generator that has not begun would give back nothing of what it holds.
-    await pieces.next();
-    await pieces.return();
-  }
-  writeHead(response, 200, scope, ['Content-Type', mediaType]);
-  for await (const piece of pieces) await written(response, piece);
 }

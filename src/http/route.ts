@@ -27,8 +27,15 @@ export interface Route {
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
   /** Its handler judges more than its schemas can, and says when the call begins (`context.begins()`): only then is it counted. */
   readonly beginsLater?: true;
+  readonly group: RouteGroup;
   readonly docs: RouteDocs;
 }
+
+/**
+ * What a route is about, and OpenAPI's tag. Operations are answered however much there is to do; calls and the catalogue count against
+ * the rate limit; calls alone are counted by their outcome.
+ */
+export type RouteGroup = 'relay' | 'automations' | 'access' | 'operations';
 
 export interface JsonBody {
   readonly kind: 'json';
@@ -106,7 +113,6 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 /** What OpenAPI and /docs say of a route beside its schemas. */
 export interface RouteDocs {
   readonly operationId: string;
-  readonly tag: 'relay' | 'automations' | 'access' | 'operations';
   readonly summary: string;
   readonly description?: string;
   /** Header parameters it reads, by name. */

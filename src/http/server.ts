@@ -184,7 +184,7 @@ function openRequest(
     request: request.raw,
     response: reply.raw,
     route: route?.url,
-    relays: route?.docs.tag === 'relay',
+    relays: route?.group === 'relay',
     sourceAddress: sourceAddressOf(request),
     clock: options.clock,
     observers: options,

@@ -1,6 +1,7 @@
-import type { RequestProblem } from '#base/gateway-error.ts';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 
-const mostProblems = 100;
+/** A request is told all its problems at once, up to so many: a hostile one would have an answer made that is many times its own size. */
+export const mostProblems = 100;
 
 const none: readonly RequestProblem[] = [];
 
@@ -10,7 +11,7 @@ export interface ProblemList {
   add(pointer: string, detail: string): void;
 }
 
-/** A list of at most 100 problems, so that a hostile body cannot have an answer made that is many times its own size. */
+/** A list of at most `mostProblems`. */
 export function createProblemList(): ProblemList {
   return new FirstProblems();
 }
@@ -28,4 +29,12 @@ class FirstProblems implements ProblemList {
     this.#problems ??= new Map();
     if (this.#problems.size < mostProblems && !this.#problems.has(pointer)) this.#problems.set(pointer, { pointer, detail });
   }
+}
+
+/** 400 `invalid-request`, in the words of the first problem. */
+export function invalidRequest(problems: readonly RequestProblem[]): GatewayError {
+  const [first] = problems;
+  const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
+  return new GatewayError('invalid-request', `${where} ${first?.detail ?? ''}${more}.`, { errors: problems });
 }

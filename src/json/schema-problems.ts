@@ -4,9 +4,7 @@ import { Compile } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { pointerTo } from './json-pointer.ts';
-
-/** A request names all its problems at once; this bounds what a hostile one can make the gateway write. */
-const problemLimit = 100;
+import { mostProblems } from './problem-list.ts';
 
 const none: readonly RequestProblem[] = [];
 
@@ -16,7 +14,7 @@ export function schemaProblems(schema: TSchema): (value: unknown) => readonly Re
   return (value) => {
     if (validator.Check(value)) return none;
     // The library stops at 8 errors unless told otherwise; the setting is read on each call.
-    Settings.Set({ maxErrors: problemLimit });
+    Settings.Set({ maxErrors: mostProblems });
     const [, errors] = validator.Errors(value);
     const problems = errors.flatMap(problemsOf);
     // Never an empty list for a value that does not fit, whatever the library reports.

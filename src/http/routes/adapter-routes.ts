@@ -61,9 +61,9 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
     url: '/adapters',
     access: ['admin'],
     handle: () => json(200, { list: adapters().all().map(reportOf) }),
+    group: 'operations',
     docs: {
       operationId: 'listAdapters',
-      tag: 'operations',
       summary: 'The adapter instances and how they are',
       description:
         'Of this gateway: each gateway knows an orchestrator by its own calls and probes. `degraded`: some of the addresses are offline; `offline`: all of them.',
@@ -174,9 +174,9 @@ function trialRoute({ adapters }: AdapterRoutesOptions): Route {
       const urls = await Promise.all(nodes.map((node) => node.tryNow()));
       return json(200, { name, ok: urls.every(({ ok }) => ok), urls });
     },
+    group: 'operations',
     docs: {
       operationId: 'testAdapter',
-      tag: 'operations',
       summary: 'Try an adapter instance now',
       description:
         'Asks every address, over a new connection and with the credentials of the adapter, what a health probe asks. Each step is told with its time, up to the first that fails; it takes ten seconds at most. Answers 200 also where a step failed: `ok` says so.',

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { auditPage, readAuditQuery } from '#audit/audit-query.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { GatewayError } from '#base/gateway-error.ts';
 import { json, type Route, type RouteDocs } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
+import { invalidRequest } from '#json/problem-list.ts';
 
 const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
@@ -98,12 +98,11 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
       async handle({ query }) {
         const read = readAuditQuery(query);
         if ('query' in read) return json(200, await reader.list(read.query));
-        const [first] = read.problems;
-        throw new GatewayError('invalid-request', `${first?.pointer} ${first?.detail}.`, { errors: read.problems });
+        throw invalidRequest(read.problems);
       },
+      group: 'operations',
       docs: {
         operationId: 'listAudit',
-        tag: 'operations',
         summary: 'Who did what, and what came of it: the audit log, newest first',
         description:
           'A state-changing call without an outcome whose gateway is gone, or whose time is over, has the outcome `unknown`; one without an outcome is under way. A page may hold fewer records than its limit, or none, and have a `cursor`: one request looks at 20,000 records at most.',

@@ -69,9 +69,9 @@ function listRoute(catalogue: AutomationCatalogue): Route {
       context.begins();
       return listing(await catalogue.list({ principal: context.principal, options }));
     },
+    group: 'automations',
     docs: {
       operationId: 'listAutomations',
-      tag: 'automations',
       summary: 'List the automations in alphabetical order',
       description:
         'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins.',

@@ -25,9 +25,9 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       const result = await catalogue.import(body as AsyncIterable<Buffer>);
       return { kind: 'plain', status: 200, body: JSON.stringify(result) };
     },
+    group: 'automations',
     docs: {
       operationId: 'importAutomations',
-      tag: 'automations',
       summary: 'Import automations (NDJSON)',
       description:
         'All or nothing. Every field is kept as given; a document takes the place of the one with its `_id`, and gets an `_id` where it has none. The body may be of any length, and is judged to its end before anything is changed: each bad line is named as `/LINE/field` (the first hundred places).',
@@ -53,9 +53,9 @@ function exportRoute(catalogue: AutomationCatalogue): Route {
       const first = await batches.next();
       return { kind: 'streamed', mediaType: ndjson, pieces: lines(first, batches) };
     },
+    group: 'automations',
     docs: {
       operationId: 'exportAutomations',
-      tag: 'automations',
       summary: 'Export every automation (NDJSON)',
       description:
         'The catalogue of one moment by name, a document a line, as an import takes it. An export that breaks off has no end: look for the end of the transfer coding, as HTTP clients do. Two exports run at a time.',

@@ -52,9 +52,9 @@ function createRoute(catalogue: AutomationCatalogue): Route {
       const state = await catalogue.create({ principal: context.principal, given: body as GivenAutomation });
       return document(201, state, { Location: `/automation_catalog/automations/${state.id}` });
     },
+    group: 'automations',
     docs: {
       operationId: 'createAutomation',
-      tag: 'automations',
       summary: 'Create an automation',
       description:
         'Only `name` is required. `_id`, `lastModifiedBy` and `data.lastUpdated` are set by the gateway and ignored where they are given.',
@@ -83,9 +83,9 @@ function readRoute(catalogue: AutomationCatalogue): Route {
       if (matchesNone(preconditionsOf(request), state.tag)) return document(200, state);
       return { kind: 'plain', status: 304, headers: { ETag: state.tag } };
     },
+    group: 'automations',
     docs: {
       operationId: 'readAutomation',
-      tag: 'automations',
       summary: 'Read an automation',
       description: 'What the caller may not see does not exist for it: 404. The role engineering sees what it may write.',
       pathParameters,
@@ -118,9 +118,9 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
           given: request.body as GivenAutomation,
         }),
       ),
+    group: 'automations',
     docs: {
       operationId: 'replaceAutomation',
-      tag: 'automations',
       summary: 'Replace an automation',
       description: 'The body is the whole automation: a field that is not given goes.',
       pathParameters,
@@ -149,9 +149,9 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
     },
     handle: async (request) =>
       document(200, await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch: request.body })),
+    group: 'automations',
     docs: {
       operationId: 'patchAutomation',
-      tag: 'automations',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
       description: 'A member that is null goes, an object merges, anything else takes the place of what was there.',
       pathParameters,
@@ -172,9 +172,9 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
       await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) });
       return { kind: 'plain', status: 204 };
     },
+    group: 'automations',
     docs: {
       operationId: 'deleteAutomation',
-      tag: 'automations',
       summary: 'Delete an automation',
       pathParameters,
       requestHeaders: conditions,

@@ -26,9 +26,9 @@ function documentRoute(reply: () => RouteReply): Route {
     url: '/openapi.json',
     access: 'everyone',
     handle: reply,
+    group: 'operations',
     docs: {
       operationId: 'openapi',
-      tag: 'operations',
       summary: 'This API as an OpenAPI 3.1 document',
       success: {
         status: 200,
@@ -48,9 +48,9 @@ function pageRoute(reply: () => RouteReply): Route {
     url: '/docs',
     access: 'everyone',
     handle: reply,
+    group: 'operations',
     docs: {
       operationId: 'docs',
-      tag: 'operations',
       summary: 'This API as a page for people',
       description: 'Everything on the page is in the reply itself: it works without internet and runs no script.',
       success: {

@@ -27,9 +27,9 @@ function healthRoute(options: OperationsRoutesOptions): Route {
     url: '/healthz',
     access: 'everyone',
     handle: () => json(200, { status: 'ok', degraded: options.isOverloaded() }),
+    group: 'operations',
     docs: {
       operationId: 'healthz',
-      tag: 'operations',
       summary: 'Is the process alive',
       success: {
         status: 200,
@@ -59,9 +59,9 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
         adapters: { online: inState('online'), degraded: inState('degraded'), offline: inState('offline') },
       });
     },
+    group: 'operations',
     docs: {
       operationId: 'readyz',
-      tag: 'operations',
       summary: 'Can the gateway take calls: is the store reachable',
       description:
         'Adapter instances are counted by state, and not required: an orchestrator that is down does not take the gateway out of service.',
@@ -87,9 +87,9 @@ function metricsRoute(options: OperationsRoutesOptions): Route {
     async handle() {
       return { kind: 'plain', status: 200, mediaType: options.metrics.mediaType, body: await options.metrics.text() };
     },
+    group: 'operations',
     docs: {
       operationId: 'metrics',
-      tag: 'operations',
       summary: 'Metrics in the Prometheus text format',
       success: { status: 200, description: 'The metrics.', mediaType: 'text/plain', schema: Type.String() },
       errors: [],

@@ -136,10 +136,10 @@ function restCallRoute(options: RelayRoutesOptions): Route {
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
     handle: ({ body, spans, context }) =>
       options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), body: spans.get('/body') }, context),
+    group: 'relay',
     docs: {
       operationId: 'restCall',
       ...relayDocs.restCall,
-      tag: 'relay',
       summary: 'Execute a REST call and return its response',
       requestHeaders: [preferHeader, traceHeader, idempotencyHeader],
       success: {
@@ -168,10 +168,10 @@ function restActionRoute(options: RelayRoutesOptions): Route {
         body: request.spans.get('/body') ?? Buffer.from('{}'),
         userAgent: options.userAgent,
       }),
+    group: 'relay',
     docs: {
       operationId: 'restAction',
       ...relayDocs.restAction,
-      tag: 'relay',
       summary: 'Send a REST action (POST) to the orchestrator; it is never sent twice',
       pathParameters,
       requestHeaders: orchestratorHeaders,
@@ -198,10 +198,10 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
         params: paramsOf(request),
         userAgent: options.userAgent,
       }),
+    group: 'relay',
     docs: {
       operationId: 'restQuery',
       ...relayDocs.restQuery,
-      tag: 'relay',
       summary: 'Send a REST query (GET) to the orchestrator',
       pathParameters,
       requestHeaders: [preferHeader, traceHeader],
@@ -235,10 +235,10 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
         body: request.spans.get('/body'),
         userAgent: options.userAgent,
       }),
+    group: 'relay',
     docs: {
       operationId: 'restRequest',
       ...relayDocs.restRequest,
-      tag: 'relay',
       summary: 'Send any request to the orchestrator; an error status is the answer',
       pathParameters,
       requestHeaders: orchestratorHeaders,

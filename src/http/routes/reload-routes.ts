@@ -18,9 +18,9 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
       url: '/adapters/reload',
       access: ['admin'],
       handle: async () => json(200, await reload()),
+      group: 'operations',
       docs: {
         operationId: 'reloadAdapters',
-        tag: 'operations',
         summary: 'Take the configuration file in again, as SIGHUP does',
         description:
           'All of it or nothing: adapter instances, users, clients, issuers, outbound policy, rate limit, log level and TLS certificate. Calls in flight finish with what they began with; adapter instances whose configuration stays are left alone.',

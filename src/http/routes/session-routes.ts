@@ -47,10 +47,10 @@ function loginRoute(access: Access): Route {
       });
       return json(200, { token, expiresAt }, { ...notStored, 'Set-Cookie': cookie });
     },
+    group: 'access',
     docs: {
       operationId: 'login',
       ...sessionDocs.login,
-      tag: 'access',
       summary: 'Log in with user name and password',
       success: {
         status: 200,
@@ -72,10 +72,10 @@ function logoutRoute(access: Access): Route {
       const { cookie } = await access.logout(presented(request));
       return { kind: 'plain', status: 200, headers: { 'Set-Cookie': cookie }, body: '{}' };
     },
+    group: 'access',
     docs: {
       operationId: 'logout',
       ...sessionDocs.logout,
-      tag: 'access',
       summary: 'End the session or token that the request carries',
       success: {
         status: 200,
@@ -95,10 +95,10 @@ const whoamiRoute: Route = {
   handle({ context: { principal } }) {
     return json(200, { username: principal.username, roles: principal.roles, groups: principal.groups });
   },
+  group: 'access',
   docs: {
     operationId: 'whoami',
     ...sessionDocs.whoami,
-    tag: 'access',
     summary: 'Who the gateway takes the caller for',
     success: {
       status: 200,
@@ -143,10 +143,10 @@ function tokenRoute(access: Access): Route {
         );
       return json(200, { access_token: answer.accessToken, token_type: 'Bearer', expires_in: answer.expiresIn }, notStored);
     },
+    group: 'access',
     docs: {
       operationId: 'issueToken',
       ...sessionDocs.issueToken,
-      tag: 'access',
       summary: 'OAuth 2.0 client credentials (RFC 6749 4.4)',
       success: {
         status: 200,

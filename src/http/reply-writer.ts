@@ -1,0 +1,55 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { RelayReply } from '#relay/relay-reply.ts';
+import { writeHead } from './reply-head.ts';
+import type { RequestScope } from './request-scope.ts';
+import type { RouteReply } from './route.ts';
+import { endWith, written } from './slow-reader.ts';
+
+/** A promise only where the reply goes out piece by piece. */
+export function writeReply(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> | undefined {
+  if (answer.kind === 'relayed') return writeRelayed(response, answer, request.scope);
+  if (answer.kind === 'streamed') return writePieces(response, answer, request);
+  const body = answer.body ?? '';
+  const content =
+    answer.body === undefined
+      ? {}
+      : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
+  writeHead(response, answer.status, request.scope, Object.entries({ ...content, ...answer.headers }).flat());
+  endWith(response, request.method === 'HEAD' ? '' : body);
+  return undefined;
+}
+
+const jsonType = 'application/json; charset=utf-8';
+
+/** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
+function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
+  const { headers, status = 200, mediaType = jsonType, rest } = reply;
+  if (rest === undefined) {
+    const length = String(reply.head.length);
+    writeHead(response, status, scope, ['Content-Type', mediaType, 'Content-Length', length, ...headers]);
+    endWith(response, reply.head);
+    return undefined;
+  }
+  writeHead(response, status, scope, ['Content-Type', mediaType, ...headers]);
+  return writeAll(response, reply.head, rest);
+}
+
+async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncIterable<Buffer>): Promise<void> {
+  await written(response, head);
+  for await (const chunk of rest) await written(response, chunk);
+}
+
+async function writePieces(
+  response: ServerResponse,
+  { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
+  { method, scope }: FastifyRequest,
+): Promise<void> {
+  if (method === 'HEAD') {
+    // A generator that has not begun would give back nothing of what it holds.
+    await pieces.next();
+    await pieces.return();
+  }
+  writeHead(response, 200, scope, ['Content-Type', mediaType]);
+  for await (const piece of pieces) await written(response, piece);
+}

@@ -1,0 +1,80 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { RequestProblem } from '#base/gateway-error.ts';
+import { readEnvelope } from '#json/json-envelope.ts';
+import { opaqueMembers } from '#json/opaque-member.ts';
+import { createProblemList, invalidRequest } from '#json/problem-list.ts';
+import { schemaProblems } from '#json/schema-problems.ts';
+import { arriving } from './body-time.ts';
+import type { JsonBody, Route } from './route.ts';
+
+interface ReadBody {
+  readonly value: unknown;
+  readonly spans: ReadonlyMap<string, Buffer>;
+}
+
+const noSpans: ReadonlyMap<string, Buffer> = new Map();
+
+/** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. */
+export function bodyReader(route: Route): (request: FastifyRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
+  const { body } = route;
+  if (body?.kind === 'stream') {
+    return ({ raw }, problemsOfQuery) => {
+      refuseProblems(problemsOfQuery);
+      return { value: arriving(raw), spans: noSpans };
+    };
+  }
+  if (body?.kind !== 'json') {
+    return (request, problemsOfQuery) => {
+      refuseProblems(problemsOfQuery);
+      return { value: (request.body as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
+    };
+  }
+  const opaque = opaqueMembers(body.opaque ?? []);
+  const problemsOf = problemFinder(body);
+  return (request, problemsOfQuery) => {
+    const alsoWrong = (read: ReadBody): readonly RequestProblem[] => joined(problemsOfQuery, problemsOf(read));
+    const envelope = readEnvelope((request.body as Buffer | undefined) ?? Buffer.alloc(0), { opaque, alsoWrong });
+    refuseProblems(alsoWrong(envelope));
+    return envelope;
+  };
+}
+
+/** What is wrong with a body by its schema (by the variant that it is meant to be, where there are several) and beyond it. */
+function problemFinder(body: JsonBody): (read: ReadBody) => readonly RequestProblem[] {
+  const { variants, problems = () => none } = body;
+  const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
+  return ({ value, spans }) => {
+    const schema = variants?.choose(value) ?? body.schema;
+    return joined(compiled.get(schema)?.(value) ?? none, problems(value, spans));
+  };
+}
+
+const none: readonly RequestProblem[] = [];
+
+/** Both lists; nothing is made where one is empty, as it mostly is. */
+function joined(first: readonly RequestProblem[], second: readonly RequestProblem[]): readonly RequestProblem[] {
+  if (first.length === 0) return second;
+  return second.length === 0 ? first : [...first, ...second];
+}
+
+function refuseProblems(problems: readonly RequestProblem[]): void {
+  if (problems.length > 0) throw invalidRequest(problems);
+}
+
+const noQuery = { query: new URLSearchParams(), problems: [] };
+
+export function readQuery(
+  route: Route,
+  request: IncomingMessage,
+): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
+  const { url = '' } = request;
+  const at = url.indexOf('?');
+  if (at < 0) return noQuery;
+  const query = new URLSearchParams(url.slice(at + 1));
+  const list = createProblemList();
+  for (const name of query.keys()) {
+    if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
+  }
+  return { query, problems: list.problems };
+}
