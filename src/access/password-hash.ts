@@ -12,6 +12,9 @@ export interface HashParameters {
   readonly parallelism: number;
 }
 
+/** Longest password or secret that is hashed, in UTF-8 bytes (hardening row 92). */
+export const passwordBytesAtMost = 1_024;
+
 /** OWASP Password Storage Cheat Sheet; ASVS 5.0 appendix C. */
 export const defaultHashParameters: HashParameters = { memory: 19_456, passes: 2, parallelism: 1 };
 

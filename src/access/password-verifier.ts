@@ -1,8 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import { matchesPassword, type PasswordHash } from './password-hash.ts';
-
-/** Longest password or secret that is hashed, in UTF-8 bytes (hardening row 92). */
-const passwordBytesAtMost = 1_024;
+import { matchesPassword, type PasswordHash, passwordBytesAtMost } from './password-hash.ts';
 
 /** Passwords checked a few at a time, so that a flood of logins neither fills the memory nor starves the thread pool. */
 export interface PasswordVerifier {

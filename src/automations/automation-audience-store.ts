@@ -10,9 +10,10 @@ export interface Viewer {
   readonly groups: readonly string[];
 }
 
-/** The audience of documents that every role that may list sees, and the one that counts every document (`automation_block`). */
+/** The audience of documents that every role that may list sees. */
 const everyone = 0;
-const whole = -1;
+/** Among the counts (`automation_block`) the audience that has every document. */
+export const wholeCatalogue = -1;
 
 /** The condition on `automation.audience` that leaves what the viewer may see; undefined where it sees all. */
 export function visibleTo({ seesAll, groups }: Viewer): RawBuilder<SqlBool> | undefined {
@@ -25,7 +26,7 @@ export function visibleTo({ seesAll, groups }: Viewer): RawBuilder<SqlBool> | un
 
 /** The condition on `automation_block.audience` that leaves what counts for the viewer. */
 export function countedFor({ seesAll, groups }: Viewer): RawBuilder<SqlBool> {
-  if (seesAll) return sql<SqlBool>`audience = ${whole}`;
+  if (seesAll) return sql<SqlBool>`audience = ${wholeCatalogue}`;
   return groups.length === 0
     ? sql<SqlBool>`audience = ${everyone}`
     : sql<SqlBool>`audience in (select ${everyone} union all ${audiencesOf(groups)})`;

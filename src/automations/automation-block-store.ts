@@ -1,6 +1,9 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
-import { countedFor, forgetEmpty, type Viewer, visibleTo } from './automation-audience-store.ts';
+import { countedFor, forgetEmpty, type Viewer, visibleTo, wholeCatalogue } from './automation-audience-store.ts';
+
+/** As it stands in a statement. */
+const whole = sql.lit(wholeCatalogue);
 
 /** A place in the alphabetical order: before every name with a greater key, or the same key and a greater exact name. */
 export interface Place {
@@ -62,7 +65,10 @@ interface Block {
 }
 
 async function blockAt(query: Kysely<Tables>, place: Place): Promise<Block> {
-  const found = sql<{ name_key: Uint8Array; name: Uint8Array }>`select name_key, name from automation_block where audience = -1`;
+  const found = sql<{
+    name_key: Uint8Array;
+    name: Uint8Array;
+  }>`select name_key, name from automation_block where audience = ${whole}`;
   const before = await sql<PlaceRow>`${found} and ${placed('<=', place)} order by name_key desc, name desc limit 1`.execute(
     query,
   );
@@ -109,11 +115,11 @@ export function createBlockChanges(transaction: Transaction<Tables>, blockSize: 
   return {
     async count({ place, audience, documents }) {
       const { byAudience } = await blockOf(place);
-      for (const each of [audience, -1]) byAudience.set(each, (byAudience.get(each) ?? 0) + documents);
+      for (const each of [audience, wholeCatalogue]) byAudience.set(each, (byAudience.get(each) ?? 0) + documents);
     },
     async writeLarge() {
       for (const [index, block] of blocks.entries()) {
-        if ((block.byAudience.get(-1) ?? 0) < largeBlocks * blockSize) continue;
+        if ((block.byAudience.get(wholeCatalogue) ?? 0) < largeBlocks * blockSize) continue;
         await writeBlock(transaction, block, blockSize);
         blocks.splice(index, 1);
         return;
@@ -179,9 +185,11 @@ async function settle(transaction: Transaction<Tables>, block: ChangedBlock, blo
   const { start, end } = block;
   const here = sql`name_key = ${start.nameKey} and name = ${start.name}`;
   const isFirst = start.nameKey.length === 0 && start.name.length === 0;
-  await sql`delete from automation_block where ${here} and documents = 0 ${isFirst ? sql`and audience <> -1` : sql``}
+  await sql`delete from automation_block where ${here} and documents = 0 ${isFirst ? sql`and audience <> ${whole}` : sql``}
     and audience in (${sql.join([...block.byAudience.keys()])})`.execute(transaction);
-  const { rows } = await sql<Count>`select documents from automation_block where audience = -1 and ${here}`.execute(transaction);
+  const { rows } = await sql<Count>`select documents from automation_block where audience = ${whole} and ${here}`.execute(
+    transaction,
+  );
   if (single({ rows }) < 2 * blockSize) return;
   const range = sql`${placed('>=', start)} ${end === undefined ? sql`` : sql`and ${placed('<', end)}`}`;
   const cuts = await sql<PlaceRow>`select name_key, name from (
@@ -197,5 +205,7 @@ async function recount(transaction: Transaction<Tables>, { start, end }: Block):
   const insert = sql`insert into automation_block (audience, name_key, name, documents)`;
   await sql`${insert} select audience, ${start.nameKey}, ${start.name}, count(*) from automation where ${range}
     group by audience`.execute(transaction);
-  await sql`${insert} select -1, ${start.nameKey}, ${start.name}, count(*) from automation where ${range}`.execute(transaction);
+  await sql`${insert} select ${whole}, ${start.nameKey}, ${start.name}, count(*) from automation where ${range}`.execute(
+    transaction,
+  );
 }

@@ -1,15 +1,14 @@
 import type { Readable } from 'node:stream';
+import { passwordBytesAtMost } from '#access/password-hash.ts';
 import { askPasswords } from '../ask-passwords.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { program } from '../help.ts';
 
-/** Bytes: a login refuses longer ones, so their hash would be of no use. */
-const passwordLimit = 1024;
-
 /** A password, or a fault that says why there is none. */
 type Password = { readonly password: string } | { readonly fault: string };
 
-const tooLong: Password = { fault: `the password is longer than ${passwordLimit} bytes` };
+/** A login refuses longer ones, so their hash would be of no use. */
+const tooLong: Password = { fault: `the password is longer than ${passwordBytesAtMost} bytes` };
 
 export const passwordHash: Command = {
   name: 'hash-password',
@@ -36,7 +35,7 @@ export const passwordHash: Command = {
 async function askTwice({ stdin, stderr }: CommandContext): Promise<Password> {
   const [password, again] = await askPasswords({ stdin, stderr, prompts: ['Password: ', 'Again: '] });
   if (password === undefined || again === undefined) return { fault: 'no password was given' };
-  if (Buffer.byteLength(password) > passwordLimit) return tooLong;
+  if (Buffer.byteLength(password) > passwordBytesAtMost) return tooLong;
   return again === password ? { password } : { fault: 'the two passwords differ; nothing was printed' };
 }
 
@@ -48,12 +47,12 @@ async function readAll(stdin: Readable): Promise<Password> {
     chunks.push(bytes);
     length += bytes.length;
     // Two more for the final newline.
-    if (length > passwordLimit + 2) return tooLong;
+    if (length > passwordBytesAtMost + 2) return tooLong;
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
     const password = text.replace(/\r?\n$/u, '');
-    return Buffer.byteLength(password) > passwordLimit ? tooLong : { password };
+    return Buffer.byteLength(password) > passwordBytesAtMost ? tooLong : { password };
   } catch {
     return { fault: 'the password is not UTF-8 text' };
   }

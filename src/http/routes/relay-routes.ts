@@ -4,7 +4,6 @@ import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import type { Route, RouteRequest } from '#http/route.ts';
-import { verbs } from '#http/schemas.ts';
 import { closedObject } from '#json/closed-object.ts';
 import type { CallContext } from '#relay/call-context.ts';
 import { type OrchestratorParams, type PassedOnHeaders, paramsProblems, passedOnHeaders } from '#relay/orchestrator-call.ts';
@@ -21,6 +20,9 @@ interface RelayRoutesOptions {
   readonly restCall: (request: RestCallRequest, context: CallContext) => Promise<RelayReply>;
   readonly userAgent: string;
 }
+
+/** The verbs a call can have. */
+const verbs = Type.Enum(['DELETE', 'GET', 'PATCH', 'PUT', 'POST']);
 
 const restCallBody = closedObject({
   uri: Type.String({ description: 'Absolute http or https address, at most 8,192 characters, without userinfo.' }),
