@@ -112,6 +112,20 @@ describe('creating', () => {
     });
   });
 
+  test('ignores what the gateway sets, whatever it is, when it creates, replaces and patches', async () => {
+    const set = { _id: 5, lastModifiedBy: { any: ['thing'] }, data: { lastUpdated: 'yesterday', description: 'kept' } };
+    const { _id } = await created({ name: 'sets what it may not', ...set });
+    assert.match(_id, /^[0-9a-f]{24}$/u);
+    for (const method of ['PUT', 'PATCH']) {
+      const reply = await call({ method, id: _id, body: { name: `${method} sets it`, ...set } });
+      assert.equal(reply.status, 200, reply.text);
+      const { data, ...rest } = reply.json() as Document;
+      assert.deepEqual(rest, { _id, name: `${method} sets it`, lastModifiedBy: 'admin-user' });
+      assert.equal(data['description'], 'kept');
+      assert.match(String(data['lastUpdated']), /^\d{4}-\d\d-\d\dT/u);
+    }
+  });
+
   test('refuses a name that is taken, compared exactly', async () => {
     await created({ name: 'taken' });
     const problem = assertProblem(await call({ method: 'POST', body: { name: 'taken' } }), 409, 'automation-exists');
@@ -130,7 +144,7 @@ describe('creating', () => {
     [{ name: 'n', nextRunAt: 'tomorrow' }, '/nextRunAt'],
     [{ name: 'n', lastRunAt: '2026-02-30T00:00:00Z' }, '/lastRunAt'],
     [{ name: 'n', lastRunAt: '2026-02-03 00:00:00Z' }, '/lastRunAt'],
-    [{ name: 'n', data: { lastUpdated: 1 } }, '/data/lastUpdated'],
+    [{ name: 'n', data: { description: 1 } }, '/data/description'],
     [{ name: 'n', data: { gbac: { read: 'ops' } } }, '/data/gbac/read'],
     [{ name: 'n', data: { gbac: { read: [''] } } }, '/data/gbac/read/0'],
     [{ name: 'n', data: { gbac: { admin: [] } } }, '/data/gbac/admin'],

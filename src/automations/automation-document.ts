@@ -3,13 +3,18 @@ import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import type { Automation, AutomationData } from './automation.ts';
 import { documentText } from './automation-row.ts';
-import { documentLimits, givenAutomationSchema } from './automation-schema.ts';
+import { documentLimits, importedAutomationSchema } from './automation-schema.ts';
 import { parseRepeatInterval } from './repeat-interval.ts';
 import { sortKey } from './sort-key.ts';
 import { readTimestamp } from './timestamp.ts';
 
-/** An automation as somebody gives it: whole, but perhaps without an `_id`, its timestamps with any offset. */
-export type GivenAutomation = Omit<Automation, '_id'> & { readonly _id?: string };
+/** An automation as somebody gives it, its timestamps with any offset. What the gateway sets may stand there, and be anything. */
+export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'data'> & {
+  readonly data?: Omit<AutomationData, 'lastUpdated'>;
+};
+
+/** An automation as an import has it: whole, but perhaps without an `_id`. */
+type ImportedAutomation = Omit<Automation, '_id'> & { readonly _id?: string };
 
 /** 24 lower-case hexadecimal digits. */
 export function generateId(): string {
@@ -21,17 +26,25 @@ export function isId(text: string): boolean {
   return /^[A-Za-z0-9._-]{1,128}$/u.test(text) && text !== '.' && text !== '..';
 }
 
-const schemaProblemsOf = schemaProblems(givenAutomationSchema);
+const schemaProblemsOf = schemaProblems(importedAutomationSchema);
 
 /** Judges a line of an import: every problem with its RFC 6901 pointer, or the automation with its timestamps in UTC. */
 export function readImported(
   value: unknown,
 ):
-  | { readonly kind: 'automation'; readonly automation: GivenAutomation }
+  | { readonly kind: 'automation'; readonly automation: ImportedAutomation }
   | { readonly kind: 'problems'; readonly problems: readonly RequestProblem[] } {
-  const problems = [...schemaProblemsOf(value), ...idProblems(value), ...contentProblems(value)];
+  const problems = [
+    ...schemaProblemsOf(value),
+    ...idProblems(value),
+    ...contentProblems(value),
+    ...timeProblems(value, '/data/lastUpdated'),
+    ...keyProblems(value, '/lastModifiedBy', documentLimits.key),
+  ];
   if (problems.length > 0) return { kind: 'problems', problems };
-  return { kind: 'automation', automation: inUtc(value as GivenAutomation) };
+  const automation = inUtc(value as ImportedAutomation);
+  const { data } = automation;
+  return { kind: 'automation', automation: { ...automation, ...(data && { data: { ...data, ...utc(data, 'lastUpdated') } }) } };
 }
 
 function idProblems(value: unknown): readonly RequestProblem[] {
@@ -40,26 +53,23 @@ function idProblems(value: unknown): readonly RequestProblem[] {
   return [{ pointer: '/_id', detail: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ - and not . or ..' }];
 }
 
-const timestampPointers = ['/lastRunAt', '/nextRunAt', '/data/lastUpdated'] as const;
-const keyPointers = ['/lastModifiedBy', '/data/workflowId', '/data/formId'] as const;
-
-/** What a schema cannot say of an automation, or of a patch of one; members of a wrong type are passed over. */
+/** What a schema cannot say of an automation as it is given, or of a patch of one; members of a wrong type are passed over. */
 export function contentProblems(value: unknown): readonly RequestProblem[] {
   return [
-    ...timestampPointers.flatMap((pointer) => {
-      const text = textAt(value, pointer);
-      if (text === undefined || readTimestamp(text) !== undefined) return [];
-      return [
-        {
-          pointer,
-          detail: 'must be an RFC 3339 date and time such as "2026-03-01T22:00:00.000Z" or "2026-03-02T00:00:00+02:00"',
-        },
-      ];
-    }),
+    ...timeProblems(value, '/lastRunAt'),
+    ...timeProblems(value, '/nextRunAt'),
     ...intervalProblems(value),
     ...keyProblems(value, '/name', documentLimits.nameKey),
-    ...keyPointers.flatMap((pointer) => keyProblems(value, pointer, documentLimits.key)),
+    ...keyProblems(value, '/data/workflowId', documentLimits.key),
+    ...keyProblems(value, '/data/formId', documentLimits.key),
   ];
+}
+
+function timeProblems(value: unknown, pointer: string): readonly RequestProblem[] {
+  const text = textAt(value, pointer);
+  if (text === undefined || readTimestamp(text) !== undefined) return [];
+  const detail = 'must be an RFC 3339 date and time such as "2026-03-01T22:00:00.000Z" or "2026-03-02T00:00:00+02:00"';
+  return [{ pointer, detail }];
 }
 
 function intervalProblems(value: unknown): readonly RequestProblem[] {
@@ -87,20 +97,19 @@ function textAt(value: unknown, pointer: string): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The automation with its timestamps as they are kept. Every one of them has been judged. */
+/** The automation with the times of its runs as they are kept. Both have been judged. */
 export function inUtc<Given extends GivenAutomation>(automation: Given): Given {
-  const { data, lastRunAt, nextRunAt } = automation;
-  return {
-    ...automation,
-    ...(data && { data: { ...data, ...utc<AutomationData>('lastUpdated', data.lastUpdated) } }),
-    ...utc<Automation>('lastRunAt', lastRunAt),
-    ...utc<Automation>('nextRunAt', nextRunAt),
-  };
+  return { ...automation, ...utc(automation, 'lastRunAt'), ...utc(automation, 'nextRunAt') };
 }
 
-function utc<Holder>(field: keyof Holder & string, text: string | undefined): Partial<Holder> {
+/** A timestamp alone, as it is kept; nothing where there is none. */
+function utc<Field extends string>(
+  holder: Readonly<Partial<Record<Field, string>>>,
+  field: Field,
+): Partial<Record<Field, string>> {
+  const text = holder[field];
   const kept = text === undefined ? undefined : readTimestamp(text);
-  return (kept === undefined ? {} : { [field]: kept }) as Partial<Holder>;
+  return (kept === undefined ? {} : { [field]: kept }) as Partial<Record<Field, string>>;
 }
 
 /** Refuses a document that no line of an import could hold. */

@@ -31,42 +31,69 @@ const groups = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: documentLimits.text }), { maxItems: documentLimits.groups, description });
 
 const fieldsWith = (time: Time) => ({
-  lastModifiedBy: short('Who changed it last; set by the gateway.'),
   lastRunAt: time('When it last ran.'),
   nextRunAt: time('When it runs next.'),
   repeatInterval: Type.String({ description: `A count and a unit, such as \`${repeatIntervalForm}\`; absent: not repeated.` }),
 });
-const dataFieldsWith = (time: Time) => ({
-  lastUpdated: time('When it was last changed; set by the gateway.'),
+const dataFields = {
   description: Type.String({ description: 'Description of the automation.' }),
   workflowId: short('Identifier of the workflow that it runs.'),
   formId: short('Identifier of the form that it uses.'),
-});
+};
 const lists = {
   write: groups('Groups with write access; empty or absent: every role that may write.'),
   read: groups('Groups with read access; empty or absent: every role that may list.'),
 };
 
+/** What the gateway sets with each change: `_id` once, the others anew. */
 const id = Type.String({ description: 'Identifier of the automation.' });
+const lastModifiedBy = short('Who changed it last; set by the gateway.');
+const lastUpdatedAs = (time: Time): TSchema => time('When it was last changed; set by the gateway.');
+const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; whatever is given is ignored.' }));
+
 const gbac = Type.Optional(closedObject({ write: Type.Optional(lists.write), read: Type.Optional(lists.read) }));
-const dataWith = (time: Time) => Type.Optional(closedObject({ gbac, ...optional(dataFieldsWith(time)) }));
+const dataWith = (lastUpdated: TSchema) =>
+  Type.Optional(closedObject({ gbac, lastUpdated: Type.Optional(lastUpdated), ...optional(dataFields) }));
 
 /** An automation as it is listed. */
-export const automationSchema = closedObject({ _id: id, name, data: dataWith(keptTime), ...optional(fieldsWith(keptTime)) });
+export const automationSchema = closedObject({
+  _id: id,
+  name,
+  data: dataWith(lastUpdatedAs(keptTime)),
+  lastModifiedBy: Type.Optional(lastModifiedBy),
+  ...optional(fieldsWith(keptTime)),
+});
 
-/** An automation as a caller gives it; what the gateway sets is taken and ignored. */
-export const givenAutomationSchema = closedObject({
+/** A line of an import, which keeps what the gateway set once. */
+export const importedAutomationSchema = closedObject({
   _id: Type.Optional(id),
   name,
-  data: dataWith(givenTime),
+  data: dataWith(lastUpdatedAs(givenTime)),
+  lastModifiedBy: Type.Optional(lastModifiedBy),
+  ...optional(fieldsWith(givenTime)),
+});
+
+/** An automation as a caller gives it. */
+export const givenAutomationSchema = closedObject({
+  _id: ignored,
+  name,
+  data: dataWith(ignored),
+  lastModifiedBy: ignored,
   ...optional(fieldsWith(givenTime)),
 });
 
 /** A merge patch (RFC 7396): any part of an automation, null where a member is to go. The name cannot go. */
 export const automationPatchSchema = closedObject({
-  _id: removable(id),
+  _id: ignored,
   name: Type.Optional(name),
-  data: removable(closedObject({ gbac: removable(closedObject(removables(lists))), ...removables(dataFieldsWith(givenTime)) })),
+  data: removable(
+    closedObject({
+      gbac: removable(closedObject(removables(lists))),
+      lastUpdated: ignored,
+      ...removables(dataFields),
+    }),
+  ),
+  lastModifiedBy: ignored,
   ...removables(fieldsWith(givenTime)),
 });
 
