@@ -240,6 +240,15 @@ test('R32: one byte over the body limit is 413, declared or chunked, and the con
   assert.equal(far.connections, 0);
 });
 
+test('R32: the body of a GET is read up to the limit and means nothing; beyond it is 413, and the connection is closed', async () => {
+  const read = (body: string): Promise<Reply> =>
+    gateway.send({ target: '/healthz', headers: { 'Transfer-Encoding': 'chunked', Connection: 'keep-alive' }, body });
+  assert.equal((await read('5\r\nhello\r\n0\r\n\r\n')).status, 200);
+  const reply = await read(`${(262_145).toString(16)}\r\n${'x'.repeat(262_145)}\r\n`);
+  assertProblem(reply, 413, 'body-too-large');
+  assert.equal(reply.header('connection'), 'close');
+});
+
 test('R32: a body that comes byte by byte takes little more memory than its bytes', async (t) => {
   if (process.platform !== 'linux') t.skip('needs /proc');
   // A gateway of its own: one that is behind with its work refuses the calls of other tests.

@@ -273,6 +273,20 @@ eachStore((store) => {
     await access.login({ username: 'admin', password: 'right', sourceAddress });
   });
 
+  test('an address that has to wait takes nobody’s place and leaves nothing in the store, however often it tries', async (t) => {
+    const { access, database } = await open(t, store);
+    const hostile = '198.51.100.9';
+    const guess = (name: string): Promise<unknown> => access.login({ username: name, password: 'x', sourceAddress: hostile });
+    for (let count = 0; count < 50; count += 1) await refusal(() => guess(`user${count}`));
+    const rows = async (): Promise<number> =>
+      (await database.query.selectFrom('login_failure').select('subject').execute()).length;
+    const before = await rows();
+    const guesses = Array.from({ length: 200 }, (_, index) => refusal(() => guess(`other${index}`)));
+    await access.login({ username: 'admin', password: 'right', sourceAddress });
+    for (const { code } of await Promise.all(guesses)) assert.equal(code, 'login-throttled');
+    assert.equal(await rows(), before + 1, 'the address of the one who was let in');
+  });
+
   test('gateways that start at once make one signing key, and accept each other’s tokens', async (t) => {
     const options = await store.fresh(t);
     const clock = createTestClock();

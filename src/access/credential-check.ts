@@ -45,6 +45,8 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
     accounts: Accounts,
   ): Promise<Account | undefined> => {
     const { kind, name, password, sourceAddress, requestId } = credentials;
+    // First of all: whoever has to wait takes no place from those who need not.
+    await throttle.refuse(credentials);
     const place = verifier.enter(password);
     try {
       const attempt = await throttle.admit(credentials);

@@ -28,6 +28,8 @@ export type CountedAttempt =
  * a driver that blocks.
  */
 export interface LoginThrottleStore {
+  /** Milliseconds until all of the subjects may try; writes nothing, so that whoever has to wait cannot fill the store. */
+  wait(subjects: readonly ThrottledSubject[], now: number): Promise<number>;
   /** Counts a failure for every subject, unless one of them has to wait. */
   count(subjects: readonly ThrottledSubject[], now: number): Promise<CountedAttempt>;
   /** Takes back what `count` counted. */
@@ -42,6 +44,19 @@ export function createLoginThrottleStore(database: Database): LoginThrottleStore
     lockRecord(transaction, { subject, now, forUpdate: database.dialect === 'postgres' });
 
   return {
+    async wait(subjects, now) {
+      const rows = await database.read
+        .selectFrom('login_failure')
+        .select('blocked_until')
+        .where(
+          'subject',
+          'in',
+          subjects.map(({ subject }) => subject),
+        )
+        .execute();
+      return Math.max(0, ...rows.map(({ blocked_until }) => blocked_until - now));
+    },
+
     count: (subjects, now) =>
       query.transaction().execute(async (transaction): Promise<CountedAttempt> => {
         const records = new Map<string, FailureRecord>();

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AccountKind } from './accounts.ts';
-import type { LoginThrottleStore } from './login-throttle-store.ts';
+import type { LoginThrottleStore, ThrottledSubject } from './login-throttle-store.ts';
 
 /** How many failures in 15 minutes are free (contract section 6). */
 const freeForAccount = 5;
@@ -30,6 +30,8 @@ export interface LoginThrottle {
    * `login-throttled` and `Retry-After`, or 503 where the store is away. Names that are not configured are counted alike.
    */
   admit(attempt: LoginAttempt): Promise<AdmittedAttempt>;
+  /** Rejects as `admit`, and counts nothing: to be asked before anything is done for the attempt. */
+  refuse(attempt: LoginAttempt): Promise<void>;
   /** Drops what no longer matters. The table stays small by itself: a row costs its maker a password hash. */
   purge(): Promise<void>;
 }
@@ -42,27 +44,32 @@ export function createLoginThrottle({
   readonly clock: Clock;
 }): LoginThrottle {
   return {
-    async admit({ kind, name, sourceAddress }) {
-      const account = subjectOf(kind, name);
-      const address = subjectOf('address', addressGroup(sourceAddress));
-      const counted = await store.count(
-        [
-          { subject: account, free: freeForAccount },
-          { subject: address, free: freeForAddress },
-        ],
-        clock.now(),
-      );
+    async refuse(attempt) {
+      const wait = await store.wait(subjectsOf(attempt), clock.now());
+      if (wait > 0) throw throttled(wait);
+    },
+    async admit(attempt) {
+      const [account, address] = subjectsOf(attempt);
+      const counted = await store.count([account, address], clock.now());
       if (counted.wait > 0 || !('records' in counted)) throw throttled(counted.wait);
       return {
         async succeeded() {
-          await store.forget(account);
-          await store.giveBack([address], counted);
+          await store.forget(account.subject);
+          await store.giveBack([address.subject], counted);
         },
-        abandoned: () => store.giveBack([account, address], counted),
+        abandoned: () => store.giveBack([account.subject, address.subject], counted),
       };
     },
     purge: () => store.purge(clock.now()),
   };
+}
+
+/** The account and the address. */
+function subjectsOf({ kind, name, sourceAddress }: LoginAttempt): readonly [ThrottledSubject, ThrottledSubject] {
+  return [
+    { subject: subjectOf(kind, name), free: freeForAccount },
+    { subject: subjectOf('address', addressGroup(sourceAddress)), free: freeForAddress },
+  ];
 }
 
 /** Names are kept as hashes: people type their passwords into the wrong field. */

@@ -25,6 +25,7 @@ describe('the errors of a route', () => {
       'invalid-request',
       'method-not-allowed',
       'request-timeout',
+      'body-too-large',
       'headers-too-large',
       'internal-error',
       'adapter-busy',

@@ -2,18 +2,18 @@ import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 import { isSheddable } from './pressure.ts';
 import type { Route } from './route.ts';
 
-/** What the reading of any HTTP request can end in, and a query parameter that the route does not know. */
+/** What the reading of any HTTP request can end in, with a body that nobody asked for too, and a query parameter that the route does not know. */
 const ofEveryRoute: readonly ErrorCode[] = [
   'malformed-request',
   'invalid-request',
   'method-not-allowed',
   'request-timeout',
+  'body-too-large',
   'headers-too-large',
   'internal-error',
 ];
 /** Credentials are checked against the store, with the login throttle in between; then the caller's rate is. */
 const ofKnownCallers: readonly ErrorCode[] = ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'];
-const ofBodies: readonly ErrorCode[] = ['body-too-large', 'unsupported-media-type'];
 const ofIdempotencyKeys: readonly ErrorCode[] = ['idempotency-key-in-use', 'reply-not-kept', 'idempotency-key-reused'];
 const order = Object.keys(errorCodes) as readonly ErrorCode[];
 
@@ -24,7 +24,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   if (route.access !== 'everyone') add(ofKnownCallers);
   if (typeof route.access !== 'string') add(['forbidden']);
   if (isSheddable(route)) add(['overloaded']);
-  if (route.body !== undefined) add(ofBodies);
+  if (route.body !== undefined) add(['unsupported-media-type']);
   if (route.idempotency !== undefined) add(ofIdempotencyKeys);
   if (route.body?.kind === 'json') add(['invalid-json']);
   return order.filter((code) => codes.has(code));

@@ -52,7 +52,7 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           const admitted = span === undefined ? work() : traceDecision(span, work);
           const goOn = (): void => {
             if (request.headers.expect !== undefined) answerExpectation(request.raw, reply.raw);
-            if (route.method === 'GET' || route.body?.kind === 'stream') done();
+            if (route.body?.kind === 'stream') done();
             else keepBody(request, bodyLimitOf(route, options), done);
           };
           if (admitted instanceof Promise) admitted.then(goOn, done);
