@@ -143,6 +143,8 @@ describe('with several urls', () => {
     const refused = assertProblem(await action(gateway), 503, 'adapter-unavailable');
     for (const { far } of nodes) assert.match(refused.detail, new RegExp(`${far.url} is secondary`, 'u'));
     assert.equal((await query(gateway)).status, 200);
+    const read = { params: { method: 'GET', path: 'restconf/data/x:list', accept } };
+    assert.equal((await relay(gateway, 'restRequest', 'group', read)).status, 200, 'what only reads is a query');
     const [first] = nodes;
     if (first !== undefined) first.mode = 'primary';
     assert.equal((await action(gateway)).status, 200);

@@ -83,6 +83,26 @@ test('audit list --follow prints each record once, as it comes and once its call
   );
 });
 
+test('audit list --follow goes on behind the records that it began with, and prints none that came before them', async () => {
+  far.answer(() => jsonReply('{}'));
+  for (const path of ['earlier', 'newest']) {
+    await act(path);
+    await onRecord(path);
+  }
+  const child = spawnCommand(['audit', 'list', '--follow', '--limit', '1', '--adapter', 'NSO', '--config', gateway.configFile]);
+  const { stdout } = collect(child);
+  await until('the newest is printed', () => stdout.length > 0);
+  await act('followed');
+  await until('what came since is printed', () => recordsIn(stdout).some(({ address }) => address === 'followed'));
+  const closed = once(child, 'close');
+  child.kill('SIGINT');
+  await closed;
+  assert.deepEqual(
+    recordsIn(stdout).map(({ address }) => address),
+    ['newest', 'followed'],
+  );
+});
+
 test('audit list is a line each at a terminal, and NDJSON there with --ndjson', {
   skip: !hasTerminal && 'script (util-linux) is not installed',
 }, async () => {

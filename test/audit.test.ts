@@ -57,7 +57,7 @@ async function records(gateway: Gateway, count: number, query = '?limit=1000'): 
 test('an action is on record: who, what, why it was allowed, what came of it', async (t) => {
   const { far, gateway } = await start(t);
   far.answer(() => jsonReply('{"done":1}'));
-  const params = { path: 'a/b?token=s3cret&depth=2', accept: json };
+  const params = { path: 'a/b?token=s3cret&depth=2&bare', accept: json };
   const traceparent = '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01';
   const reply = await relay(
     gateway,
@@ -82,7 +82,7 @@ test('an action is on record: who, what, why it was allowed, what came of it', a
     route: 'POST /orchestrator_manager/restAction/:adapterId',
     adapter: 'NSO',
     verb: 'POST',
-    address: 'a/b?token=***&depth=***',
+    address: 'a/b?token=***&depth=***&***',
     decision: 'allowed',
     rule: 'allowPaths.actions',
     attempts: 1,

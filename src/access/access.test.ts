@@ -126,6 +126,7 @@ eachStore((store) => {
       via: 'session',
     });
     await refusal(() => access.authenticate({ ...session, authorization: basic('admin', 'wrong') }));
+    await refusal(() => asked(access, `cookie ${token}`));
 
     clock.advance(3_600_000);
     assert.equal(await isRefused(access, token), true);

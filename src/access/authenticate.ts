@@ -38,7 +38,8 @@ export function createAuthenticate({ basic, tokens, cacheKey, watcher }: Authent
     const session = readSessionCookie(cookie);
     if (session === undefined) throw credentialsMissing();
     if (session === 'ambiguous') throw tokenInvalid();
-    const key = cacheKey(`cookie ${session.token}`);
+    // No header has a line break: the two never share a key.
+    const key = cacheKey(`cookie\n${session.token}`);
     const known = tokens.cached(key);
     watcher.cacheAsked(known !== undefined);
     return known ?? tokens.verify(session.token, key, 'session');

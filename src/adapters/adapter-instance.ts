@@ -79,7 +79,9 @@ export function createAdapterInstance(options: {
     const over = usage.begin();
     try {
       const route = new NodeRoute({ name: instance.name, nodes, health, scope });
-      const first = route.begin(call.retry);
+      // What a GET reads any node can tell, however often it may be sent.
+      const target = call.method === 'GET' ? 'any' : 'primary';
+      const first = route.begin(target);
       let node = first instanceof Promise ? await first : first;
       for (let count = 0; ; count += 1) {
         const attempt = await route.attempt(node, call);
@@ -87,7 +89,7 @@ export function createAdapterInstance(options: {
         const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
         if (delay === undefined || delay >= scope.remaining()) return resultOf(attempt);
         if ('reply' in attempt) attempt.reply.discard();
-        node = await route.next(call.retry, delay, attempt);
+        node = await route.next(target, delay, attempt);
       }
     } finally {
       over();

@@ -12,6 +12,9 @@ interface NodeRouteOptions {
   readonly scope: CallScope;
 }
 
+/** Which nodes can carry a call out: changes are the primary's. */
+type Target = 'any' | 'primary';
+
 /** The way of one call over the nodes of its adapter instance. It holds a slot of one of them at a time, the last until the scope is finished. */
 export class NodeRoute {
   readonly #options: NodeRouteOptions;
@@ -23,11 +26,11 @@ export class NodeRoute {
     this.#options = options;
   }
 
-  /** The node to begin with. Rejects with `adapter-unavailable` where an action has no primary to go to. No promise where it is known. */
-  begin(retry: 'query' | 'action'): AdapterNode | Promise<AdapterNode> {
+  /** The node to begin with. Rejects with `adapter-unavailable` where there is no primary to go to. No promise where it is known. */
+  begin(target: Target): AdapterNode | Promise<AdapterNode> {
     const { name, nodes } = this.#options;
     if (this.#only !== undefined) return this.#only;
-    if (retry === 'query') return nodeForQuery(nodes, this.#tried);
+    if (target === 'any') return nodeForQuery(nodes, this.#tried);
     return primaryOf(nodes) ?? this.#primaryNow().then((primary) => primary ?? Promise.reject(noPrimary(name, nodes)));
   }
 
@@ -48,12 +51,12 @@ export class NodeRoute {
   }
 
   /**
-   * For a query the best node that was not tried, at once, or the best of all after `delay` milliseconds; for an action, of which no
-   * byte left, the node that is the primary now. Rejects with the failure of `last` where there is none.
+   * The best node that was not tried, at once, or the best of all after `delay` milliseconds; where it takes the primary (no byte of
+   * the call left), the node that is that now. Rejects with the failure of `last` where there is none.
    */
-  async next(retry: 'query' | 'action', delay: number, last: Sent): Promise<AdapterNode> {
+  async next(target: Target, delay: number, last: Sent): Promise<AdapterNode> {
     const { name, nodes, scope } = this.#options;
-    const found = this.#only ?? (retry === 'query' ? nodeForQuery(nodes, this.#tried) : await this.#primaryNow());
+    const found = this.#only ?? (target === 'any' ? nodeForQuery(nodes, this.#tried) : await this.#primaryNow());
     if (found === undefined) throw 'failure' in last ? last.failure : noPrimary(name, nodes);
     if (this.#tried.includes(found)) await pause(scope, delay);
     return found;

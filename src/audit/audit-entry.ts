@@ -4,7 +4,7 @@ export const auditOutcomes = ['ok', 'refused', 'failed', 'unknown'] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
 
 /**
- * What is known of a call or an event. Never a body and never a credential; values of queries are masked (masked-address.ts).
+ * What is known of a call or an event. Never a body and never a credential; values of queries are masked (masked-query.ts).
  * Sizes are bytes, of message bodies; the far side's are counted after content codings were removed.
  */
 export interface AuditFacts {

@@ -2,6 +2,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
+import { withMaskedQuery } from '#base/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span, SpanAttributes } from '#base/tracing.ts';
 import type { CallContext } from '#relay/call-context.ts';
@@ -122,21 +123,10 @@ function attemptFacts({ origin, path, method }: SentCall, scope: CallingScope, c
     'server.address': hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
     'url.scheme': protocol.slice(0, -1),
-    'url.full': `${origin}${withoutQueryValues(path)}`,
+    'url.full': `${origin}${withMaskedQuery(path, 'REDACTED')}`,
     'http.request.resend_count': count === 1 ? undefined : count - 1,
     'gateway.adapter': scope.adapter,
   };
-}
-
-/** `?a=1&b` becomes `?a=REDACTED&REDACTED`, as the conventions have it. */
-function withoutQueryValues(target: string): string {
-  const at = target.indexOf('?');
-  if (at === -1) return target;
-  const query = target
-    .slice(at + 1)
-    .split('&')
-    .map((pair) => (pair.includes('=') ? `${pair.split('=', 1)[0]}=REDACTED` : pair === '' ? '' : 'REDACTED'));
-  return `${target.slice(0, at)}?${query.join('&')}`;
 }
 
 function endSpan(span: Span | undefined, { status, error }: { readonly status?: number; readonly error?: string }): void {

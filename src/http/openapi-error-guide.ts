@@ -147,7 +147,8 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Check that the port speaks HTTP, and TLS only where the address says https.',
   },
   'response-too-large': {
-    meaning: 'The reply of the far side is larger than `responseLimit`, counted after decompression.',
+    meaning:
+      'The reply of the far side is larger than `responseLimit`, counted after decompression, or the gateway has no memory left to read it with; `detail` says which.',
     remedy: 'Ask for less (`fields`, `depth`, paging), or have the operator raise the limit. The call itself was carried out.',
   },
   'too-many-redirects': {

@@ -1,8 +1,8 @@
 import type { Principal } from '#access/principal.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
-import { maskedAddress } from '#audit/masked-address.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { withMaskedQuery } from '#base/masked-query.ts';
 import type { CallFacts } from '#relay/call-context.ts';
 import { callOutcome } from './call-outcome.ts';
 
@@ -43,7 +43,7 @@ export function requestFacts(scope: RecordedRequest, url: string): Writable<Audi
     route: scope.route === undefined ? undefined : routeName(scope.method, scope.route),
     adapter,
     verb,
-    address: maskedAddress(address).slice(0, longestAddress),
+    address: withMaskedQuery(address).slice(0, longestAddress),
     decision: isDenied(scope) ? 'denied' : 'allowed',
     rule,
     attempts: undefined,

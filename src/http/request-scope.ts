@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '#access/principal.ts';
 import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
-import { maskedAddress } from '#audit/masked-address.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { withMaskedQuery } from '#base/masked-query.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
 import type { CallContext, CallFacts, CallResult } from '#relay/call-context.ts';
@@ -171,7 +171,7 @@ export class RequestScope implements CallContext {
 
   async goesOn(address: string): Promise<void> {
     try {
-      await this.#intended?.step({ event: 'request', address: maskedAddress(address) });
+      await this.#intended?.step({ event: 'request', address: withMaskedQuery(address) });
     } catch (error) {
       throw notFollowed(error);
     }

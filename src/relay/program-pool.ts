@@ -15,7 +15,7 @@ export class ProgramPool<P extends { readonly size: number }> {
     this.#idle = [create()];
   }
 
-  /** Throws 503 `overloaded` where there is no memory for another one. */
+  /** Throws 502 `response-too-large` where there is no memory for another one: the call was made, and is not to be sent again for that. */
   take(): P {
     return this.#idle.pop() ?? this.#created();
   }
@@ -30,14 +30,9 @@ export class ProgramPool<P extends { readonly size: number }> {
       return this.#create();
     } catch (cause) {
       // V8 reserves 8 GiB of addresses for each, which `ulimit -v` may not grant.
-      throw new GatewayError(
-        'overloaded',
-        'The call was made, but the gateway has no memory left to read its reply with. Repeat a query in a moment.',
-        {
-          headers: { 'Retry-After': '1' },
-          cause,
-        },
-      );
+      const detail =
+        'The far side answered, but the gateway has no memory left to read its reply with. A query can be repeated in a moment.';
+      throw new GatewayError('response-too-large', detail, { cause });
     }
   }
 }

@@ -91,7 +91,7 @@ test('a query that there is no memory for is refused, not answered in another fo
     }`;
   const limited = 'ulimit -v 67108864; exec "$0" --input-type=module-typescript --eval "$1"';
   const said = execFileSync('sh', ['-c', limited, process.execPath, script], { cwd: process.cwd(), encoding: 'utf8' });
-  assert.equal(said, 'overloaded\n');
+  assert.equal(said, 'response-too-large\n');
 });
 
 test('a program that traps does not have the reply taken for something else', () => {

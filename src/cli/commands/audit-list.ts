@@ -74,14 +74,24 @@ async function print({ context, given, audit, query }: Printing): Promise<void> 
   const line = context.printsToTerminal && !given.flag('ndjson') ? auditLine : (record: AuditRecord) => JSON.stringify(record);
   const write = writerTo(context.stdout);
   const show = (record: AuditRecord): Promise<void> => write(`${line(record)}\n`);
+  const first = query.limit === Infinity ? oldestFirst(audit, query) : newest(audit, query);
+  if (!given.flag('follow')) {
+    for await (const record of first) await show(record);
+    return;
+  }
+  // Of what is there already as many are printed as were asked for, and the others not later either.
   const shown = new Map<string, number>();
-  const remember = (record: AuditRecord): void => void shown.set(record.id, Date.parse(record.time));
-  for await (const record of query.limit === Infinity ? oldestFirst(audit, query) : newest(audit, query)) {
-    if (given.flag('follow') && isOver(record)) remember(record);
+  for await (const record of oldestFirst(audit, { ...query, from: lately(query) })) noteIfOver(shown, record);
+  for await (const record of first) {
+    noteIfOver(shown, record);
     await show(record);
   }
-  if (!given.flag('follow')) return;
   await context.untilInterrupted((interruption) => follow({ audit, query, interruption, shown, show }));
+}
+
+/** A call is printed once more when it is over. */
+function noteIfOver(shown: Map<string, number>, record: AuditRecord): void {
+  if (isOver(record)) shown.set(record.id, Date.parse(record.time));
 }
 
 async function* oldestFirst(audit: StoredAudit, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
@@ -109,6 +119,11 @@ function onPage(query: AuditQuery, limit: number, cursor: string | undefined): A
   return after === undefined ? { ...query, limit } : { ...query, limit, after };
 }
 
+/** Milliseconds since the epoch: what came later may still have records to come. */
+function lately({ from = 0 }: AuditQuery): number {
+  return Math.max(from, Date.now() - lateness);
+}
+
 /** Looks again and again at the last seconds; a call is printed once it is over. */
 async function follow(options: {
   readonly audit: StoredAudit;
@@ -118,7 +133,7 @@ async function follow(options: {
   readonly show: (record: AuditRecord) => Promise<void>;
 }): Promise<void> {
   const { audit, query, interruption, shown, show } = options;
-  let since = Math.max(query.from ?? 0, Date.now() - lateness);
+  let since = lately(query);
   while (!interruption.aborted) {
     // Over at once when interrupted.
     await setTimeout(lookInterval, undefined, { signal: interruption }).catch(() => {});
