@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { deflateSync, gzipSync } from 'node:zlib';
@@ -198,6 +199,30 @@ describe('a reply beyond 64 KiB that goes wrong', { concurrency: 4 }, () => {
     assert.ok(resultOf(await routes['an action'].call(path)) === complete.toString());
     assert.equal(instancesOf(await routes['a query'].call(path)).length, 12_001);
   });
+});
+
+describe('a reply whose connection ends right behind it, without a word of that before', () => {
+  for (const size of [70_000, 140_000, 400_000]) {
+    const text = `{"a":"${randomBytes(size / 2).toString('hex')}"}`;
+    const framings: Record<string, Buffer> = {
+      'in plain': httpReply({ headers: { 'Content-Type': 'application/json' }, body: text }),
+      'in gzip': httpReply({ headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, body: gzipSync(text) }),
+      'in deflate and chunks': httpReply({
+        headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'deflate' },
+        body: deflateSync(text),
+        chunk: 30_000,
+      }),
+    };
+    for (const [how, bytes] of Object.entries(framings)) {
+      test(`is whole with ${size} characters ${how}`, async () => {
+        for (const name of routeNames) {
+          const reply = await attempt(name, bytesThen(bytes, 'end'));
+          assert.ok(reply?.status === 200 && reply.complete, `${name}: ${reply?.status} ${reply?.text.slice(0, 300)}`);
+          assert.ok(reply.text.includes(text.slice(6, -2)), name);
+        }
+      });
+    }
+  }
 });
 
 describe('small JSON that is broken', () => {

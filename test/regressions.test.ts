@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
@@ -316,4 +317,27 @@ test('an action that waited for a connection while it was reset was told of as i
     return true;
   });
   assert.equal(far.requests.length, 1);
+});
+
+test('a whole reply was told of as broken off where it was read slowly and its far side hung up meanwhile', async (t) => {
+  // More than waits for a slow reader by a little: the last piece is the one that asks the far side to pause.
+  const body = randomBytes(65_536 + 262_144 + 10_000);
+  const far = await farSide(t, (_request, socket) => void socket.end(httpReply({ body })));
+  const sender = createSender({
+    connect: (_target, callback) => {
+      const socket = connect(far.port, '127.0.0.1', () => callback(null, socket));
+    },
+  });
+  t.after(() => sender.close());
+  for (let count = 0; count < 10; count += 1) {
+    const scope = new CallScope({ total: 10_000, clock: systemClock });
+    const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 1_000_000 };
+    const call = { origin: far.url, path: '/', method: 'GET', headers: [], stateChanging: false, ...limits } as const;
+    const reply = await sender.send(call, scope);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const pieces = [reply.head];
+    for await (const piece of reply.rest ?? []) pieces.push(piece);
+    scope.finish();
+    assert.ok(Buffer.concat(pieces).equals(body));
+  }
 });

@@ -27,6 +27,9 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   #status: number | undefined;
   #headers: ReplyHeaders = {};
   #interim = 0;
+  /** Bytes of the body on the wire: those that have arrived, and as many as there are; NaN where the far side does not say. */
+  #arrived = 0;
+  #declared = Number.NaN;
   #left = false;
   #settled = false;
   #over: Error | undefined;
@@ -92,9 +95,9 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
       return;
     }
     const contentEncoding = headerValue(headers, 'content-encoding');
-    const declared = Number(headerValue(headers, 'content-length'));
+    this.#declared = Number(headerValue(headers, 'content-length'));
     // The limit is on decoded bytes, and the length of a 204 or 304 is not that of a body (RFC 9110 8.6).
-    if (declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
+    if (this.#declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
       this.abort(tooLarge(this.#call.responseLimit));
       return;
     }
@@ -110,9 +113,10 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     this.#body = new ReplyBody(this.#call.responseLimit, this);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#arrived += chunk.length;
     if (this.#decoder === undefined) this.#body?.push(chunk);
-    else if (!this.#decoder.write(chunk)) controller.pause();
+    else if (!this.#decoder.write(chunk)) this.#pauseFarSide();
   }
 
   onResponseEnd(): void {
@@ -137,7 +141,16 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
 
   /** Of the reply's body. */
   pause(): void {
-    (this.#decoder ?? this.#controller)?.pause();
+    if (this.#decoder === undefined) this.#pauseFarSide();
+    else this.#decoder.pause();
+  }
+
+  /**
+   * Not behind the last byte: where undici is paused there it does not see that the reply is whole, and takes an end of the connection that
+   * comes meanwhile for the reply's breaking off (undici 8.12, `onHttpSocketEnd`).
+   */
+  #pauseFarSide(): void {
+    if (this.#arrived !== this.#declared) this.#controller?.pause();
   }
 
   resume(): void {
