@@ -34,6 +34,21 @@ function act(adapter: string, body: object | string, headers: Readonly<Record<st
   return relay(gateway, 'restAction', adapter, body, { headers });
 }
 
+test('actions go over a connection that was in use within the last second, queries over one that was idle for longer as well', async () => {
+  const query = (): Promise<Reply> => relay(gateway, 'restQuery', 'plain', { params });
+  far.answer(() => jsonReply('{}'));
+  await act('plain', { params, body: {} });
+  await act('plain', { params, body: {} });
+  assert.equal(far.connections, 1);
+  await query();
+  assert.equal(far.connections, 2);
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await query();
+  assert.equal(far.connections, 2);
+  await act('plain', { params, body: {} });
+  assert.equal(far.connections, 3);
+});
+
 describe('the adapter', () => {
   test('is named by the URL-decoded path, spaces and slashes included', async () => {
     for (const name of ['Local NSO', 'Küche 7/b']) {

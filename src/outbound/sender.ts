@@ -33,15 +33,25 @@ export interface PooledSender extends Sender {
   figures(): PoolFigures;
 }
 
+/**
+ * Milliseconds that a connection may have been idle: as it comes, and as long as a far side says that it keeps it. One that the far side is
+ * closing at that moment has the next call written to it in vain, and of a change nobody knows then whether it happened: those go over
+ * connections of their own that were in use just now (decision 0020).
+ */
+const idle = { reading: { usual: 4_000, most: 600_000 }, changing: { usual: 1_000, most: 1_000 } } as const;
+
 /** `connect` carries the destination policy, TLS and the proxy: connections under one policy are never lent to another. */
 export function createSender(options: { readonly connect: buildConnector.connector }): PooledSender {
-  const agent = new Agent({
-    connect: asRead(options.connect),
-    allowH2: false,
-    pipelining: 1,
-    keepAliveTimeout: 4_000,
-    keepAliveMaxTimeout: 600_000,
-  });
+  const connect = asRead(options.connect);
+  const agentFor = (use: keyof typeof idle): Agent =>
+    new Agent({
+      connect,
+      allowH2: false,
+      pipelining: 1,
+      keepAliveTimeout: idle[use].usual,
+      keepAliveMaxTimeout: idle[use].most,
+    });
+  const [reading, changing] = [agentFor('reading'), agentFor('changing')];
   return {
     send(call, scope) {
       // Whatever way a call took to get here: nothing changes a far side unless it is on record.
@@ -51,7 +61,7 @@ export function createSender(options: { readonly connect: buildConnector.connect
       scope.sends(exchange);
       scope.whenEnded((reason) => exchange.abort(reason));
       if (scope.ended === undefined) {
-        agent.dispatch(
+        (call.stateChanging ? changing : reading).dispatch(
           {
             origin: call.origin,
             path: call.path,
@@ -66,9 +76,11 @@ export function createSender(options: { readonly connect: buildConnector.connect
       }
       return exchange.reply;
     },
-    close: () => agent.close(),
+    async close() {
+      await Promise.all([reading.close(), changing.close()]);
+    },
     figures() {
-      const pools = Object.values(agent.stats);
+      const pools = [reading, changing].flatMap(({ stats }) => Object.values(stats));
       const sum = (figure: 'connected' | 'running' | 'pending'): number =>
         pools.reduce((total, pool) => total + Number(pool[figure]), 0);
       // Pipelining is 1: what runs is a connection in use.
