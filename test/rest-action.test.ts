@@ -502,6 +502,22 @@ describe('an error of the far side', () => {
     }
   });
 
+  test('says its tag and message where its body is longer than what is handed on of it', async () => {
+    const long = 'x'.repeat(70_000);
+    const error = { 'error-type': 'application', 'error-tag': 'operation-failed', 'error-message': 'out of sync' };
+    const json = (more: object): string => JSON.stringify({ 'ietf-restconf:errors': { error: [more] } });
+    const xml = `<errors><error><error-tag>operation-failed</error-tag><error-message>out of sync</error-message><error-info>${long}`;
+    for (const [body, type, said] of [
+      [json({ ...error, 'error-info': long }), yang, 'operation-failed: out of sync'],
+      [json({ ...error, 'error-message': long }), yang, 'operation-failed'],
+      [`${xml}</error-info></error></errors>`, 'application/yang-data+xml', 'operation-failed: out of sync'],
+    ] as const) {
+      far.answer(() => jsonReply(body, { status: 502, type }));
+      const { detail } = assertProblem(await act('Local NSO', { params, body: {} }), 502, 'upstream-error');
+      assert.equal(detail, `The orchestrator answered 502: ${said}.`);
+    }
+  });
+
   test('hands on at most 64 KiB of its body', async () => {
     far.answer(() =>
       httpReply({ status: 500, headers: { 'Content-Type': 'text/plain' }, body: 'ü'.repeat(100_000), chunk: 8191 }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { readJsonErrors } from './json-errors.ts';
+import { readCutJsonErrors, readJsonErrors } from './json-errors.ts';
 import { brokenJsonText } from './json-texts.test-data.ts';
 
 const error = { 'error-type': 'application', 'error-tag': 'data-exists', 'error-message': 'object already exists' };
@@ -14,6 +14,18 @@ test('the first error is read in RESTCONF form and in the legacy one, as a list 
   }
   assert.deepEqual(readJsonErrors('{"errors":{"error":[{"error-tag":"access-denied"}]}}'), { tag: 'access-denied' });
   assert.deepEqual(readJsonErrors('{"errors":{"error":{"error-message":"no"}}}'), { message: 'no' });
+});
+
+test('of the beginning of an error body the members of its first error count that are whole', () => {
+  const errors = (...list: readonly object[]): string =>
+    JSON.stringify({ 'ietf-restconf:errors': { error: list } }, undefined, 1);
+  assert.deepEqual(readCutJsonErrors(errors(error, { 'error-tag': 'other' }).slice(0, -20)), read);
+  const long = errors({ 'error-tag': 'in-use', 'error-message': 'x'.repeat(9) });
+  assert.deepEqual(readCutJsonErrors(long.slice(0, long.indexOf('xx') + 5)), { tag: 'in-use' });
+  assert.deepEqual(readCutJsonErrors(errors({ 'error-tag': 'in-use' }, error)), { tag: 'in-use' });
+  const quoting = { 'error-info': { a: 'is "error-tag":"not this"' }, 'error-tag': 'this', 'error-message': 'a "b" \\' };
+  assert.deepEqual(readCutJsonErrors(errors(quoting)), { tag: 'this', message: 'a "b" \\' });
+  assert.equal(readCutJsonErrors('{"errors":{"error":[{"error-type":"a'), undefined);
 });
 
 test('anything else is no error body', () => {

@@ -21,6 +21,28 @@ export function readJsonErrors(text: string): FarSideErrorText | undefined {
   return farSideErrorText(textOf(memberOf(first, 'error-tag')), textOf(memberOf(first, 'error-message')));
 }
 
+/**
+ * The same of the beginning of an error body: what is whole of its first error. In JSON a name in quotes before a colon is
+ * that of a member, wherever it stands: inside of a text its quotes would be escaped.
+ */
+export function readCutJsonErrors(text: string): FarSideErrorText | undefined {
+  const next = text.indexOf('"error-tag"', text.indexOf('"error-tag"') + 1);
+  const first = next < 0 ? text : text.slice(0, next);
+  const textAfter = (name: string): string | undefined => {
+    const [, literal] = new RegExp(`"${name}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*")`, 'u').exec(first) ?? [];
+    return literal === undefined ? undefined : parsedText(literal);
+  };
+  return farSideErrorText(textAfter('error-tag'), textAfter('error-message'));
+}
+
+function parsedText(literal: string): string | undefined {
+  try {
+    return textOf(JSON.parse(literal));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The two as one value; undefined where neither is there. */
 export function farSideErrorText(tag: string | undefined, message: string | undefined): FarSideErrorText | undefined {
   if (tag === undefined && message === undefined) return undefined;
