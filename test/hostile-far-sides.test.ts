@@ -267,6 +267,13 @@ describe('an answer that is no HTTP', () => {
     }
   }
 
+  for (const what of ['two different Content-Lengths', 'Content-Length and Transfer-Encoding', '101 Switching Protocols']) {
+    test(`is not told of as a connection that broke off where it is ${what}`, async () => {
+      const reply = await attempt('a GET of restCall', bytesThen(malformed[what] ?? '', 'stay'));
+      assert.equal(assertClean(reply, [502]).code, 'upstream-protocol-error');
+    });
+  }
+
   test('is told apart from a connection that broke off', async () => {
     for (const what of ['no status', 'a chunk size that is none', 'HTTP/0.9', 'a folded header']) {
       const problem = assertClean(await attempt('a GET of restCall', bytesThen(malformed[what] ?? '')), [502]);
@@ -473,6 +480,8 @@ describe('an adapter instance', () => {
 describe('a far side that answers before it has read', () => {
   test('is answered or reported, and the next call is sound', async () => {
     const late = script(() => jsonReply('{"late":true}'));
+    // Connections of earlier calls are not kept for longer (decision 0020); what is said here is said to new ones.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
     far.onConnection((socket) => {
       socket.once('data', () => {
         socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');

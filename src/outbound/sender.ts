@@ -90,6 +90,9 @@ export function createSender(options: { readonly connect: buildConnector.connect
   };
 }
 
+/** undici's errors for a connection that the far side ended, and for some replies that it refuses. */
+const closings: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
+
 /**
  * Sockets as undici is to see them: without interim answers that nobody asked for, and with resets that are resets. undici takes a
  * reset for the end of a reply that ends with its connection (a concession to an old macOS fault), which would pass a truncated reply
@@ -105,6 +108,8 @@ function asRead(connect: buildConnector.connector): buildConnector.connector {
       }
       socket?.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET';
+        // Two Content-Lengths or an upgrade that nobody asked for have undici end a connection that the far side did not.
+        if (closings.has(error.code ?? '') && !socket.readableEnded) error.code = 'REPLY_REFUSED';
         if (error.code?.startsWith('ERR_SSL_') === true)
           socket.destroy(certificateRefused(error, socket, `${target.hostname}:${target.port || '443'}`) ?? error);
       });

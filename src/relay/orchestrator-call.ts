@@ -41,7 +41,7 @@ function addProblem(list: ProblemList, name: keyof OrchestratorParams, detail: s
 function sentTypeProblem(contentType: string, body: Buffer | undefined): string | undefined {
   if (contentType === '') return 'is empty; name a media type, or leave it out';
   if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
-  return body === undefined || isEmptyObject(body) ? undefined : contentTypeProblem(contentType);
+  return body === undefined ? undefined : contentTypeProblem(contentType);
 }
 
 function acceptProblem(accept: string): string | undefined {
