@@ -182,7 +182,8 @@ function all(conditions: readonly RawBuilder<SqlBool>[]): RawBuilder<SqlBool> {
   return conditions.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join([...conditions], sql` and `)}`;
 }
 
-const fetchedAtOnce = 100;
+/** So that what comes at once is no more than a page may hold. */
+const fetchedAtOnce = 32;
 /** Characters of a page's documents, which have 1 MiB at most each. */
 const pageLimit = 32 * 1024 * 1024;
 

@@ -1,22 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { RequestProblem } from '#base/gateway-error.ts';
-import { readEnvelope } from '#json/json-envelope.ts';
+import { readEnvelope, readEnvelopeInSteps } from '#json/json-envelope.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList, invalidRequest } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import { arriving } from './body-time.ts';
 import type { JsonBody, Route } from './route.ts';
 
-interface ReadBody {
+export interface ReadBody {
   readonly value: unknown;
   readonly spans: ReadonlyMap<string, Buffer>;
 }
 
+/** Bytes of JSON that take less than a millisecond. */
+const readAtOnce = 131_072;
+
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
-/** Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. */
-export function bodyReader(route: Route): (request: FastifyRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody {
+/** Throws or rejects with 400. */
+type BodyReader = (request: FastifyRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody | Promise<ReadBody>;
+
+/**
+ * Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. A promise
+ * where it is long.
+ */
+export function bodyReader(route: Route): BodyReader {
   const { body } = route;
   if (body?.kind === 'stream') {
     return ({ raw }, problemsOfQuery) => {
@@ -34,9 +43,13 @@ export function bodyReader(route: Route): (request: FastifyRequest, problemsOfQu
   const problemsOf = problemFinder(body);
   return (request, problemsOfQuery) => {
     const alsoWrong = (read: ReadBody): readonly RequestProblem[] => joined(problemsOfQuery, problemsOf(read));
-    const envelope = readEnvelope((request.body as Buffer | undefined) ?? Buffer.alloc(0), { opaque, alsoWrong });
-    refuseProblems(alsoWrong(envelope));
-    return envelope;
+    const judged = (envelope: ReadBody): ReadBody => {
+      refuseProblems(alsoWrong(envelope));
+      return envelope;
+    };
+    const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+    if (bytes.length > readAtOnce) return readEnvelopeInSteps(bytes, { opaque, alsoWrong }).then(judged);
+    return judged(readEnvelope(bytes, { opaque, alsoWrong }));
   };
 }
 

@@ -13,7 +13,8 @@ async function answered(
   app.decorateRequest('endBodyTime', () => {});
   app.setErrorHandler((error, _request, reply) => reply.code(500).send(error instanceof Error ? error.message : 'no error'));
   const scope = { requestId: 'one', sourceAddress: '127.0.0.1', span: undefined };
-  const options = { open: (request: { scope: unknown }) => (request.scope = scope), rateLimit: () => undefined };
+  const server = { requestBodyLimit: 1_000 };
+  const options = { open: (request: { scope: unknown }) => (request.scope = scope), rateLimit: () => undefined, server };
   createRouteRunner(options as unknown as RouteRunnerOptions).add(app, {
     method: 'GET',
     url: '/a',

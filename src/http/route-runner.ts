@@ -12,7 +12,7 @@ import { isSheddable, overloaded, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
 import { writeReply } from './reply-writer.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
-import { bodyReader, readQuery } from './request-reader.ts';
+import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
@@ -62,19 +62,22 @@ export function createRouteRunner(options: RouteRunnerOptions): { add(app: Fasti
           // What is read here is there; a streamed body has time limits of its own.
           request.endBodyTime();
           const { query, problems } = readQuery(route, request.raw);
-          const { value, spans } = read(request, problems);
-          request.scope.idempotent = idempotentRequestOf(route, request);
-          if (counted) prepareCount(route, request, options.rateLimit());
-          if (route.body?.kind === 'stream') leaveUnread(request, reply);
-          const answer = route.handle({
-            params: request.params as Record<string, string>,
-            query,
-            headers: request.headers,
-            body: value,
-            spans,
-            sourceAddress: request.scope.sourceAddress,
-            context: request.scope,
-          });
+          const handle = ({ value, spans }: ReadBody): RouteReply | Promise<RouteReply> => {
+            request.scope.idempotent = idempotentRequestOf(route, request);
+            if (counted) prepareCount(route, request, options.rateLimit());
+            if (route.body?.kind === 'stream') leaveUnread(request, reply);
+            return route.handle({
+              params: request.params as Record<string, string>,
+              query,
+              headers: request.headers,
+              body: value,
+              spans,
+              sourceAddress: request.scope.sourceAddress,
+              context: request.scope,
+            });
+          };
+          const body = read(request, problems);
+          const answer = body instanceof Promise ? body.then(handle) : handle(body);
           // The handler is no async function: Fastify would follow its promise with one of its own.
           if (answer instanceof Promise) {
             answer.then(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
-import { readEnvelope } from './json-envelope.ts';
+import { readEnvelope, readEnvelopeInSteps } from './json-envelope.ts';
 import { jsonObjectText, jsonText } from './json-texts.test-data.ts';
 import { opaqueMembers } from './opaque-member.ts';
 
@@ -30,6 +30,39 @@ test('a relayed member is given as the bytes it arrived in, and stands in the va
       assert.deepEqual(value, { params: { path: 'ab' }, body, n: 1 });
     }),
   );
+});
+
+test('a long body that is read in steps is read alike, right or wrong, and others have their turn meanwhile', async () => {
+  const items = Array.from(
+    { length: 40_000 },
+    (_, at) => `{"n":${at}.50,"text":"\\u00e9 ü \\"${'x'.repeat(at % 40)}\\""}`,
+  ).join();
+  for (const text of [
+    `{"params":{"a":[1]}, "body": [${items}] ,"n":1.0}`,
+    `{"body":[${items}}`,
+    `{"body":[${items}`,
+    `{"a":1,"body":[${items}],"a":2}`,
+  ]) {
+    const bytes = Buffer.from(text);
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (turns < 1_000) timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const outcome = async (read: () => unknown): Promise<unknown> => {
+      try {
+        return await read();
+      } catch (error) {
+        assert.ok(error instanceof GatewayError);
+        return { message: error.message, errors: error.errors };
+      }
+    };
+    const inSteps = await outcome(() => readEnvelopeInSteps(bytes, { opaque }));
+    clearImmediate(timer);
+    assert.ok(turns >= bytes.length / 300_000, `${turns} turns`);
+    assert.deepEqual(inSteps, await outcome(() => readEnvelope(bytes, { opaque })));
+  }
 });
 
 function emptyScalar(text: string): unknown {

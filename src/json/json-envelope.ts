@@ -31,10 +31,30 @@ interface JsonEnvelope {
  * `constructor.prototype`, all of them named at once.
  */
 export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvelope {
+  const reader = openReader(bytes, options);
+  try {
+    return envelopeOf(reader.read(), reader.spans, options);
+  } catch (error) {
+    return refuseSyntax(error, reader, bytes);
+  }
+}
+
+/** As `readEnvelope`, in steps between which others have their turn. */
+export async function readEnvelopeInSteps(bytes: Buffer, options: EnvelopeOptions): Promise<JsonEnvelope> {
+  const reader = openReader(bytes, options);
+  try {
+    return envelopeOf(await reader.readInSteps(), reader.spans, options);
+  } catch (error) {
+    return refuseSyntax(error, reader, bytes);
+  }
+}
+
+function openReader(bytes: Buffer, { opaque }: EnvelopeOptions): JsonTreeReader {
   checkText(bytes);
-  const reader = new JsonTreeReader(bytes, { maxDepth, maxValues, opaque: options.opaque });
-  const tree = readTree(reader, bytes);
-  const { spans } = reader;
+  return new JsonTreeReader(bytes, { maxDepth, maxValues, opaque });
+}
+
+function envelopeOf(tree: JsonNode, spans: ReadonlyMap<string, Buffer>, options: EnvelopeOptions): JsonEnvelope {
   const list = createProblemList();
   const value = plainValue(tree, undefined, '', list);
   const problems = list.problems;
@@ -64,15 +84,11 @@ function checkText(bytes: Buffer): void {
   if (!isUtf8(bytes)) refuse(`The body is not UTF-8 at byte ${invalidUtf8Offset(bytes)}: encode it as UTF-8.`);
 }
 
-function readTree(reader: JsonTreeReader, bytes: Buffer): JsonNode {
-  try {
-    return reader.read();
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    const place = placeOf(bytes, error.offset);
-    const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
-    return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, reader.pointer);
-  }
+function refuseSyntax(error: unknown, reader: JsonTreeReader, bytes: Buffer): never {
+  if (!(error instanceof JsonSyntaxError)) throw error;
+  const place = placeOf(bytes, error.offset);
+  const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
+  return refuse(`The body is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, reader.pointer);
 }
 
 /** Lines and characters are counted from 1, bytes from 0. */

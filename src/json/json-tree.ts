@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { pointerTo } from './json-pointer.ts';
 import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
 import { unescaped } from './json-string.ts';
@@ -27,6 +28,9 @@ interface JsonTreeOptions {
 export function readJsonTree(bytes: Buffer, options: JsonTreeOptions = {}): JsonNode {
   return new JsonTreeReader(bytes, options).read();
 }
+
+/** Bytes that take about a millisecond. */
+const step = 262_144;
 
 interface OpenContainer {
   readonly outer: OpenContainer | undefined;
@@ -88,6 +92,16 @@ export class JsonTreeReader implements JsonHandler {
 
   read(): JsonNode {
     this.#scanner.push(this.#bytes);
+    this.#scanner.end();
+    return this.#root;
+  }
+
+  /** As `read`, and others have their turn on the event loop after each step. */
+  async readInSteps(): Promise<JsonNode> {
+    for (let start = 0; start < this.#bytes.length; start += step) {
+      this.#scanner.push(this.#bytes.subarray(start, start + step));
+      await setImmediate();
+    }
     this.#scanner.end();
     return this.#root;
   }
