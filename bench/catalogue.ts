@@ -6,14 +6,16 @@
  *
  * PostgreSQL: TEST_POSTGRES_URL, else 127.0.0.1:5432. Linux only: memory is read from /proc. It ends after an hour, whatever happens.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
+import { noLog } from '../src/base/log.ts';
 import { limitYoungGeneration } from '../src/base/young-generation.ts';
 import { openDatabase, type StoreOptions } from '../src/database/database.ts';
-import { foundPostgres, silentLog, sqliteStore, type TestStore } from '../test/support/stores.ts';
+import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores.ts';
 import { type AnsweredQuestion, askAll } from './catalogue/answers.ts';
 import { fill, importedAtOnce } from './catalogue/fill.ts';
 import { type Cost, costOf } from './catalogue/measure.ts';
@@ -51,7 +53,7 @@ function say(text: string): void {
 async function measure(kind: TestStore): Promise<void> {
   await using cleanUp = new AsyncDisposableStack();
   const place = await kind.fresh({ after: (close) => cleanUp.defer(async () => close()) });
-  const database = await openDatabase({ store: place, part: 'main', log: silentLog });
+  const database = await openDatabase({ store: place, part: 'main', log: noLog });
   cleanUp.defer(() => database.close());
   const store = createAutomationStore(database);
   say(`\n### ${kind.dialect === 'sqlite' ? 'SQLite' : 'PostgreSQL'}\n`);

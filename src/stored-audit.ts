@@ -1,14 +1,11 @@
 import { createAuditReader } from '#audit/audit-reader.ts';
 import { verifyAudit } from '#audit/audit-verification.ts';
 import { systemClock } from '#base/clock.ts';
-import type { Log } from '#base/log.ts';
+import { noLog } from '#base/log.ts';
 import type { StoredAudit } from '#cli/command.ts';
 import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 import { longestCallOf } from './longest-call.ts';
-
-/** The command itself says what is wrong. */
-const noLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
 /** Opens the audit log on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
 export async function withStoredAudit<T>(config: Config, work: (audit: StoredAudit) => Promise<T>): Promise<T> {

@@ -1,12 +1,11 @@
 import { importAutomations } from '#automations/automation-import.ts';
 import { createAutomationStore } from '#automations/automation-store.ts';
-import type { Log } from '#base/log.ts';
+import { noLog } from '#base/log.ts';
 import type { StoredCatalogue } from '#cli/command.ts';
 import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 
 /** The command itself says what is wrong; a log line beside it would only repeat it. */
-const noLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
 /** Opens the catalogue on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
 export async function withStoredCatalogue<T>({ store }: Config, work: (catalogue: StoredCatalogue) => Promise<T>): Promise<T> {

@@ -3,14 +3,13 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
-import { createLog, readableLines } from '../src/base/log.ts';
+import { createLog, noLog, readableLines } from '../src/base/log.ts';
 import { openDatabase } from '../src/database/database.ts';
 import { assertProblem, post, relay, restCall } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
 import { audience, identityProvider } from './support/identity-provider.ts';
 import { basic, startGateway, testPassword, testPasswordHash, testRoles } from './support/start-gateway.ts';
-import { silentLog } from './support/stores.ts';
 
 // Rows 80, 81, 83, 84, 86 to 89, 92, 94 and 99 of docs/security.md: who calls, what they see, and what is written down about them.
 // src/access/ has the cases one by one.
@@ -83,7 +82,7 @@ test('R83: no read list opens an automation to all, a list of other groups hides
   const database = await openDatabase({
     store: { kind: 'sqlite', file: join(gateway.directory, 'gateway.db') },
     part: 'main',
-    log: silentLog,
+    log: noLog,
   });
   t.after(() => database.close());
   const store = createAutomationStore(database);

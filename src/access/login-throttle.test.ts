@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { noLog } from '#base/log.ts';
 import { openDatabase } from '#database/database.ts';
-import { eachStore, silentLog } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores.ts';
 import { addressGroup, createLoginThrottle, type LoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
 
@@ -33,7 +34,7 @@ async function wrongs(throttle: LoginThrottle, times: number, name: string, sour
 eachStore((store) => {
   test('R89: an account has five failures, whoever tries, and then waits, also after the store was opened again', async (t) => {
     const options = await store.fresh(t);
-    const before = await openDatabase({ store: options, part: 'main', log: silentLog });
+    const before = await openDatabase({ store: options, part: 'main', log: noLog });
     const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
     const outcomes: Outcome[] = [];
     for (let count = 0; count < 7; count += 1) outcomes.push(await wrong(first, 'admin', `192.0.2.${count}`));

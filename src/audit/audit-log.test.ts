@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
+import { noLog } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore, silentLog, sqliteStore, type TestStore } from '../../test/support/stores.ts';
+import { eachStore, sqliteStore, type TestStore } from '../../test/support/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning } from './audit-pruning.ts';
@@ -31,7 +32,7 @@ async function begin(database: Database, options: { clock?: ReturnType<typeof cl
     retention: 90 * day,
     ...(options.checkpointFile === undefined ? {} : { checkpointFile: options.checkpointFile }),
   };
-  const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall: () => longestCall });
+  const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => longestCall });
   return { log, clock, reader: createAuditReader({ database, clock, longestCall: () => longestCall }) };
 }
 

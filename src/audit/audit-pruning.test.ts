@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { sql } from 'kysely';
+import { noLog } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore, silentLog } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning, entryOverhead } from './audit-pruning.ts';
@@ -26,7 +27,7 @@ type TestClock = ReturnType<typeof clockAt>;
 
 /** A gateway's log, and the checkpoints that it writes. */
 async function begin(database: Database, clock: TestClock, checkpoints: Checkpoint[] = []): Promise<AuditLog> {
-  const info = (_message: string, { checkpoint = '' }: { readonly checkpoint?: string } = {}): void => {
+  const always = (_message: string, { checkpoint = '' }: { readonly checkpoint?: string } = {}): void => {
     const read = readCheckpoint(checkpoint);
     if (read !== undefined) checkpoints.push(read);
   };
@@ -34,7 +35,7 @@ async function begin(database: Database, clock: TestClock, checkpoints: Checkpoi
   return await createAuditLog({
     database,
     clock,
-    log: { ...silentLog, info },
+    log: { ...noLog, always },
     version: '1',
     config,
     longestCall: () => longestCall,

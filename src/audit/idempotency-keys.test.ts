@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Clock } from '#base/clock.ts';
+import { noLog } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore, silentLog } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog, type Intended } from './audit-log.ts';
 import type { EarlierReply } from './idempotency-keys.ts';
@@ -27,7 +28,7 @@ async function make(log: AuditLog, one: IdempotentRequest, reply: string): Promi
 
 async function twoGateways(database: Database, clock: Clock): Promise<readonly [AuditLog, AuditLog]> {
   const config = { retention: 90 * day };
-  const options = { database, clock, log: silentLog, version: '1', config, longestCall: () => longest };
+  const options = { database, clock, log: noLog, version: '1', config, longestCall: () => longest };
   return [await createAuditLog(options), await createAuditLog(options)];
 }
 
@@ -76,7 +77,7 @@ eachStore((store) => {
     const database = await store.openAudit(t);
     const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };
     const config = { retention: 90 * day };
-    const log = await createAuditLog({ database, clock, log: silentLog, version: '1', config, longestCall: () => longest });
+    const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => longest });
     await make(log, idempotentRequest(request), 'the token is 12345');
     await log.close();
     const kept = JSON.stringify(await database.read.selectFrom('idempotency_key').selectAll().execute());

@@ -33,9 +33,14 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
+  /** As `info`, whatever the level: for what is kept and not only read. */
+  always(message: string, fields?: LogFields): void;
   /** The fields are made where the line is written alone: it stands on paths that are taken often. */
   debug(message: string, fields?: () => LogFields): void;
 }
+
+/** For work whose outcome its caller tells. */
+export const noLog: Log = { error() {}, warn() {}, info() {}, always() {}, debug() {} };
 
 /** The log that the process writes, whose level may change while it runs. */
 export interface ProcessLog extends Log {
@@ -68,6 +73,7 @@ export function createLog(options: { readonly level: string; readonly destinatio
       return `{"level":"${logger.levels.labels[level]}"${time},"msg":${JSON.stringify(message)}${rest}\n`;
     },
   });
+  const unfiltered = logger.child({}, { level: 'info' });
   const urgent =
     (level: 'error' | 'warn') =>
     (message: string, fields: LogFields = {}): void => {
@@ -78,6 +84,7 @@ export function createLog(options: { readonly level: string; readonly destinatio
     error: urgent('error'),
     warn: urgent('warn'),
     info: (message, fields = {}) => logger.info(fields, message),
+    always: (message, fields = {}) => unfiltered.info(fields, message),
     debug(message, fields) {
       if (logger.isLevelEnabled('debug')) logger.debug(fields?.() ?? {}, message);
     },

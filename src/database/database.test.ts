@@ -5,8 +5,9 @@ import { suite, test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { sql } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
+import { noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
-import { eachStore, silentLog, sqliteStore } from '../../test/support/stores.ts';
+import { eachStore, sqliteStore } from '../../test/support/stores.ts';
 import { openDatabase } from './database.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
@@ -27,7 +28,7 @@ function isUnavailable(error: unknown): boolean {
 eachStore((store) => {
   test('what is written is read again after the store was closed and opened', async (t) => {
     const options = await store.fresh(t);
-    const first = await openDatabase({ store: options, part: 'main', log: silentLog });
+    const first = await openDatabase({ store: options, part: 'main', log: noLog });
     await first.query.insertInto('signing_key').values(key).execute();
     await first.close();
     const second = await store.open(t, options);
@@ -134,12 +135,12 @@ eachStore((store) => {
     const options = await store.fresh(t);
     const database = await store.open(t, options);
     await database.query.insertInto('schema_migration').values({ number: 9999, name: 'future', applied_at: 1 }).execute();
-    await assert.rejects(openDatabase({ store: options, part: 'main', log: silentLog }), /schema 9999.*start the newer gateway/u);
+    await assert.rejects(openDatabase({ store: options, part: 'main', log: noLog }), /schema 9999.*start the newer gateway/u);
   });
 
   test('ping answers while the store is open, and a closed store is unavailable', async (t) => {
     const options = await store.fresh(t);
-    const database = await openDatabase({ store: options, part: 'main', log: silentLog });
+    const database = await openDatabase({ store: options, part: 'main', log: noLog });
     await database.ping();
     await database.close();
     await database.close();
@@ -175,7 +176,7 @@ eachStore((store) => {
 suite('SQLite alone', () => {
   test('a connection that does not come back holds up the end for ten seconds, and no other connection stays open', async (t) => {
     const options = await sqliteStore.fresh(t);
-    const database = await openDatabase({ store: options, part: 'main', log: silentLog });
+    const database = await openDatabase({ store: options, part: 'main', log: noLog });
     await Promise.all([database.ping(), database.query.selectFrom('signing_key').selectAll().execute()]);
     const release = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
@@ -254,7 +255,7 @@ suite('SQLite alone', () => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     for (let round = 0; round < 10; round += 1) {
-      const database = await openDatabase({ store: options, part: 'main', log: silentLog });
+      const database = await openDatabase({ store: options, part: 'main', log: noLog });
       await Promise.all([1, 2, 3].map(() => database.read.selectFrom('signing_key').selectAll().execute()));
       await database.query.deleteFrom('signing_key').execute();
       await database.close();
@@ -266,14 +267,11 @@ suite('SQLite alone', () => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     await writeFile(options.file, 'this is a shopping list, not a database. '.repeat(100));
-    await assert.rejects(openDatabase({ store: options, part: 'main', log: silentLog }), /no SQLite database/u);
+    await assert.rejects(openDatabase({ store: options, part: 'main', log: noLog }), /no SQLite database/u);
     assert.equal((await stat(options.file)).size, 4100);
     const directory = join(dirname(options.file), 'directory.db');
     await mkdir(directory);
-    await assert.rejects(
-      openDatabase({ store: { kind: 'sqlite', file: directory }, part: 'main', log: silentLog }),
-      isUnavailable,
-    );
+    await assert.rejects(openDatabase({ store: { kind: 'sqlite', file: directory }, part: 'main', log: noLog }), isUnavailable);
   });
 
   test('the audit log is a file of its own, and neither part is taken for the other', async (t) => {
@@ -333,7 +331,7 @@ suite('PostgreSQL alone', () => {
   test('a server that does not answer is 503 with what to check, and the password stays secret', async () => {
     for (const url of ['postgres://u:geheim@127.0.0.1:1/db', 'postgres://u:geheim@[broken/db']) {
       await assert.rejects(
-        openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, part: 'main', log: silentLog }),
+        openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, part: 'main', log: noLog }),
         (error) => {
           assert.ok(isUnavailable(error));
           assert.match(String(error), /check store\.url/u);
@@ -357,7 +355,7 @@ eachStore((store) => {
       [nobody, /28000.*does not let the user of store\.url in/u],
     ] as const)
       await assert.rejects(
-        openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, part: 'main', log: silentLog }),
+        openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, part: 'main', log: noLog }),
         advice,
       );
   });

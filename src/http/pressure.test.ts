@@ -25,7 +25,7 @@ function measured(t: TestContext): Measured {
   const logged: string[] = [];
   const take = (message: string, fields: { readonly reason?: string } = {}): void =>
     void logged.push([message, fields.reason ?? []].flat().join(': '));
-  const log: Log = { error: take, warn: take, info: take, debug() {} };
+  const log: Log = { error: take, warn: take, info: take, always: take, debug() {} };
   let now = calm;
   const taken = new EventEmitter();
   const gauge: PressureGauge = {

@@ -6,8 +6,8 @@ import type { FetchDocument } from '../../src/access/oidc-keys.ts';
 import { formatPasswordHash, matchesPassword, type PasswordHash } from '../../src/access/password-hash.ts';
 import type { Role } from '../../src/access/principal.ts';
 import type { Clock } from '../../src/base/clock.ts';
+import { noLog } from '../../src/base/log.ts';
 import type { Database } from '../../src/database/database.ts';
-import { silentLog } from './stores.ts';
 
 /** A clock that stands still until it is moved. Wall clock and monotonic clock move together. */
 export interface TestClock extends Clock {
@@ -73,7 +73,7 @@ export async function openAccess(t: TestContext, options: TestAccessOptions): Pr
     config,
     database,
     clock,
-    log: silentLog,
+    log: noLog,
     fetchDocument,
     secureCookies: false,
     matches: (password: string, hash: PasswordHash) => {

@@ -5,11 +5,12 @@ import { Pool } from 'undici';
 import { readCursor } from '../../src/audit/audit-query.ts';
 import { type AuditRecord, createAuditReader } from '../../src/audit/audit-reader.ts';
 import { verifyAudit } from '../../src/audit/audit-verification.ts';
+import { noLog } from '../../src/base/log.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import type { Owner } from './owner.ts';
 import { seededRandom } from './seeded-random.ts';
 import { type Gateway, startGateway } from './start-gateway.ts';
-import { silentLog, storeUrl, type TestStore } from './stores.ts';
+import { storeUrl, type TestStore } from './stores.ts';
 
 interface AuditCrashRoundsResult {
   readonly acknowledged: number;
@@ -66,7 +67,7 @@ export async function auditCrashRounds(
     config: { store: { url: storeUrl(store) }, outbound: { allow: [`127.0.0.1:${farPort}`] } },
     adapters: [{ name: 'Far', kind: 'rest', url: far, concurrency: lanes }],
   });
-  const database = await openDatabase({ store, part: 'audit', log: silentLog });
+  const database = await openDatabase({ store, part: 'audit', log: noLog });
   owner.after(() => database.close());
   const authorization = `Bearer ${await first.tokenFor('admin')}`;
   let gateway = first;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
-import type { Log } from '../../src/base/log.ts';
+import { type Log, noLog } from '../../src/base/log.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../src/database/database.ts';
 import type { StorePart } from '../../src/database/store-part.ts';
@@ -20,9 +20,6 @@ export interface TestStore {
   /** As `open`, the part with the audit log. */
   openAudit(t: TestContext, store?: StoreOptions): Promise<Database>;
 }
-
-/** Says nothing. */
-export const silentLog: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
 const postgresUrl = await findPostgres();
 
@@ -87,7 +84,7 @@ interface Opening {
   readonly log?: Log | undefined;
 }
 
-async function openFor(t: TestContext, { kind, part, store, log = silentLog }: Opening): Promise<Database> {
+async function openFor(t: TestContext, { kind, part, store, log = noLog }: Opening): Promise<Database> {
   const database = await openDatabase({ store: store ?? (await kind.fresh(t)), part, log });
   t.after(() => database.close());
   return database;
