@@ -61,7 +61,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
   const { database, store, audit, auditReader, longestCall } = await openStore(started, { ...options, watcher: storeWatcher });
-  // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own.
+  // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own. libuv lets
+  // look-ups have half of the 16 threads that main.ts asks for; with no more asked for, argon2 and files always find one.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());

@@ -154,7 +154,7 @@ test('R7: a look-up that fails is 502, one that never ends 504 within its limit,
     else if (host === 'empty.example') done(null, []);
     else if (host === 'fine.example') done(null, [{ address: '93.184.215.14', family: 4 }]);
   };
-  const resolve = createResolver({ lookup });
+  const resolve = createResolver({ lookup, concurrency: 2 });
   const codeOf = (host: string): Promise<string> =>
     resolve(host, { timeout: 100 }).then(String, (error: unknown) => (error as GatewayError).code);
   const never = codeOf('never.example');
@@ -230,7 +230,7 @@ test('R69: thousands of destinations leave nothing behind in memory', { timeout:
   const sender = createSender({
     connect: createConnector({
       policy: createDestinationPolicy({ allow: ['127.0.0.0/8'], deny: [], ownListeners: () => [] }),
-      resolve: createResolver(),
+      resolve: createResolver({ concurrency: 2 }),
       timeouts,
     }),
   });

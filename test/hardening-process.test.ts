@@ -36,6 +36,7 @@ const call = { uri: far.url, verb: 'GET', responseHeaders: false };
 test('R8: fifty names that resolve slowly leave threads for passwords and files', async (t) => {
   const asked: (() => void)[] = [];
   const resolve = createResolver({
+    concurrency: 2,
     lookup: (_, done) => void asked.push(() => done(null, [{ address: '192.0.2.1', family: 4 }])),
   });
   const slow = Array.from({ length: 50 }, (_, at) => resolve(`slow-${at}.example`, { timeout: 60_000 }));

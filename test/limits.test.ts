@@ -61,7 +61,7 @@ type LookupDone = (
 
 test('R8: fifty slow names leave threads for logins and files, as they are really used', { timeout: 60_000 }, async (t) => {
   const { lookup, held, answer } = threadHoldingLookup(t);
-  const resolve = createResolver({ lookup });
+  const resolve = createResolver({ lookup, concurrency: 2 });
   const names = Array.from({ length: 50 }, (_, at) => resolve(`slow-${at}.example`, { timeout: 50_000 }));
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, matches: matchesPassword });
   const hash = parsePasswordHash(await hashPassword(testPassword));

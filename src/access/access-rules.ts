@@ -9,8 +9,8 @@ export interface AccessRules {
   /** Milliseconds. */
   readonly tokenLifetime: number;
   readonly accounts: Accounts;
-  /** By issuer; the same issuer may be accepted for several audiences. */
-  readonly issuers: ReadonlyMap<string, readonly TrustedIssuer[]>;
+  /** By issuer. */
+  readonly issuers: ReadonlyMap<string, TrustedIssuer>;
 }
 
 interface TrustedIssuer {
@@ -29,12 +29,11 @@ interface AccessRulesOptions {
 
 /** Throws an Error where a hash of the configuration cannot be read. */
 export function createAccessRules({ config, fetchDocument, clock, log, previous }: AccessRulesOptions): AccessRules {
-  const issuers = new Map<string, TrustedIssuer[]>();
+  const issuers = new Map<string, TrustedIssuer>();
   for (const issuer of config.oidc) {
-    const siblings = issuers.get(issuer.issuer) ?? [];
-    const known = siblings[0] ?? previous?.issuers.get(issuer.issuer)?.[0];
+    const known = previous?.issuers.get(issuer.issuer);
     const keys = known?.keys ?? createIssuerKeys({ issuer: issuer.issuer, fetchDocument, clock, log });
-    issuers.set(issuer.issuer, [...siblings, { issuer, keys }]);
+    issuers.set(issuer.issuer, { issuer, keys });
   }
   return { tokenLifetime: config.tokenLifetime, accounts: createAccounts(config), issuers };
 }

@@ -1,19 +1,14 @@
 import { roles as knownRoles, type Principal, type Role } from './principal.ts';
 
-/** Whether a principal may, why, and which rule said so: a value, so that it can be recorded as well as obeyed. */
+/** Whether a principal may, and why. */
 interface Decision {
   readonly allowed: boolean;
   /** For the caller: what it has, what it needs. */
   readonly reason: string;
-  /** The rule that decided: `role:NAME` of the role that let the call in, or `no-role`. */
-  readonly rule: string;
 }
 
 const allowedBy = new Map<Role | undefined, Decision>(
-  knownRoles.map((role): [Role, Decision] => [
-    role,
-    { allowed: true, reason: `The role ${role} allows this.`, rule: `role:${role}` },
-  ]),
+  knownRoles.map((role): [Role, Decision] => [role, { allowed: true, reason: `The role ${role} allows this.` }]),
 );
 
 /** A principal may where it holds at least one of `roles`; with an empty list nobody may. */
@@ -22,5 +17,5 @@ export function decide({ principal, roles }: { readonly principal: Principal; re
   if (allowed !== undefined) return allowed;
   const has = principal.roles.length === 0 ? 'you have no role' : `you have ${principal.roles.join(', ')}`;
   const needed = roles.length === 0 ? 'No role allows this' : `This needs one of the roles ${roles.join(', ')}`;
-  return { allowed: false, reason: `${needed}; ${has}.`, rule: 'no-role' };
+  return { allowed: false, reason: `${needed}; ${has}.` };
 }

@@ -106,11 +106,8 @@ async function verifyForeign(
   issuer: string,
   { rules, clock }: Pick<JudgeOptions, 'rules' | 'clock'>,
 ): Promise<OidcToken | undefined> {
-  for (const trusted of rules.issuers.get(issuer) ?? []) {
-    const verified = await verifyOidcToken(token, { ...trusted, clock });
-    if (verified !== undefined) return verified;
-  }
-  return undefined;
+  const trusted = rules.issuers.get(issuer);
+  return trusted && (await verifyOidcToken(token, { ...trusted, clock }));
 }
 
 /** Of the signed part alone, for a token may have several signatures that hold. Its colon keeps it apart from the ids of our own tokens. */

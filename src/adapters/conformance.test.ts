@@ -39,7 +39,7 @@ for (const kind of Object.values(adapterKinds)) {
     auth: AdapterAuthentication = { type: 'none' },
     firstByte = 5_000,
   ): AdapterInstance => {
-    const connect = createConnector({ resolve: createResolver(), timeouts: { dns: 3_000, connect: 3_000 } });
+    const connect = createConnector({ resolve: createResolver({ concurrency: 2 }), timeouts: { dns: 3_000, connect: 3_000 } });
     const options = {
       name: 'x',
       timeouts: { firstByte, idle: 5_000, total: 10_000 },

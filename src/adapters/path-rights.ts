@@ -10,7 +10,6 @@ export interface PathRights {
 interface PathDecision {
   readonly allowed: boolean;
   readonly reason: string;
-  readonly rule?: string;
 }
 
 /**
@@ -23,7 +22,7 @@ export function decidePath(rights: PathRights, operation: 'actions' | 'queries',
   const readings = texts.map(readPath);
   for (const rule of rulesOf(rights.denyPaths[operation])) {
     if (readings.some((reading) => matchesRule(rule, reading)))
-      return { allowed: false, reason: `denyPaths.${operation} has "${rule.text}"`, rule: rule.text };
+      return { allowed: false, reason: `denyPaths.${operation} has "${rule.text}"` };
   }
   const rules = rulesOf(rights.allowPaths[operation]);
   for (const reading of readings) {

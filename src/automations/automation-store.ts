@@ -210,9 +210,5 @@ async function whatStandsInTheWay(
     order by case when id = ${id} then 0 else 1 end`.execute(transaction);
   const [holder] = rows;
   if (holder === undefined) throw new Error('An automation was not inserted, and nothing stands in its way.');
-  return { field: hex(holder.id) === hex(id) ? '_id' : 'name', takenBy: Buffer.from(holder.id).toString('utf8') };
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
+  return { field: Buffer.from(holder.id).equals(id) ? '_id' : 'name', takenBy: Buffer.from(holder.id).toString('utf8') };
 }

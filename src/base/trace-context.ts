@@ -6,8 +6,6 @@ export interface TraceContext {
   readonly traceId: string;
   /** The `traceparent` that goes to the far side: the same trace, the gateway's own span. */
   readonly traceparent: string;
-  /** The caller's `tracestate`, where it came with a sound `traceparent` and is sound itself. */
-  readonly tracestate?: string;
 }
 
 /** What a caller sent, as far as it is to be believed. */
@@ -16,6 +14,7 @@ export interface ReceivedTrace {
   readonly spanId: string;
   /** Two hexadecimal digits; the lowest bit says that the caller records this trace. */
   readonly flags: string;
+  /** Where it is sound. It goes to the collector alone (decision 0014). */
   readonly tracestate?: string;
 }
 
@@ -42,6 +41,5 @@ function isSound(tracestate: string): boolean {
 export function continueTrace(received: ReceivedTrace | undefined): TraceContext {
   const traceId = received?.traceId ?? randomHex(16);
   const spanId = randomHex(8);
-  const state = received?.tracestate === undefined ? {} : { tracestate: received.tracestate };
-  return { traceId, traceparent: `00-${traceId}-${spanId}-${received?.flags ?? '00'}`, ...state };
+  return { traceId, traceparent: `00-${traceId}-${spanId}-${received?.flags ?? '00'}` };
 }

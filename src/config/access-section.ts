@@ -1,19 +1,13 @@
 import { parsePasswordHash } from '#access/password-hash.ts';
 import { roles } from '#access/principal.ts';
 import { httpUrl } from './address-shapes.ts';
+import { basicUsername } from './dialling-shapes.ts';
 import { itemsOf, memberOf, scalarOf } from './place.ts';
 import { choice, duration, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
 
-/** No colon: HTTP Basic ends the name at the first one (RFC 7617 section 2). */
-function principalName(type: string, example: string): Shape<string> {
-  return label({
-    type,
-    example,
-    atMost: 128,
-    refuse: (value) => (value.includes(':') ? 'holds a colon, which HTTP Basic cannot carry' : undefined),
-  });
-}
+/** Characters of a user's or client's name. */
+const atMost = 128;
 
 /** A PHC string of argon2id, as `parsePasswordHash` accepts it. Never quoted. */
 const argon2idHash: Shape<string> = text({
@@ -32,14 +26,17 @@ const rolesMeaning = 'What the principal may do; a principal without a role may 
 const groupsMeaning = 'Groups that the access lists of automations name.';
 
 const user = mapping({
-  username: required(principalName('user name', 'admin'), 'Name to log in with; no colon.'),
+  username: required(basicUsername('admin', { atMost }), 'Name to log in with; no colon.'),
   passwordHash: required(argon2idHash, 'Output of: orchestration-gateway hash-password.'),
   roles: required(roleList, rolesMeaning),
   groups: defaulted(groupList, '[]', groupsMeaning),
 });
 
 const client = mapping({
-  clientId: required(principalName('client id', 'reporting'), 'OAuth client id; no colon, and different from every user name.'),
+  clientId: required(
+    basicUsername('reporting', { type: 'client id', atMost }),
+    'OAuth client id; no colon, and different from every user name.',
+  ),
   secretHash: required(argon2idHash, 'Output of: orchestration-gateway hash-password, for the client secret.'),
   roles: required(roleList, rolesMeaning),
   groups: defaulted(groupList, '[]', groupsMeaning),

@@ -19,11 +19,15 @@ export function timeouts(defaults: { readonly firstByte: string; readonly idle: 
   });
 }
 
-/** A user name for HTTP Basic: no colon, which would end it (RFC 7617 section 2). */
-export function basicUsername(example: string): Shape<string> {
+/** A name for HTTP Basic: no colon, which would end it (RFC 7617 section 2). `atMost` is in characters. */
+export function basicUsername(
+  example: string,
+  { type = 'user name', atMost }: { readonly type?: string; readonly atMost?: number } = {},
+): Shape<string> {
   return label({
-    type: 'user name',
+    type,
     example,
+    ...(atMost === undefined ? {} : { atMost }),
     refuse: (value) => (value.includes(':') ? 'holds a colon, which HTTP Basic cannot carry' : undefined),
   });
 }

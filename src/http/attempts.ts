@@ -1,11 +1,10 @@
-import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
-import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span, SpanAttributes } from '#base/tracing.ts';
 import type { CallContext } from '#relay/call-context.ts';
+import { failureCode } from './call-outcome.ts';
 
 type AttemptWatcher = NonNullable<CallContext['attempts']>;
 type SentCall = Parameters<AttemptWatcher['begin']>[0];
@@ -79,7 +78,7 @@ class ObservedAttempt implements Attempt {
   }
 
   failed(failure: unknown): void {
-    this.#over({ error: errorType(failure) });
+    this.#over({ error: failureCode(failure) });
   }
 
   #over(result: { readonly status?: number; readonly error?: string }): void {
@@ -133,9 +132,4 @@ function endSpan(span: Span | undefined, { status, error }: { readonly status?: 
   const failed = error !== undefined || (status !== undefined && status >= 400);
   const type = error ?? (failed ? String(status) : undefined);
   span?.end({ failed, facts: () => ({ 'http.response.status_code': status, 'error.type': type }) });
-}
-
-function errorType(failure: unknown): string {
-  if (failure instanceof GatewayError) return failure.code;
-  return failure instanceof CallerLeft ? 'caller-left' : 'internal-error';
 }

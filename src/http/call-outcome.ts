@@ -1,6 +1,13 @@
 import type { AuditOutcome } from '#audit/audit-entry.ts';
+import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallFacts } from '#relay/call-context.ts';
+
+/** What a call failed with, in one word: a code of the error table, or `caller-left`. */
+export function failureCode(failure: unknown): string {
+  if (failure instanceof GatewayError) return failure.code;
+  return failure instanceof CallerLeft ? 'caller-left' : 'internal-error';
+}
 
 /** What came of a request: once its reply is out or its connection broke, or once its call was carried out. */
 export function callOutcome(call: {

@@ -4,7 +4,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import type { CallFacts } from '#relay/call-context.ts';
-import { callOutcome } from './call-outcome.ts';
+import { callOutcome, failureCode } from './call-outcome.ts';
 
 /** Characters of an address that are kept. */
 const longestAddress = 8_192;
@@ -98,7 +98,7 @@ export function outcomeFacts(
   facts.upstreamStatus = scope.facts.upstreamStatus;
   facts.replays = scope.facts.replays;
   facts.status = statusOf(scope, failure);
-  facts.code = codeOf(failure);
+  facts.code = failure === undefined ? undefined : failureCode(failure);
   facts.outcome = callOutcome({
     failure,
     status: scope.status,
@@ -115,12 +115,6 @@ function statusOf({ status = 200 }: RecordedRequest, failure: unknown): number |
   if (failure === undefined) return status;
   if (failure instanceof GatewayError) return failure.status;
   return failure instanceof CallerLeft ? undefined : 500;
-}
-
-function codeOf(failure: unknown): string | undefined {
-  if (failure === undefined) return undefined;
-  if (failure instanceof GatewayError) return failure.code;
-  return failure instanceof CallerLeft ? 'caller-left' : 'internal-error';
 }
 
 const alwaysRecorded: ReadonlySet<string> = new Set(['/audit', '/automation_catalog/export']);

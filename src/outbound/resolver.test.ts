@@ -48,13 +48,13 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
 }
 
 test('the system resolver answers the addresses of localhost', async () => {
-  const addresses = await createResolver()('localhost', { timeout: 5_000 });
+  const addresses = await createResolver({ concurrency: 2 })('localhost', { timeout: 5_000 });
   assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'));
 });
 
 test('a name that does not exist is upstream-dns-failed and says so', async () => {
   const { lookup, fail } = heldLookup();
-  const resolving = createResolver({ lookup })('gone.example', { timeout: 5_000 });
+  const resolving = createResolver({ lookup, concurrency: 2 })('gone.example', { timeout: 5_000 });
   fail('gone.example', 'ENOTFOUND');
   await assert.rejects(
     resolving,
@@ -64,26 +64,29 @@ test('a name that does not exist is upstream-dns-failed and says so', async () =
 
 test('a name without addresses is upstream-dns-failed', async () => {
   const { lookup, answer } = heldLookup();
-  const resolving = createResolver({ lookup })('empty.example', { timeout: 5_000 });
+  const resolving = createResolver({ lookup, concurrency: 2 })('empty.example', { timeout: 5_000 });
   answer('empty.example');
   await assert.rejects(resolving, failsWith('upstream-dns-failed', /no address/u));
 });
 
 test('the order of the answers is kept, an address that comes twice counts once', async () => {
   const { lookup, answer } = heldLookup();
-  const resolving = createResolver({ lookup })('two.example', { timeout: 5_000 });
+  const resolving = createResolver({ lookup, concurrency: 2 })('two.example', { timeout: 5_000 });
   answer('two.example', '::2', '10.0.0.1', '::2');
   assert.deepEqual(await resolving, ['::2', '10.0.0.1']);
 });
 
 test('a look-up over its time limit is upstream-timeout, naming the phase and the limit', async () => {
   const { lookup } = heldLookup();
-  await assert.rejects(createResolver({ lookup })('slow.example', { timeout: 20 }), failsWith('upstream-timeout', /20 ms.*dns/u));
+  await assert.rejects(
+    createResolver({ lookup, concurrency: 2 })('slow.example', { timeout: 20 }),
+    failsWith('upstream-timeout', /20 ms.*dns/u),
+  );
 });
 
 test('concurrent callers of one name share a look-up, later ones get a new one', async () => {
   const { lookup, asked, answer } = heldLookup();
-  const resolve = createResolver({ lookup });
+  const resolve = createResolver({ lookup, concurrency: 2 });
   const both = [resolve('one.example', { timeout: 5_000 }), resolve('one.example', { timeout: 5_000 })];
   answer('one.example', '10.0.0.1');
   assert.deepEqual(await Promise.all(both), [['10.0.0.1'], ['10.0.0.1']]);

@@ -12,19 +12,15 @@ type Lookup = (host: string, done: (error: NodeJS.ErrnoException | null, address
 
 interface ResolverOptions {
   /** Look-ups under way at once, over all callers. */
-  readonly concurrency?: number;
+  readonly concurrency: number;
   readonly lookup?: Lookup;
 }
 
 /**
- * libuv lets getaddrinfo have half of its pool: two of four threads, or eight of the 16 that main.ts asks for, which the resolvers of
- * gateway.ts share. Asking for no more keeps our queue here, where
- * a look-up whose callers have all given up is dropped instead of running late; argon2 and files always find a free thread.
+ * Resolves by the system's own resolver (hosts file, search list, RFC 6724 order). Concurrent callers of one name share a look-up, and one
+ * whose callers have all given up is dropped from the queue instead of running late.
  */
-const defaultConcurrency = 2;
-
-/** Resolves by the system's own resolver (hosts file, search list, RFC 6724 order). Concurrent callers of one name share a look-up. */
-export function createResolver({ concurrency = defaultConcurrency, lookup = lookupBySystem }: ResolverOptions = {}): Resolve {
+export function createResolver({ concurrency, lookup = lookupBySystem }: ResolverOptions): Resolve {
   const queue = new LookupQueue(concurrency, lookup);
   return async (host, { timeout }) => {
     const addresses = await queue.ask(host, timeout);

@@ -68,7 +68,7 @@ export function startTracing(options: {
   return {
     request({ name, received, facts }) {
       const parent = received === undefined ? ROOT_CONTEXT : remoteParent(received);
-      return startSpan(tracer, { name, kind: SpanKind.SERVER, parent, facts, tracestate: received?.tracestate });
+      return startSpan(tracer, { name, kind: SpanKind.SERVER, parent, facts });
     },
     async stop() {
       // A collector that cannot be had is in the log already.
@@ -107,22 +107,20 @@ function startSpan(
     readonly kind: SpanKind;
     readonly parent: Context;
     readonly facts: () => SpanAttributes;
-    readonly tracestate: string | undefined;
   },
 ): Span {
-  const { name, kind, parent, tracestate } = options;
+  const { name, kind, parent } = options;
   const span = tracer.startSpan(name, { kind }, parent);
   const recording = span.isRecording();
   if (recording) span.setAttributes(defined(options.facts()));
   return {
-    trace: contextOf(span, tracestate),
+    trace: contextOf(span),
     child: ({ name: childName, kind: childKind, facts }) =>
       startSpan(tracer, {
         name: childName,
         kind: childKind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
         parent: trace.setSpan(parent, span),
         facts,
-        tracestate,
       }),
     end({ facts, failed }) {
       if (recording) span.setAttributes(defined(facts()));
@@ -132,10 +130,10 @@ function startSpan(
   };
 }
 
-function contextOf(span: ApiSpan, tracestate: string | undefined): Span['trace'] {
+function contextOf(span: ApiSpan): Span['trace'] {
   const { traceId, spanId, traceFlags } = span.spanContext();
   const flags = (traceFlags & TraceFlags.SAMPLED) === 0 ? '00' : '01';
-  return { traceId, traceparent: `00-${traceId}-${spanId}-${flags}`, ...(tracestate === undefined ? {} : { tracestate }) };
+  return { traceId, traceparent: `00-${traceId}-${spanId}-${flags}` };
 }
 
 function defined(attributes: SpanAttributes): Attributes {

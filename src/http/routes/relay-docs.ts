@@ -11,7 +11,7 @@ export const relayDocs = {
   restCall: {
     description: [
       'Whatever status the far side answers is the answer: the gateway replies 200 and names that status in `X-Upstream-Status`. It is an error only where no HTTP answer came.',
-      'The outbound policy decides on every address that would be connected to; by default public ones alone. Up to `outbound.redirects` redirects are followed (five unless configured), credentials are dropped where the origin changes. A call is never sent twice.',
+      'The outbound policy decides on every address that would be connected to; by default public ones alone. Up to `outbound.redirects` redirects are followed (five unless configured), `Authorization`, `Cookie`, `user` and `password` are dropped where the origin changes (other headers of yours go along). A call is never sent twice.',
       '`body` goes out with any verb, as JSON unless `headers` has another Content-Type: a `+json` type the same way, `application/x-www-form-urlencoded` from a flat object, an XML type by the mapping of the action route. A body that is no text comes back as base64, and `X-Upstream-Body-Encoding` says so.',
     ].join('\n\n'),
     example: {

@@ -27,7 +27,7 @@ export const sessionDocs = {
       'The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`; failed logins are throttled by account and by address.',
     example: {
       request: { username: 'admin', password: 'the password you were given' },
-      reply: { token: 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl', expiresAt: '2026-03-02T09:00:00.000Z' },
+      reply: { token: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.e30.c2lnbmF0dXJl', expiresAt: '2026-03-02T09:00:00.000Z' },
     },
   },
   logout: {
@@ -43,7 +43,11 @@ export const sessionDocs = {
       'The client stands in the form, or in `Authorization: Basic` with both halves form-encoded first, not in both. Refusals have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.',
     example: {
       request: { grant_type: 'client_credentials', client_id: 'reporting', client_secret: 'the secret you were given' },
-      reply: { access_token: 'eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl', token_type: 'Bearer', expires_in: 3600 },
+      reply: {
+        access_token: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.e30.c2lnbmF0dXJl',
+        token_type: 'Bearer',
+        expires_in: 3600,
+      },
     },
     otherErrors: [
       {
