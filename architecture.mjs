@@ -11,12 +11,12 @@ export const mayImport = {
   database: ['base'],
   audit: ['base', 'database'],
   access: ['base', 'database'],
-  outbound: ['base', 'json'],
+  outbound: ['base'],
   adapters: ['base', 'json', 'xml', 'outbound'],
   telemetry: ['base', 'access', 'database', 'outbound'],
   relay: ['base', 'json', 'xml', 'access', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
-  http: ['base', 'json', 'config', 'access', 'adapters', 'relay', 'automations', 'audit'],
+  http: ['base', 'json', 'access', 'adapters', 'relay', 'automations', 'audit'],
   cli: ['base', 'config', 'access', 'audit'],
 };
 

@@ -12,7 +12,7 @@ const root = new URL('..', import.meta.url).pathname;
 
 interface Cruise {
   readonly summary: { readonly violations: readonly { readonly rule: { readonly name: string } }[] };
-  readonly modules: readonly { readonly source: string }[];
+  readonly modules: readonly { readonly source: string; readonly dependencies: readonly { readonly resolved: string }[] }[];
 }
 
 async function cruise(directory: string): Promise<Cruise> {
@@ -35,7 +35,24 @@ test('the import table holds, and the cruise saw every source file', async () =>
   const seen = new Set(modules.map(({ source }) => source));
   for await (const file of glob(['src/**/*.ts', 'demo/**/*.ts'], { cwd: root }))
     assert.ok(seen.has(file), `${file} was not cruised`);
+  const used = new Set(
+    modules
+      .filter(({ source }) => !source.endsWith('.test.ts'))
+      .flatMap(({ source, dependencies }) =>
+        dependencies.map(({ resolved }) => `${folderOf(source)} imports ${folderOf(resolved)}`),
+      ),
+  );
+  const allowed = Object.entries(mayImport).flatMap(([folder, others]) => others.map((other) => `${folder} imports ${other}`));
+  assert.deepEqual(
+    allowed.filter((one) => !used.has(one)),
+    [],
+    'the table allows what nobody needs',
+  );
 });
+
+function folderOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
 
 const breaches = [
   { file: 'src/base/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'base-imports-only-its-table-row' },
