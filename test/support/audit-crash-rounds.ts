@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 import { readCursor } from '../../src/audit/audit-query.ts';
 import { type AuditRecord, createAuditReader } from '../../src/audit/audit-reader.ts';
 import { verifyAudit } from '../../src/audit/audit-verification.ts';
 import { noLog } from '../../src/base/log.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
+import { listening } from './listen.ts';
 import type { Owner } from './owner.ts';
 import { seededRandom } from './seeded-random.ts';
 import { type Gateway, startGateway } from './start-gateway.ts';
@@ -96,13 +96,12 @@ async function countingFarSide(owner: Owner, { arrived }: Ledger): Promise<numbe
     arrived.set(path, (arrived.get(path) ?? 0) + 1);
     request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"result":"done"}'));
   });
-  server.listen(0, '127.0.0.1');
+  const port = await listening(server);
   owner.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  await new Promise((resolve) => server.once('listening', resolve));
-  return (server.address() as AddressInfo).port;
+  return port;
 }
 
 interface Load {

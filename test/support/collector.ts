@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import { listening } from './listen.ts';
 import type { Owner } from './owner.ts';
 
 /** A span as OTLP's JSON has it, its attributes by name. */
@@ -69,13 +69,13 @@ export async function collector(owner: Owner): Promise<Collector> {
       response.writeHead(answer, { 'Content-Type': 'application/json', ...more }).end('{}');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listening(server);
   owner.after(() => {
     server.closeAllConnections();
     server.close();
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     spans,
     requests,
     get resource() {

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import type { Identity } from './certificate.ts';
+import { listening } from './listen.ts';
 import type { Owner } from './owner.ts';
 
 /** A CONNECT as it reached the proxy. */
@@ -64,17 +64,14 @@ export async function connectProxy(owner: Owner, { identity, credentials, to }: 
     far.on('close', () => socket.destroy());
     socket.on('close', () => far.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listening(server);
   owner.after(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   return {
-    port: address.port,
-    url: `${identity === undefined ? 'http' : 'https'}://127.0.0.1:${address.port}`,
+    port,
+    url: `${identity === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     tunnels,
     get connections() {
       return connections;

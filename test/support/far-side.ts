@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listening } from './listen.ts';
 import { headerValues, MessageReader } from './message-reader.ts';
 import type { Owner } from './owner.ts';
 
@@ -85,11 +86,7 @@ export function chunked(bytes: Buffer, size: number): Buffer {
 export async function farSide(owner: Owner, handler?: FarHandler): Promise<FarSide> {
   const state = new State(handler ?? (() => jsonReply('{}')));
   const server = createServer((socket) => state.accept(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the far side has no port');
-  const { port } = address;
+  const port = await listening(server);
   const close = (): Promise<void> => state.close(server);
   owner.after(close);
   return {
@@ -126,13 +123,10 @@ export async function closedPort(): Promise<number> {
 /** A port of 127.0.0.1 that may be listened on, unless another test is quicker. */
 export async function freePort(): Promise<number> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  const port = await listening(server);
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  return port;
 }
 
 function isRefused(port: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { exportJWK, type JWTPayload, SignJWT } from 'jose';
+import { listening } from './listen.ts';
 import type { Owner } from './owner.ts';
 
 /** An OpenID provider on loopback: serves its discovery document and its keys, and signs whatever a test wants. */
@@ -52,11 +52,7 @@ export async function identityProvider(owner: Owner): Promise<IdentityProvider> 
     response.writeHead(document === undefined ? 404 : 200, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify(document ?? {}));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  issuer = `http://127.0.0.1:${address.port}`;
+  issuer = `http://127.0.0.1:${await listening(server)}`;
   owner.after(() => {
     server.closeAllConnections();
     server.close();

@@ -1,6 +1,14 @@
 import type { Server, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
+/** Has a server listen on a free port of 127.0.0.1; resolves to the port. */
+export async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
+
 /** A server on a free port of 127.0.0.1 that the test's end closes with all its connections; `open` are those still open. */
 export async function listen(
   t: TestContext,
@@ -13,14 +21,12 @@ export async function listen(
     open.add(socket);
     socket.on('error', () => {}).on('close', () => open.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listening(server);
   t.after(() => {
     for (const socket of open) socket.destroy();
     server.close();
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return { port: address.port, open, accepted: () => accepted };
+  return { port, open, accepted: () => accepted };
 }
 
 /** Resolves once every connection is closed: nothing leaked. The test's own time limit ends a wait in vain. */

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { listening } from './listen.ts';
 import type { Owner } from './owner.ts';
 
 /** A request that came through TLS, and what the handshake said. */
@@ -46,15 +46,11 @@ export async function tlsFarSide(owner: Owner, options: ServerOptions): Promise<
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listening(server);
   owner.after(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the far side has no port');
-  const { port } = address;
   return {
     port,
     authority: `127.0.0.1:${port}`,

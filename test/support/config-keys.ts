@@ -1,6 +1,6 @@
-import { configShape } from './config-shape.ts';
-import { memberPath } from './place.ts';
-import type { Member, Shape } from './shape.ts';
+import { configShape } from '../../src/config/config-shape.ts';
+import { memberPath } from '../../src/config/place.ts';
+import type { Member, Shape } from '../../src/config/shape.ts';
 
 /** One key of the configuration as the reference lists it. */
 export interface ConfigKey {
