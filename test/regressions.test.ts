@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../src/base/clock.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
 import { CallScope } from '../src/outbound/call-scope.ts';
@@ -340,4 +341,50 @@ test('a whole reply was told of as broken off where it was read slowly and its f
     scope.finish();
     assert.ok(Buffer.concat(pieces).equals(body));
   }
+});
+
+test('limits below a second were kept to a second: replies that came too late were taken, others waited for in vain', async (t) => {
+  const far = await farSide(t, async ({ target }, socket) => {
+    if (target === '/late') {
+      await delay(600);
+      return jsonReply('{}');
+    }
+    // A byte each 100 ms, or a pause in the middle.
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
+    for (const byte of '12345678') {
+      if (target === '/pausing' && byte === '5') await delay(600);
+      await delay(100);
+      socket.write(byte);
+    }
+    return undefined;
+  });
+  const timeouts = { firstByte: '300ms', idle: '300ms', total: '10s' };
+  const gateway = await startGateway(t, { config: { outbound: { allow: [far.authority], timeouts } } });
+  const ask = (path: string) => restCall(gateway, { uri: `${far.url}/${path}`, verb: 'GET', responseHeaders: false });
+  for (let count = 0; count < 3; count += 1) {
+    const [late, pausing, dripping] = await Promise.all([ask('late'), ask('pausing'), ask('dripping')]);
+    assert.match(assertProblem(late, 504, 'upstream-timeout').detail, /300 ms.*phase firstByte/u);
+    assert.match(assertProblem(pausing, 504, 'upstream-timeout').detail, /300 ms.*phase idle/u);
+    assert.equal(responseOf(dripping), '12345678');
+  }
+});
+
+test('a far side that waits for a slow reader is not silent', async (t) => {
+  const body = randomBytes(8_000_000);
+  const far = await farSide(t, () => httpReply({ body }));
+  const sender = createSender({
+    connect: (_target, callback) => {
+      const socket = connect(far.port, '127.0.0.1', () => callback(null, socket));
+    },
+  });
+  t.after(() => sender.close());
+  const scope = new CallScope({ total: 10_000, clock: systemClock });
+  const limits = { timeouts: { firstByte: 5_000, idle: 200 }, responseLimit: 10_000_000 };
+  const call = { origin: far.url, path: '/', method: 'GET', headers: [], stateChanging: false, ...limits } as const;
+  const reply = await sender.send(call, scope);
+  await delay(600);
+  const pieces = [reply.head];
+  for await (const piece of reply.rest ?? []) pieces.push(piece);
+  scope.finish();
+  assert.ok(Buffer.concat(pieces).equals(body));
 });

@@ -53,11 +53,13 @@ describe('a request that undici would send a second time', () => {
     });
   }
 
-  test('goes where it is a GET', () => {
+  test('goes where it is a GET', async () => {
     const exchange = new Exchange(call('GET'));
     const [first, second] = [controller(), controller()];
     exchange.onRequestStart(first);
     exchange.onRequestStart(second);
     assert.equal(second.abortedWith, undefined);
+    exchange.abort(new Error('the test is over'));
+    await assert.rejects(exchange.reply);
   });
 });

@@ -7,6 +7,7 @@ import { type ContentDecoder, createContentDecoder } from './content-decoding.ts
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
 import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
+import { Silence } from './silence.ts';
 
 /** More interim answers than this are a flood (hardening row 60). */
 const interimLimit = 16;
@@ -33,6 +34,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   #left = false;
   #settled = false;
   #over: Error | undefined;
+  readonly #silence = new Silence((reason) => this.abort(reason));
 
   /** `attempt`: who is told what comes of it. */
   constructor(call: OutboundCall, attempt?: Attempt) {
@@ -62,6 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   abort(reason: Error): void {
     if (this.#over !== undefined) return;
     this.#over = reason;
+    this.#silence.end();
     this.#decoder?.destroy();
     this.#controller?.abort(reason);
     this.#fail(reason);
@@ -75,10 +78,11 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
       this.abort(new Error('a second sending was refused'));
     } else {
       this.#left = true;
+      this.#silence.limit('firstByte', this.#call.timeouts.firstByte);
     }
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
     if (status < 200) {
       this.#interim += 1;
       if (this.#interim > interimLimit) {
@@ -89,6 +93,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
       return;
     }
     this.#status = status;
+    this.#silence.limit('idle', this.#call.timeouts.idle);
     const unreadable = transferFault(headerValue(headers, 'transfer-encoding'));
     if (unreadable !== undefined) {
       this.abort(unreadable);
@@ -104,7 +109,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     if (contentEncoding !== undefined) {
       this.#decoder = createContentDecoder(contentEncoding, {
         onData: (chunk) => this.#body?.push(chunk),
-        onDrain: () => controller.resume(),
+        onDrain: () => this.#resumeFarSide(),
         onEnd: () => this.#complete(),
         onError: (error) => this.abort(undecodable(error)),
       });
@@ -114,18 +119,21 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#silence.broken();
     this.#arrived += chunk.length;
     if (this.#decoder === undefined) this.#body?.push(chunk);
     else if (!this.#decoder.write(chunk)) this.#pauseFarSide();
   }
 
   onResponseEnd(): void {
+    this.#silence.end();
     if (this.#decoder === undefined) this.#complete();
     else this.#decoder.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#over ??= error;
+    this.#silence.end();
     this.#decoder?.destroy();
     this.#fail(this.#over);
   }
@@ -150,11 +158,20 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
    * comes meanwhile for the reply's breaking off (undici 8.12, `onHttpSocketEnd`).
    */
   #pauseFarSide(): void {
-    if (this.#arrived !== this.#declared) this.#controller?.pause();
+    if (this.#arrived === this.#declared) return;
+    // What is not asked for cannot come.
+    this.#silence.end();
+    this.#controller?.pause();
+  }
+
+  #resumeFarSide(): void {
+    if (this.#controller?.paused === true) this.#silence.limit('idle', this.#call.timeouts.idle);
+    this.#controller?.resume();
   }
 
   resume(): void {
-    (this.#decoder ?? this.#controller)?.resume();
+    if (this.#decoder === undefined) this.#resumeFarSide();
+    else this.#decoder.resume();
   }
 
   #complete(): void {

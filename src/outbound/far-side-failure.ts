@@ -1,9 +1,7 @@
-import { errors } from 'undici';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
-import { timedOut } from './call-scope.ts';
 import type { OutboundCall } from './outbound-call.ts';
 
 /** How far a call came before it failed. */
@@ -20,7 +18,7 @@ interface Progress {
  */
 export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Progress): Error {
   if (thrown instanceof CallerLeft) return thrown;
-  const failure = thrown instanceof GatewayError ? thrown : translate(thrown, call, progress);
+  const failure = thrown instanceof GatewayError ? thrown : translate(thrown, progress);
   if (!call.stateChanging || !progress.left || failure.code === 'response-too-large') return failure;
   // The far side ended the handshake itself: what was written meanwhile was never a request to it.
   if (thrown instanceof GatewayError && thrown.code === 'upstream-tls-failed') return failure;
@@ -33,9 +31,7 @@ export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Pr
   );
 }
 
-function translate(thrown: unknown, call: OutboundCall, progress: Progress): GatewayError {
-  if (thrown instanceof errors.HeadersTimeoutError) return timedOut('firstByte', call.timeouts.firstByte);
-  if (thrown instanceof errors.BodyTimeoutError) return timedOut('idle', call.timeouts.idle);
+function translate(thrown: unknown, progress: Progress): GatewayError {
   const { code, description } = describe(thrown, progress);
   return new GatewayError(code, description, { cause: thrown });
 }

@@ -10,7 +10,7 @@ export interface OutboundCall {
   readonly body?: Buffer | undefined;
   /** True where sending it twice could do something twice: anything but a GET. */
   readonly stateChanging: boolean;
-  /** Milliseconds; the total limit is the CallScope's. */
+  /** Milliseconds, 0 for none; the total limit is the CallScope's. */
   readonly timeouts: { readonly firstByte: number; readonly idle: number };
   /** Bytes of the decoded reply body. */
   readonly responseLimit: number;

@@ -68,8 +68,9 @@ export function createSender(options: { readonly connect: buildConnector.connect
             method: call.method,
             headers: (attempt?.headers ?? call.headers) as string[],
             body: call.body ?? null,
-            headersTimeout: call.timeouts.firstByte,
-            bodyTimeout: call.timeouts.idle,
+            // The exchange sees to both.
+            headersTimeout: 0,
+            bodyTimeout: 0,
           },
           exchange,
         );

@@ -1,0 +1,42 @@
+import { timedOut } from './call-scope.ts';
+
+/**
+ * The limits on how long a far side says nothing, one at a time. undici has limits of its own, which are looked at twice a second only: a
+ * call would go on for up to a second beyond them.
+ */
+export class Silence {
+  readonly #passed: (reason: Error) => void;
+  #timer: NodeJS.Timeout | undefined;
+  /** Counts what was heard. */
+  #heard = 0;
+
+  /** `passed` is called with 504 `upstream-timeout` once a limit is passed. */
+  constructor(passed: (reason: Error) => void) {
+    this.#passed = passed;
+  }
+
+  /** From now on until something is heard, in milliseconds, 0 for none; takes the place of the limit before. */
+  limit(phase: 'firstByte' | 'idle', milliseconds: number): void {
+    this.end();
+    if (milliseconds === 0) return;
+    this.#timer = setTimeout(() => {
+      const heard = this.#heard;
+      // Where the gateway itself was busy, what came meanwhile is read first.
+      setImmediate(() => {
+        if (heard === this.#heard) this.#passed(timedOut(phase, milliseconds));
+      });
+    }, milliseconds);
+  }
+
+  /** Something was heard: the same limit from now on. */
+  broken(): void {
+    this.#heard += 1;
+    this.#timer?.refresh();
+  }
+
+  end(): void {
+    this.#heard += 1;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
