@@ -153,6 +153,11 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     else this.#decoder.pause();
   }
 
+  resume(): void {
+    if (this.#decoder === undefined) this.#resumeFarSide();
+    else this.#decoder.resume();
+  }
+
   /**
    * Not behind the last byte: where undici is paused there it does not see that the reply is whole, and takes an end of the connection that
    * comes meanwhile for the reply's breaking off (undici 8.12, `onHttpSocketEnd`).
@@ -167,11 +172,6 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   #resumeFarSide(): void {
     if (this.#controller?.paused === true) this.#silence.limit('idle', this.#call.timeouts.idle);
     this.#controller?.resume();
-  }
-
-  resume(): void {
-    if (this.#decoder === undefined) this.#resumeFarSide();
-    else this.#decoder.resume();
   }
 
   #complete(): void {
