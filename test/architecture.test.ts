@@ -50,6 +50,20 @@ test('the import table holds, and the cruise saw every source file', async () =>
   );
 });
 
+test('no name is exported by two modules of src: it would mean two things', async () => {
+  const exporters = new Map<string, string[]>();
+  for await (const file of glob('src/**/*.ts', { cwd: root })) {
+    const text = await readFile(join(root, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/^export (?:async )?(?:class|const|function\*?|interface|type) (\w+)/gmu))
+      exporters.set(name, [...(exporters.get(name) ?? []), file]);
+  }
+  assert.ok(exporters.size > 500, 'hardly any exports were found');
+  assert.deepEqual(
+    [...exporters].filter(([, files]) => files.length > 1),
+    [],
+  );
+});
+
 function folderOf(file: string): string {
   return file.split('/')[1] ?? '';
 }

@@ -7,7 +7,7 @@ import type { AdmittedAttempt, LoginThrottle } from './login-throttle.ts';
 import type { PasswordVerifier } from './password-verifier.ts';
 
 /** A name with its password or secret, and where it came from. */
-export interface Credentials {
+export interface NamedCredentials {
   readonly kind: AccountKind;
   readonly name: string;
   readonly password: string;
@@ -20,7 +20,7 @@ export interface Credentials {
  * The account that the credentials fit, `undefined` where they fit none: an unknown name and a wrong password take the same way.
  * Rejects with 400 (too long), 429 (throttled, too many at once) or 503 (store).
  */
-export type CredentialCheck = (credentials: Credentials, accounts: Accounts) => Promise<Account | undefined>;
+export type CredentialCheck = (credentials: NamedCredentials, accounts: Accounts) => Promise<Account | undefined>;
 
 interface CredentialCheckOptions {
   readonly throttle: LoginThrottle;
@@ -34,13 +34,13 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
   const secret = randomBytes(32);
 
   // A client that opens many connections at once sends the same credentials on each: that is one attempt, not many.
-  const keyOf = ({ kind, name, password, sourceAddress }: Credentials): string =>
+  const keyOf = ({ kind, name, password, sourceAddress }: NamedCredentials): string =>
     createHmac('sha256', secret)
       .update(JSON.stringify([kind, name, password, sourceAddress]))
       .digest('base64url');
 
   const judge = async (
-    credentials: Credentials,
+    credentials: NamedCredentials,
     account: Account | undefined,
     accounts: Accounts,
   ): Promise<Account | undefined> => {

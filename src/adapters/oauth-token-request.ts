@@ -7,7 +7,7 @@ import type { Sender } from '#outbound/sender.ts';
 import type { OauthClient } from './authentication.ts';
 
 /** A token as it was issued. */
-export interface IssuedToken {
+export interface GrantedToken {
   /** Visible ASCII. */
   readonly token: string;
   /** Milliseconds; undefined where the endpoint does not say. */
@@ -33,7 +33,7 @@ export async function requestToken(options: {
   readonly sender: Sender;
   readonly scope: CallScope;
   readonly userAgent: string;
-}): Promise<IssuedToken | NoToken> {
+}): Promise<GrantedToken | NoToken> {
   const { client, sender, scope, userAgent } = options;
   try {
     return readReply(await sender.send(tokenCall(client, userAgent), scope), client);
@@ -78,7 +78,7 @@ function reasonOf(failure: unknown): string {
   return failure instanceof GatewayError ? failure.message.replace(/\.$/u, '') : 'the request was broken off';
 }
 
-function readReply(reply: FarSideReply, client: OauthClient): IssuedToken | NoToken {
+function readReply(reply: FarSideReply, client: OauthClient): GrantedToken | NoToken {
   const { status } = reply;
   if (isRedirect(status)) return { fault: `redirects (status ${status}), which is not followed; have tokenUrl changed` };
   const body = jsonObject(reply.head);

@@ -5,7 +5,7 @@ import type { Sender } from '#outbound/sender.ts';
 import { untilEnded } from '#outbound/until-ended.ts';
 import type { OauthClient } from './authentication.ts';
 import type { Credentials } from './credentials.ts';
-import { type IssuedToken, requestToken } from './oauth-token-request.ts';
+import { type GrantedToken, requestToken } from './oauth-token-request.ts';
 
 /** A token with its times, in milliseconds of the monotonic clock. */
 interface HeldToken {
@@ -121,7 +121,7 @@ function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void
 }
 
 /** Renewed a tenth of its lifetime ahead, 5 to 60 seconds, though not before half of it is over. */
-function heldToken({ token, lifetime = Number.POSITIVE_INFINITY }: IssuedToken, askedAt: number): HeldToken {
+function heldToken({ token, lifetime = Number.POSITIVE_INFINITY }: GrantedToken, askedAt: number): HeldToken {
   const ahead = Math.min(Math.max(lifetime / 10, 5_000), 60_000, lifetime / 2);
   return {
     headers: ['Authorization', `Bearer ${token}`],

@@ -11,11 +11,11 @@ export interface AuditQuery {
   readonly outcome?: AuditOutcome;
   readonly limit: number;
   /** The records that come after it, in the order of the listing. */
-  readonly after?: Position;
+  readonly after?: RecordPosition;
 }
 
 /** A place in the order of records: time, then chain, then place in the chain. */
-export interface Position {
+export interface RecordPosition {
   readonly at: number;
   readonly chain: string;
   readonly seq: number;
@@ -87,12 +87,12 @@ function readTime(text: string): number | undefined {
   }
 }
 
-export function writeCursor({ at, chain, seq }: Position): string {
+export function writeCursor({ at, chain, seq }: RecordPosition): string {
   return Buffer.from(JSON.stringify([at, chain, seq])).toString('base64url');
 }
 
 /** The place that a cursor stands for; undefined for any other text. */
-export function readCursor(text: string): Position | undefined {
+export function readCursor(text: string): RecordPosition | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     if (!Array.isArray(value) || value.length !== 3) return undefined;

@@ -1,7 +1,7 @@
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import type { AuditFacts, ChainedEntry } from './audit-entry.ts';
-import { type AuditQuery, type Position, writeCursor } from './audit-query.ts';
+import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
 import { underWaySince } from './under-way.ts';
 
@@ -70,7 +70,7 @@ export function createAuditReader(options: {
   };
 }
 
-function pageOf(list: readonly AuditRecord[], after: Position | undefined): AuditPage {
+function pageOf(list: readonly AuditRecord[], after: RecordPosition | undefined): AuditPage {
   return after === undefined ? { list } : { list, cursor: writeCursor(after) };
 }
 

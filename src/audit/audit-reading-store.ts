@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { type ChainedEntry, storable } from './audit-entry.ts';
-import type { AuditQuery, Position } from './audit-query.ts';
+import type { AuditQuery, RecordPosition } from './audit-query.ts';
 
 /** A part of the log that was looked at. */
 interface LookedAt {
   /** Those that are asked for. */
   readonly entries: readonly ChainedEntry[];
   /** The last that was looked at, asked for or not; absent where there is no more behind it. */
-  readonly last: Position | undefined;
+  readonly last: RecordPosition | undefined;
 }
 
 /** What reading the log needs of the store. */

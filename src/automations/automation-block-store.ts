@@ -6,7 +6,7 @@ import { countedFor, forgetEmpty, type Viewer, visibleTo, wholeCatalogue } from 
 const whole = sql.lit(wholeCatalogue);
 
 /** A place in the alphabetical order: before every name with a greater key, or the same key and a greater exact name. */
-export interface Place {
+export interface AlphabeticalPlace {
   readonly nameKey: Uint8Array;
   readonly name: Uint8Array;
 }
@@ -14,7 +14,7 @@ export interface Place {
 /** How many documents the viewer sees before `place`; all of them where it is undefined. Reads one block at most, and counts. */
 export async function rankOf(
   read: Kysely<Tables>,
-  { viewer, place }: { readonly viewer: Viewer; readonly place: Place | undefined },
+  { viewer, place }: { readonly viewer: Viewer; readonly place: AlphabeticalPlace | undefined },
 ): Promise<number> {
   const counted = sql`select cast(coalesce(sum(documents), 0) as bigint) as documents from automation_block where ${countedFor(viewer)}`;
   if (place === undefined) return single(await sql<Count>`${counted}`.execute(read));
@@ -34,7 +34,7 @@ function single({ rows }: { readonly rows: readonly Count[] }): number {
 }
 
 /** The condition that a row of `automation` or `automation_block` stands before or behind a place. */
-export function placed(operator: '<' | '<=' | '>' | '>=', { nameKey, name }: Place): RawBuilder<SqlBool> {
+export function placed(operator: '<' | '<=' | '>' | '>=', { nameKey, name }: AlphabeticalPlace): RawBuilder<SqlBool> {
   return sql<SqlBool>`(name_key, name) ${sql.raw(operator)} (${nameKey}, ${name})`;
 }
 
@@ -42,7 +42,7 @@ export function placed(operator: '<' | '<=' | '>' | '>=', { nameKey, name }: Pla
 export async function seek(
   read: Kysely<Tables>,
   { viewer, position }: { readonly viewer: Viewer; readonly position: number },
-): Promise<{ readonly start: Place; readonly before: number }> {
+): Promise<{ readonly start: AlphabeticalPlace; readonly before: number }> {
   if (position === 0) return theBeginning;
   const { rows } = await sql<{ name_key: Uint8Array; name: Uint8Array; before: number }>`
     select name_key, name, cast(before as bigint) as before from (
@@ -59,12 +59,12 @@ export async function seek(
 const theBeginning = { start: { nameKey: new Uint8Array(), name: new Uint8Array() }, before: 0 };
 
 interface Block {
-  readonly start: Place;
+  readonly start: AlphabeticalPlace;
   /** Where the next block starts; undefined for the last one. */
-  readonly end: Place | undefined;
+  readonly end: AlphabeticalPlace | undefined;
 }
 
-async function blockAt(query: Kysely<Tables>, place: Place): Promise<Block> {
+async function blockAt(query: Kysely<Tables>, place: AlphabeticalPlace): Promise<Block> {
   const found = sql<{
     name_key: Uint8Array;
     name: Uint8Array;
@@ -83,13 +83,13 @@ interface PlaceRow {
   readonly name: Uint8Array;
 }
 
-function placeOf(row: PlaceRow | undefined): Place | undefined {
+function placeOf(row: PlaceRow | undefined): AlphabeticalPlace | undefined {
   return row === undefined ? undefined : { nameKey: row.name_key, name: row.name };
 }
 
 /** Keeps the blocks true to what one transaction inserts and removes. */
 export interface BlockChanges {
-  count(change: { readonly place: Place; readonly audience: number; readonly documents: 1 | -1 }): Promise<void>;
+  count(change: { readonly place: AlphabeticalPlace; readonly audience: number; readonly documents: 1 | -1 }): Promise<void>;
   /** Writes down what grew large, when everything that was inserted has been counted: so that no step of a long import is long. */
   writeLarge(): Promise<void>;
   /** Before the transaction ends. */
@@ -104,7 +104,7 @@ interface ChangedBlock extends Block {
 export function createBlockChanges(transaction: Transaction<Tables>, blockSize: number): BlockChanges {
   // In order. The blocks themselves stay as they are until the end, so that one that was found stands for its whole range.
   const blocks: ChangedBlock[] = [];
-  const blockOf = async (place: Place): Promise<ChangedBlock> => {
+  const blockOf = async (place: AlphabeticalPlace): Promise<ChangedBlock> => {
     const index = lastAtOrBefore(blocks, place);
     const known = blocks[index];
     if (known !== undefined && (known.end === undefined || compare(place, known.end) < 0)) return known;
@@ -144,7 +144,7 @@ async function writeBlock(transaction: Transaction<Tables>, block: ChangedBlock,
 }
 
 /** The index of the last block that starts at or before the place; -1 where none does. */
-function lastAtOrBefore(blocks: readonly Block[], place: Place): number {
+function lastAtOrBefore(blocks: readonly Block[], place: AlphabeticalPlace): number {
   let [low, high] = [0, blocks.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -155,7 +155,7 @@ function lastAtOrBefore(blocks: readonly Block[], place: Place): number {
   return low - 1;
 }
 
-function compare(a: Place, b: Place): number {
+function compare(a: AlphabeticalPlace, b: AlphabeticalPlace): number {
   return Buffer.compare(a.nameKey, b.nameKey) || Buffer.compare(a.name, b.name);
 }
 

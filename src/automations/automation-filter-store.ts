@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { TextField } from './automation.ts';
-import type { Place } from './automation-block-store.ts';
+import type { AlphabeticalPlace } from './automation-block-store.ts';
 import { keyColumns } from './automation-row.ts';
 import type { TextFilter } from './list-options.ts';
 import { keyBehind, sortKey } from './sort-key.ts';
@@ -24,9 +24,9 @@ export async function columnsFor(moment: Kysely<Tables>, fields: readonly TextFi
 
 /** A part of the alphabetical order. */
 export interface NameRange {
-  readonly from: Place | undefined;
+  readonly from: AlphabeticalPlace | undefined;
   /** Behind the last. */
-  readonly to: Place | undefined;
+  readonly to: AlphabeticalPlace | undefined;
 }
 
 const noName = new Uint8Array();

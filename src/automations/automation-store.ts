@@ -4,7 +4,7 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
 import { audienceOf, type Viewer } from './automation-audience-store.ts';
-import { type BlockChanges, createBlockChanges, type Place, placed } from './automation-block-store.ts';
+import { type AlphabeticalPlace, type BlockChanges, createBlockChanges, placed } from './automation-block-store.ts';
 import { type AutomationPage, listAutomations } from './automation-list-store.ts';
 import { rowOf } from './automation-row.ts';
 import type { ListOptions } from './list-options.ts';
@@ -95,7 +95,7 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
 async function* exportedFrom(read: Database['read']): AsyncGenerator<readonly string[], void, undefined> {
   const moment = await read.startTransaction().execute();
   try {
-    let last: Place = { nameKey: new Uint8Array(), name: new Uint8Array() };
+    let last: AlphabeticalPlace = { nameKey: new Uint8Array(), name: new Uint8Array() };
     for (;;) {
       const rows = await moment
         .selectFrom('automation')

@@ -5,7 +5,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { OpenConnections } from './open-connections.ts';
-import { problemReply, unexpected } from './problem.ts';
+import { problemReply, unexpectedFailure } from './problem.ts';
 import { writeHead } from './reply-head.ts';
 import { newRequestId } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
@@ -40,7 +40,7 @@ export function noteFailure(error: unknown, scope: RequestScope, log: Log): Gate
 }
 
 function asGatewayError(error: unknown): GatewayError {
-  return error instanceof GatewayError ? error : (frameworkError(error) ?? unexpected(error));
+  return error instanceof GatewayError ? error : (frameworkError(error) ?? unexpectedFailure(error));
 }
 
 declare module 'fastify' {

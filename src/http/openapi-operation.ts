@@ -3,7 +3,7 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import { errorResponse, requestIdHeader } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
-import { mediaTypeOf, type Route, type RouteAccess, type RouteDocs } from './route.ts';
+import { bodyMediaType, type Route, type RouteAccess, type RouteDocs } from './route.ts';
 
 /** A route as an OpenAPI operation. */
 export function operationOf(route: Route): Operation {
@@ -67,7 +67,7 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
 
 function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
-  return { requestBody: { required: true, content: { [mediaTypeOf(body)]: media(body.schema, docs.example?.request) } } };
+  return { requestBody: { required: true, content: { [bodyMediaType(body)]: media(body.schema, docs.example?.request) } } };
 }
 
 function media(schema: TSchema, example: unknown): Content[string] {

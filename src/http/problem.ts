@@ -31,7 +31,7 @@ function problemDetails(error: GatewayError, requestId: string): string {
 }
 
 /** What the caller is told of an error that nobody expected: nothing but where to find it in the log. */
-export function unexpected(cause: unknown): GatewayError {
+export function unexpectedFailure(cause: unknown): GatewayError {
   return new GatewayError('internal-error', 'The gateway failed on this request. Its log has the cause under the requestId.', {
     cause,
   });

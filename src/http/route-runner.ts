@@ -15,7 +15,7 @@ import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { mediaTypeOf, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import { bodyMediaType, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
@@ -167,7 +167,7 @@ function admitCaller(route: Route, request: FastifyRequest, options: RouteRunner
   route.precondition?.(request.params as Record<string, string>);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
-    checkMediaType(request.raw, mediaTypeOf(route.body));
+    checkMediaType(request.raw, bodyMediaType(route.body));
   }
   if (isSheddable(route)) refuseOverload(options);
 }

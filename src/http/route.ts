@@ -100,7 +100,7 @@ export type RouteReply =
     };
 
 /** The media type that the body of a route has. */
-export function mediaTypeOf(body: NonNullable<Route['body']>): string {
+export function bodyMediaType(body: NonNullable<Route['body']>): string {
   if (body.kind === 'form') return 'application/x-www-form-urlencoded';
   return body.mediaType ?? 'application/json';
 }

@@ -16,7 +16,7 @@ function loginVariant(body: unknown): TSchema {
   return typeof body === 'object' && body !== null && 'user' in body ? nestedCredentials : credentials;
 }
 
-interface Credentials {
+interface LoginCredentials {
   readonly username: string;
   readonly password: string;
 }
@@ -38,7 +38,7 @@ function loginRoute(access: Access): Route {
       variants: { schemas: [credentials, nestedCredentials], choose: loginVariant },
     },
     async handle({ body, sourceAddress, context }) {
-      const given = body as Credentials | { readonly user: Credentials };
+      const given = body as LoginCredentials | { readonly user: LoginCredentials };
       const { token, expiresAt, cookie } = await access.login({
         ...('user' in given ? given.user : given),
         sourceAddress,
