@@ -47,7 +47,7 @@ describe('a breaker', () => {
     for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 502, 'upstream-error');
     const seen = far.requests.length;
     const refused = await action('ill');
-    assertProblem(refused, 503, 'adapter-unavailable');
+    assert.match(assertProblem(refused, 503, 'adapter-unavailable').detail, /keep failing \(the last: status 503\)/u);
     assert.match(refused.header('retry-after') ?? '', /^[1-9]\d*$/u);
     assert.equal(far.requests.length, seen);
     // The one call that is let through fails: it stays open, for another while.
@@ -118,7 +118,10 @@ describe('a breaker', () => {
     assert.ok(replies.every(({ status }) => status === 502 || status === 503));
     assertProblem(await query('gone'), 503, 'adapter-unavailable');
     const refused = await action('gone');
-    assertProblem(refused, 503, 'adapter-unavailable');
+    assert.match(
+      assertProblem(refused, 503, 'adapter-unavailable').detail,
+      /keep failing \(the last: upstream-connect-failed\)/u,
+    );
     assert.ok(Number(refused.header('retry-after')) > 3_000);
   });
 });

@@ -1,4 +1,11 @@
-import { type CircuitBreakerPolicy, CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen } from 'cockatiel';
+import {
+  type CircuitBreakerPolicy,
+  CircuitState,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  type FailureReason,
+  handleWhen,
+} from 'cockatiel';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -40,6 +47,7 @@ export function createNodeBreaker(options: {
 }): NodeBreaker {
   const { name, url, failures, openFor, total, clock } = options;
   let openedAt = 0;
+  let openedBy = '';
   // Of a call that was to show whether the node is back, only an answer shows it: its caller's leaving or impatience does not.
   const counts = (error: unknown): boolean =>
     isNodeFailure(error, total) || (policy.state === CircuitState.HalfOpen && endedUnanswered(error));
@@ -49,8 +57,9 @@ export function createNodeBreaker(options: {
     // When it is time for that is said below: cockatiel goes by the wall clock, which may be set back.
     { breaker: counter, halfOpenAfter: Number.NEGATIVE_INFINITY },
   );
-  policy.onBreak(() => {
+  policy.onBreak((reason) => {
     openedAt = clock.monotonic();
+    openedBy = failureName(reason);
   });
   const wait = (): number => {
     if (policy.state === CircuitState.Closed) return 0;
@@ -60,7 +69,7 @@ export function createNodeBreaker(options: {
   };
   const refuse = (): void => {
     const left = wait();
-    if (left > 0) throw unavailable({ name, url, left });
+    if (left > 0) throw unavailable({ name, url, left, openedBy });
   };
   const told = (end: () => Promise<FarSideReply>): Promise<FarSideReply> =>
     policy.state === CircuitState.Closed ? policy.execute(end) : end();
@@ -87,11 +96,24 @@ function endedUnanswered(error: unknown): boolean {
   return error instanceof CallerLeft || causeOf(error) instanceof TimeLimitPassed;
 }
 
-function unavailable({ name, url, left }: { readonly name: string; readonly url: string; readonly left: number }): GatewayError {
+/** A code of the error table, or the status that was answered. */
+function failureName(reason: FailureReason<unknown> | { readonly isolated: true }): string {
+  if ('value' in reason) return `status ${(reason.value as FarSideReply).status}`;
+  const cause = 'error' in reason ? causeOf(reason.error) : undefined;
+  return cause instanceof GatewayError ? cause.code : 'no answer';
+}
+
+function unavailable(options: {
+  readonly name: string;
+  readonly url: string;
+  readonly left: number;
+  readonly openedBy: string;
+}): GatewayError {
+  const { name, url, left, openedBy } = options;
   const seconds = Math.ceil(left / 1000);
   return new GatewayError(
     'adapter-unavailable',
-    `The adapter instance "${name}" sends nothing to ${url} now, because calls to it keep failing; it is tried again in ${seconds} s. Nothing was sent.`,
+    `The adapter instance "${name}" sends nothing to ${url} now, because calls to it keep failing (the last: ${openedBy}); it is tried again in ${seconds} s. Nothing was sent.`,
     { headers: { 'Retry-After': String(seconds) } },
   );
 }
