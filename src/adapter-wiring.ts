@@ -1,6 +1,6 @@
 import { type AdapterInstance, createAdapterInstance } from '#adapters/adapter-instance.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
-import { createAdapterNode } from '#adapters/adapter-node.ts';
+import { type AdapterNode, createAdapterNode } from '#adapters/adapter-node.ts';
 import { createCredentials } from '#adapters/credential-kinds.ts';
 import type { Clock } from '#base/clock.ts';
 import type { AdapterConfig } from '#config/config.ts';
@@ -36,9 +36,13 @@ export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): Adap
       { pool: 'adapter', adapter: adapter.name },
       createSender({ connect: createConnector({ ...adapter, resolve, onStep }) }),
     );
-  const nodes = adapter.urls.map((url) =>
-    createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }),
-  );
+  let nodes: readonly AdapterNode[];
+  try {
+    nodes = adapter.urls.map((url) => createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }));
+  } catch (error) {
+    void credentials.close();
+    throw error;
+  }
   const instance = createAdapterInstance({ kind, instance: adapter, nodes, clock });
   return {
     ...instance,

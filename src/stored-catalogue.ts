@@ -5,10 +5,9 @@ import type { StoredCatalogue } from '#cli/command.ts';
 import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 
-/** The command itself says what is wrong; a log line beside it would only repeat it. */
-
 /** Opens the catalogue on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
 export async function withStoredCatalogue<T>({ store }: Config, work: (catalogue: StoredCatalogue) => Promise<T>): Promise<T> {
+  // The command itself says what is wrong; a log line beside it would only repeat it.
   const database = await openDatabase({ store, part: 'main', log: noLog });
   try {
     const automations = createAutomationStore(database);

@@ -438,6 +438,28 @@ describe('a reply that grows when it is decoded', () => {
     }
   });
 
+  test('and then goes on behind the end of its coding is let go: no limit would end it', async () => {
+    for (const then of ['silence', 'a flood'] as const) {
+      const closed = Promise.withResolvers<void>();
+      const { path } = script((_request, socket) => {
+        socket.on('close', closed.resolve);
+        const body = Buffer.concat([deflateSync('hello'), Buffer.from('!')]);
+        const head =
+          'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n';
+        socket.write(Buffer.concat([Buffer.from(`${head}${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]));
+        const piece = Buffer.from(`400\r\n${'x'.repeat(1024)}\r\n`);
+        const flood = (): void => {
+          if (socket.destroyed) return;
+          if (socket.write(piece)) setImmediate(flood);
+          else socket.once('drain', flood);
+        };
+        if (then === 'a flood') flood();
+      });
+      assert.equal(responseOf(await routes['a GET of restCall'].call(path)), 'hello', then);
+      await closed.promise;
+    }
+  });
+
   test('in two layers is not decoded beyond the limit', async () => {
     const headers = { 'Content-Type': 'text/plain', 'Content-Encoding': 'gzip, gzip' };
     const reply = await attempt('a GET of restCall', () => httpReply({ headers, body: gzipSync(bomb) }));

@@ -31,5 +31,22 @@ export interface IssuerOptions {
   readonly audience: string;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
-  readonly algorithms: readonly string[];
+  readonly algorithms: readonly SignatureAlgorithm[];
 }
+
+/** Asymmetric ones only: with HS256 the published key of an issuer would be the secret (RFC 8725 section 2.1). */
+export const signatureAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+
+export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];

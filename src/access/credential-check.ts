@@ -87,7 +87,7 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
     const account = accounts.find(credentials.kind, credentials.name);
     const key = `${keyOf(credentials)} ${account?.fingerprint ?? ''}`;
     const running = underWay.get(key);
-    if (running !== undefined) return await running;
+    if (running !== undefined) return (await running) && account;
     const verdict = told(judge(credentials, account, accounts), (outcome) =>
       watcher.credentialsChecked(credentials.kind, outcome),
     ).finally(() => underWay.delete(key));

@@ -17,10 +17,11 @@ export interface ThrottledSubject {
   readonly free: number;
 }
 
-/** Either the wait in milliseconds, with nothing counted, or what each subject's record became. */
-export type CountedAttempt =
-  | { readonly wait: number }
-  | { readonly wait: 0; readonly at: number; readonly records: ReadonlyMap<string, FailureRecord> };
+/** What each subject's record became, and when. */
+interface CountedAttempt {
+  readonly at: number;
+  readonly records: ReadonlyMap<string, FailureRecord>;
+}
 
 /**
  * The failures of all gateways on this store. Counting locks the rows of the subjects, so attempts that race see each other.
@@ -30,10 +31,10 @@ export type CountedAttempt =
 export interface LoginThrottleStore {
   /** Milliseconds until all of the subjects may try; writes nothing, so that whoever has to wait cannot fill the store. */
   wait(subjects: readonly ThrottledSubject[], now: number): Promise<number>;
-  /** Counts a failure for every subject, unless one of them has to wait. */
-  count(subjects: readonly ThrottledSubject[], now: number): Promise<CountedAttempt>;
+  /** Counts a failure for every subject, unless one of them has to wait: then it answers how many milliseconds. */
+  count(subjects: readonly ThrottledSubject[], now: number): Promise<CountedAttempt | { readonly wait: number }>;
   /** Takes back what `count` counted. */
-  giveBack(subjects: readonly string[], counted: Extract<CountedAttempt, { wait: 0 }>): Promise<void>;
+  giveBack(subjects: readonly string[], counted: CountedAttempt): Promise<void>;
   forget(subject: string): Promise<void>;
   purge(now: number): Promise<void>;
 }
@@ -58,7 +59,7 @@ export function createLoginThrottleStore(database: Database): LoginThrottleStore
     },
 
     count: (subjects, now) =>
-      query.transaction().execute(async (transaction): Promise<CountedAttempt> => {
+      query.transaction().execute(async (transaction) => {
         const records = new Map<string, FailureRecord>();
         let wait = 0;
         for (const { subject, free } of inLockOrder(subjects)) {
@@ -68,7 +69,7 @@ export function createLoginThrottleStore(database: Database): LoginThrottleStore
         }
         if (wait > 0) return { wait };
         for (const [subject, record] of records) await writeRecord(transaction, subject, record);
-        return { wait: 0, at: now, records };
+        return { at: now, records };
       }),
 
     giveBack: (subjects, { at, records }) =>

@@ -51,7 +51,7 @@ export function createLoginThrottle({
     async admit(attempt) {
       const [account, address] = subjectsOf(attempt);
       const counted = await store.count([account, address], clock.now());
-      if (counted.wait > 0 || !('records' in counted)) throw throttled(counted.wait);
+      if ('wait' in counted) throw throttled(counted.wait);
       return {
         async succeeded() {
           await store.forget(account.subject);

@@ -5,7 +5,7 @@ export type Role = (typeof roles)[number];
 
 /** Who a call is made for: known, authenticated, with its roles and groups. */
 export interface Principal {
-  /** User name, client id, or the subject of an OIDC token. */
+  /** User name, client id, or the name in an issuer's token (`preferred_username`, else `sub`). */
   readonly username: string;
   readonly roles: readonly Role[];
   readonly groups: readonly string[];

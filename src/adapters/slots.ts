@@ -1,7 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 
-/** The bulkhead of one adapter instance: so many calls in flight, so many waiting in order, the rest refused. */
+/** The bulkhead of one node: so many calls in flight, so many waiting in order, the rest refused. */
 export interface Slots {
   /**
    * Resolves when the call may go; the caller gives the slot back by calling the result once. Rejects with `adapter-busy`

@@ -321,3 +321,10 @@ test('a gateway that could not write that it ends has not ended: its log was not
   await log.close();
   assert.equal(await problems(database), '');
 });
+
+test('a line whose numbers no checkpoint can have is no checkpoint', () => {
+  const line = (changes: object): string => JSON.stringify({ chain: 'a', seq: 1, mac: 'm', at: 1, signature: 's', ...changes });
+  assert.equal(readCheckpoint(line({}))?.seq, 1);
+  for (const changes of [{ at: 1e20 }, { at: -1 }, { seq: 0.5 }, { seq: 1e300 }])
+    assert.equal(readCheckpoint(line(changes)), undefined);
+});

@@ -44,6 +44,13 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
 function asCheckpoint(value: Readonly<Record<string, unknown>> | undefined): Checkpoint | undefined {
   const { chain, seq, mac, at, signature } = value ?? {};
   if (typeof chain !== 'string' || typeof mac !== 'string' || typeof signature !== 'string') return undefined;
-  if (typeof seq !== 'number' || typeof at !== 'number') return undefined;
+  if (!isCount(seq) || !isCount(at) || at > latestDate) return undefined;
   return { chain, seq, mac, at, signature };
 }
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Milliseconds since the epoch (ECMAScript 21.4.1.1). */
+const latestDate = 8.64e15;

@@ -21,7 +21,7 @@ export function maySee(principal: Principal, automation: Automation): boolean {
   return holds(principal, listingRoles) || mayWrite(principal, automation);
 }
 
-/** Whether the principal may change the automation, given that it is among those whom the automation is kept to. */
+/** Whether the principal may change the automation. */
 export function mayWrite(principal: Principal, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
   const writers = automation.data?.gbac?.write ?? [];

@@ -65,10 +65,7 @@ interface Block {
 }
 
 async function blockAt(query: Kysely<Tables>, place: AlphabeticalPlace): Promise<Block> {
-  const found = sql<{
-    name_key: Uint8Array;
-    name: Uint8Array;
-  }>`select name_key, name from automation_block where audience = ${whole}`;
+  const found = sql`select name_key, name from automation_block where audience = ${whole}`;
   const before = await sql<PlaceRow>`${found} and ${placed('<=', place)} order by name_key desc, name desc limit 1`.execute(
     query,
   );
@@ -104,6 +101,7 @@ interface ChangedBlock extends Block {
 export function createBlockChanges(transaction: Transaction<Tables>, blockSize: number): BlockChanges {
   // In order. The blocks themselves stay as they are until the end, so that one that was found stands for its whole range.
   const blocks: ChangedBlock[] = [];
+  const shrunk = new Set<number>();
   const blockOf = async (place: AlphabeticalPlace): Promise<ChangedBlock> => {
     const index = lastAtOrBefore(blocks, place);
     const known = blocks[index];
@@ -114,6 +112,7 @@ export function createBlockChanges(transaction: Transaction<Tables>, blockSize: 
   };
   return {
     async count({ place, audience, documents }) {
+      if (documents < 0) shrunk.add(audience);
       const { byAudience } = await blockOf(place);
       for (const each of [audience, wholeCatalogue]) byAudience.set(each, (byAudience.get(each) ?? 0) + documents);
     },
@@ -127,11 +126,7 @@ export function createBlockChanges(transaction: Transaction<Tables>, blockSize: 
     },
     async write() {
       for (const block of blocks) await writeBlock(transaction, block, blockSize);
-      const emptied = blocks.flatMap(({ byAudience }) => [...byAudience].filter(([, documents]) => documents < 0));
-      await forgetEmpty(
-        transaction,
-        emptied.map(([audience]) => audience),
-      );
+      await forgetEmpty(transaction, [...shrunk]);
     },
   };
 }

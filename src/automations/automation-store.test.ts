@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -6,6 +7,7 @@ import type { Database } from '#database/database.ts';
 import { eachStore, type TestStore } from '../../test/support/stores.ts';
 import { type Automation, type TextField, textFields, textOf } from './automation.ts';
 import type { Viewer } from './automation-audience-store.ts';
+import { importAutomations } from './automation-import.ts';
 import { type AutomationStore, createAutomationStore } from './automation-store.ts';
 import type { ListOptions, TextFilter } from './list-options.ts';
 import { foldText } from './sort-key.ts';
@@ -184,6 +186,20 @@ eachStore((store) => {
     ]);
     assert.deepEqual((await idsOf(catalogue, { sort: 'lastRunAt' })).ids, ['4', '2', '3', '5', '1']);
     assert.deepEqual((await idsOf(catalogue, { sort: 'lastRunAt', order: -1 })).ids, ['1', '5', '3', '2', '4']);
+  });
+
+  test('groups that no document is kept to any more are forgotten, also where a block grew large meanwhile', async (t) => {
+    const database = await store.open(t);
+    const catalogue = createAutomationStore(database, { block: 2, collected: 3 });
+    const imported = (documents: readonly object[]): Promise<unknown> =>
+      importAutomations({
+        store: catalogue,
+        source: Readable.from([Buffer.from(documents.map((each) => JSON.stringify(each)).join('\n'))]),
+      });
+    await imported([{ _id: 'x', name: 'x', data: { gbac: { read: ['secret'] } } }]);
+    await imported([{ _id: 'x', name: 'x' }, ...Array.from({ length: 60 }, (_, at) => ({ _id: `n${at}`, name: `n${at}` }))]);
+    assert.deepEqual(await database.read.selectFrom('automation_audience').selectAll().execute(), []);
+    assert.deepEqual(await database.read.selectFrom('automation_audience_group').selectAll().execute(), []);
   });
 
   test('order, filters and pages agree with a plain reading of the contract, for any documents', async (t) => {

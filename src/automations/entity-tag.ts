@@ -14,7 +14,7 @@ export interface Preconditions {
 
 /**
  * Throws `precondition-failed` (412) where `If-Match` does not name the current tag (strong comparison, so that a weak tag never
- * does), and `invalid-request` where it is no list of tags (RFC 9110 13.1.1).
+ * does) or `If-None-Match` does, and `invalid-request` where one of them is no list of tags (RFC 9110 13.1.1 and 13.1.2).
  */
 export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
   if (ifMatch !== undefined && ifMatch.trim() !== '*' && !tagsOf('If-Match', ifMatch).includes(current)) {
@@ -22,12 +22,11 @@ export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: s
       `The automation has changed: it is at ${current} now. Read it again, and repeat the change on what it has become.`,
     );
   }
-  if (matchesNone({ ifNoneMatch }, current)) return;
-  throw failed('If-None-Match names the automation as it is.');
+  if (!matchesNone(ifNoneMatch, current)) throw failed('If-None-Match names the automation as it is.');
 }
 
 /** False where `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2): a reader has it already. */
-export function matchesNone({ ifNoneMatch }: Preconditions, current: string): boolean {
+export function matchesNone(ifNoneMatch: string | undefined, current: string): boolean {
   if (ifNoneMatch === undefined) return true;
   if (ifNoneMatch.trim() === '*') return false;
   return !tagsOf('If-None-Match', ifNoneMatch).some((tag) => tag.replace(/^W\//u, '') === current);

@@ -1,5 +1,5 @@
 /**
- * Every error the gateway can answer with: `code` → HTTP status, title, and what it means for the caller.
+ * Every error the gateway can answer with: `code` → HTTP status and title; what it means for the caller stands in http/openapi-error-guide.ts.
  * The table is closed: a test holds it against docs/reference/errors.md and OpenAPI is made from it.
  * 4xx speaks of the caller's request, 502/504 of the far side, 503 of the gateway or an adapter that cannot take the call now.
  */

@@ -1,3 +1,4 @@
+import { signatureAlgorithms } from '#access/access-options.ts';
 import { parsePasswordHash } from '#access/password-hash.ts';
 import { roles } from '#access/principal.ts';
 import { httpUrl } from './address-shapes.ts';
@@ -42,9 +43,6 @@ const client = mapping({
   groups: defaulted(groupList, '[]', groupsMeaning),
 });
 
-/** Asymmetric ones only: with HS256 the published key of an issuer would be the secret (RFC 8725 section 2.1). */
-const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
-
 const claim = label({ type: 'claim name', example: 'roles' });
 
 const issuer = mapping({
@@ -59,7 +57,7 @@ const issuer = mapping({
   rolesClaim: defaulted(claim, 'roles', 'Claim that lists the roles.'),
   groupsClaim: defaulted(claim, 'groups', 'Claim that lists the groups.'),
   algorithms: defaulted(
-    list(choice(...algorithms), { atLeast: 1, checks: [unique()] }),
+    list(choice(...signatureAlgorithms), { atLeast: 1, checks: [unique()] }),
     '[RS256, ES256, EdDSA]',
     'Signature algorithms that are accepted; asymmetric ones only.',
   ),

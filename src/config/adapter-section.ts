@@ -137,7 +137,7 @@ const adapter = mapping(
     auth: defaulted(auth, '{ type: none }', 'Credentials of the gateway at the orchestrator.'),
     timeouts: defaulted(timeouts({ firstByte: '300s', idle: '60s', total: '300s' }), '{}', 'Time limits of one call.'),
     responseLimit: defaulted(size('1024GiB'), '1GiB', 'Largest reply, counted after decompression.'),
-    concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at once.'),
+    concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at once, at each address.'),
     queue: defaulted(integer(0, 1_000_000), '1000', 'Calls that may wait for their turn; beyond it the answer is 503.'),
     health: defaulted(health, '{}', 'Active health checks; off judges by the calls alone.'),
     breaker: defaulted(

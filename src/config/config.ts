@@ -1,5 +1,7 @@
-import type { Role } from '#access/principal.ts';
+import type { AccessOptions } from '#access/access-options.ts';
 import type { Secret } from '#base/secret.ts';
+import type { ProxyOptions } from '#outbound/proxy-connect.ts';
+import type { TlsOptions } from '#outbound/tls-handshake.ts';
 
 /**
  * The configuration as the gateway uses it: frozen, every default filled in, durations in milliseconds,
@@ -8,7 +10,7 @@ import type { Secret } from '#base/secret.ts';
 export interface Config {
   readonly server: ServerConfig;
   readonly store: StoreConfig;
-  readonly access: AccessConfig;
+  readonly access: AccessOptions;
   readonly outbound: OutboundConfig;
   readonly adapters: readonly AdapterConfig[];
   readonly audit: AuditConfig;
@@ -33,35 +35,6 @@ export type StoreConfig =
   /** An absolute file name. */
   { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: Secret };
 
-export interface AccessConfig {
-  readonly tokenLifetime: number;
-  readonly users: readonly UserConfig[];
-  readonly clients: readonly ClientConfig[];
-  readonly oidc: readonly OidcConfig[];
-}
-
-interface UserConfig {
-  readonly username: string;
-  readonly passwordHash: string;
-  readonly roles: readonly Role[];
-  readonly groups: readonly string[];
-}
-
-interface ClientConfig {
-  readonly clientId: string;
-  readonly secretHash: string;
-  readonly roles: readonly Role[];
-  readonly groups: readonly string[];
-}
-
-interface OidcConfig {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly rolesClaim: string;
-  readonly groupsClaim: string;
-  readonly algorithms: readonly string[];
-}
-
 /** Milliseconds each. */
 export interface TimeoutsConfig {
   readonly dns: number;
@@ -71,32 +44,14 @@ export interface TimeoutsConfig {
   readonly total: number;
 }
 
-/** PEM texts of the named files. */
-export interface ClientTlsConfig {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: Secret;
-  /** Adapters only. */
-  readonly serverName?: string;
-  /** Adapters only; default true. */
-  readonly verify: boolean;
-}
-
-export interface ProxyConfig {
-  readonly url: string;
-  readonly username?: string;
-  readonly password?: Secret;
-  readonly resolves: boolean;
-}
-
 export interface OutboundConfig {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
   readonly timeouts: TimeoutsConfig;
   readonly responseLimit: number;
   readonly redirects: number;
-  readonly tls?: ClientTlsConfig;
-  readonly proxy?: ProxyConfig;
+  readonly tls?: TlsOptions;
+  readonly proxy?: ProxyOptions;
 }
 
 export type AdapterAuthConfig =
@@ -127,8 +82,8 @@ export interface AdapterConfig {
   readonly breaker: { readonly failures: number; readonly openFor: number };
   readonly allowPaths: PathRightsConfig;
   readonly denyPaths: PathRightsConfig;
-  readonly tls?: ClientTlsConfig;
-  readonly proxy?: ProxyConfig;
+  readonly tls?: TlsOptions;
+  readonly proxy?: ProxyOptions;
 }
 
 /** Globs over the path before its `?`. */

@@ -1,6 +1,6 @@
 import type { Secret } from '#base/secret.ts';
+import type { ProxyOptions } from '#outbound/proxy-connect.ts';
 import { httpUrl } from './address-shapes.ts';
-import type { ProxyConfig } from './config.ts';
 import { certificateFile, keyFile } from './pem-shapes.ts';
 import { memberOf } from './place.ts';
 import { duration, flag, label } from './scalar-shapes.ts';
@@ -33,7 +33,7 @@ export function basicUsername(
 }
 
 /** An HTTP proxy to dial through. */
-export const proxy: Shape<ProxyConfig> = mapping(
+export const proxy: Shape<ProxyOptions> = mapping(
   {
     url: required(httpUrl({ example: 'http://proxy.example.net:3128', path: false }), 'Scheme, host and port of the proxy.'),
     username: optional(basicUsername('gateway'), 'User name at the proxy.'),

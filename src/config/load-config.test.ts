@@ -174,8 +174,18 @@ test('a file that is too large, not UTF-8, or nested without end is refused, not
   await only(t, `#${'x'.repeat(1024 ** 2)}\n`, /is larger than 1048576 bytes/u);
   assert.match((await problemsOf(t, Buffer.from('access: "\xff"', 'latin1')))[0] ?? '', /is not UTF-8 text/u);
   assert.match((await problemsOf(t, `access: ${'['.repeat(20_000)}`))[0] ?? '', /nested too deeply/u);
-  const manyKeys = Array.from({ length: 60_000 }, (_, index) => `k${index}: a\n`).join('');
+  const manyKeys = Array.from({ length: 100_001 }, (_, index) => `k${index.toString(36)}: a\n`).join('');
   assert.match((await problemsOf(t, manyKeys))[0] ?? '', /more than 100,000 values/u);
+});
+
+test('the values of a file are counted once, however often they are looked at', async (t) => {
+  const hash = '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE';
+  const users = Array.from(
+    { length: 5_000 },
+    (_, at) => `- { username: u${at}, passwordHash: "${hash}", roles: [readonly], groups: [g] }`,
+  );
+  const { config } = await load(t, `access:\n  users:\n  ${users.join('\n  ')}\n`);
+  assert.equal(config.access.users.length, 5_000);
 });
 
 test('aliases work for whole values; a bomb of them, a dangling one and one inside itself are problems', async (t) => {

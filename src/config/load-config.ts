@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-problem.ts';
 import { configShape } from './config-shape.ts';
-import { Reading, TooManyNodes } from './place.ts';
+import { Reading, TooManyValues } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { parseYaml } from './yaml-text.ts';
 
@@ -34,7 +34,7 @@ export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<Loade
   try {
     return await readConfig(new Reading({ file, directory: dirname(fileName), env, yaml }));
   } catch (error) {
-    if (error instanceof TooManyNodes)
+    if (error instanceof TooManyValues)
       throw new ConfigError([wholeFile(file, 'the file has more than 100,000 values, each alias (*name) counted in full')]);
     throw error;
   }

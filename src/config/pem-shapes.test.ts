@@ -22,6 +22,8 @@ test('certificates and keys are read, must be PEM, and must belong together', as
     'locked.pem': other.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-128-cbc', passphrase: 'x' }),
     'broken.pem': certificate.replace(/\n.{20}/u, '\n'),
     'none.pem': 'nothing',
+    'weak.pem': await fixture('weak-certificate'),
+    'weak-key.pem': await fixture('weak-key'),
   };
   for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);
 
@@ -58,6 +60,12 @@ test('certificates and keys are read, must be PEM, and must belong together', as
     await refusal('server: { tls: { certFile: cert.pem, keyFile: other.pem } }'),
     /keyFile: does not belong to the certificate/u,
   );
+  for (const weak of [
+    'server: { tls: { certFile: weak.pem, keyFile: weak-key.pem } }',
+    adapter('{ certFile: weak.pem, keyFile: weak-key.pem }'),
+  ])
+    assert.match(await refusal(weak), /certFile: is not taken for TLS \(ee key too small\)/u);
+  assert.equal((await refusal('server: { tls: { certFile: cert.pem } }')).match(/keyFile/gu)?.length, 1);
   assert.match(await refusal(adapter('{ certFile: cert.pem }')), /certFile: needs keyFile beside it/u);
   assert.match(await refusal(adapter('{ keyFile: key.pem }')), /keyFile: needs certFile beside it/u);
   assert.match(await refusal(adapter('{ caFile: none.pem }')), /holds no certificate in PEM form/u);

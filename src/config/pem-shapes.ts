@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Secret } from '#base/secret.ts';
-import type { ClientTlsConfig } from './config.ts';
+import { createHandshake, type TlsOptions } from '#outbound/tls-handshake.ts';
 import { memberOf, type Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { label } from './scalar-shapes.ts';
@@ -61,11 +61,28 @@ export const certificateWithKey: Check = (place) => {
   if (key !== undefined && cert === undefined) place.reading.problem(key, 'needs certFile beside it');
 };
 
-/** Does the key belong to the first certificate of the file? Reported at `keyFile` where not. */
+/** Does the key belong to the first certificate of the file, and are both good enough for TLS? Reported at `keyFile` or `certFile` where not. */
 export function isPair(place: Place, cert: string, key: Secret): boolean {
-  if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()))) return true;
-  place.reading.problem(memberOf(place, 'keyFile') ?? place, 'does not belong to the certificate of certFile');
-  return false;
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()))) {
+    place.reading.problem(memberOf(place, 'keyFile') ?? place, 'does not belong to the certificate of certFile');
+    return false;
+  }
+  try {
+    createHandshake({ cert, key, verify: true });
+    return true;
+  } catch (error) {
+    place.reading.problem(
+      memberOf(place, 'certFile') ?? place,
+      `is not taken for TLS (${opensslReason(error)}); use another certificate and key`,
+    );
+    return false;
+  }
+}
+
+/** Such as `ee key too small`. */
+function opensslReason(error: unknown): string {
+  const reason = error instanceof Error && 'reason' in error ? error.reason : undefined;
+  return typeof reason === 'string' ? reason : 'OpenSSL refuses it';
 }
 
 interface ClientTlsFiles {
@@ -77,7 +94,7 @@ interface ClientTlsFiles {
 }
 
 /** The TLS settings of a client from the texts of its files. */
-export function clientTls(files: ClientTlsFiles, place: Place): ClientTlsConfig | undefined {
+export function clientTls(files: ClientTlsFiles, place: Place): TlsOptions | undefined {
   const { caFile: ca, certFile: cert, keyFile: key, serverName, verify = true } = files;
   if (!verify) {
     place.reading.warning(

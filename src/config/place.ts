@@ -25,9 +25,9 @@ interface ReadingOptions {
 }
 
 /** Thrown inside one load when aliases blow the file up beyond what any operator writes. */
-export class TooManyNodes extends Error {}
+export class TooManyValues extends Error {}
 
-const nodesAtMost = 100_000;
+const valuesAtMost = 100_000;
 
 /** One pass over one file: gathers problems and warnings with their positions. Relative paths of the file start at `directory`. */
 export class Reading {
@@ -38,7 +38,8 @@ export class Reading {
   readonly #yaml: YamlText;
   readonly #problems: ConfigProblem[] = [];
   readonly #warnings: ConfigProblem[] = [];
-  #nodes = 0;
+  /** Of the values that were looked at, aliases followed. */
+  readonly #paths = new Set<string>();
 
   constructor({ file, directory, env, yaml }: ReadingOptions) {
     this.directory = directory;
@@ -66,7 +67,7 @@ export class Reading {
 
   /** The place of `node`; where it has no position of its own, that of `offset`. */
   place(node: unknown, path: string, offset: number): Place {
-    if (++this.#nodes > nodesAtMost) throw new TooManyNodes();
+    if (this.#paths.add(path).size > valuesAtMost) throw new TooManyValues();
     const written = (node ?? null) as Node | null;
     const target = isAlias(written) ? (this.#follow(written) ?? written) : written;
     return { reading: this, node: target, offset: startOf(target) ?? startOf(written) ?? offset, path };

@@ -1,16 +1,13 @@
 import { addressRange, hostName } from './address-shapes.ts';
-import { certificateFile, certificateWithKey, isPair, keyFile } from './pem-shapes.ts';
+import { certificateFile, isPair, keyFile } from './pem-shapes.ts';
 import { choice, duration, flag, integer, size } from './scalar-shapes.ts';
 import { defaulted, list, mapped, mapping, optional, required } from './shape.ts';
 
 const serverTls = mapped(
-  mapping(
-    {
-      certFile: required(certificateFile, "PEM file of the gateway's certificate, its chain after it."),
-      keyFile: required(keyFile, 'PEM file of its private key, not encrypted.'),
-    },
-    certificateWithKey,
-  ),
+  mapping({
+    certFile: required(certificateFile, "PEM file of the gateway's certificate, its chain after it."),
+    keyFile: required(keyFile, 'PEM file of its private key, not encrypted.'),
+  }),
   ({ certFile: cert, keyFile: key }, place) => (isPair(place, cert, key) ? { cert, key } : undefined),
 );
 

@@ -32,6 +32,8 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   #arrived = 0;
   #declared = Number.NaN;
   #left = false;
+  /** The whole message has come. */
+  #ended = false;
   #settled = false;
   #over: Error | undefined;
   readonly #silence = new Silence((reason) => this.abort(reason));
@@ -126,12 +128,14 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   }
 
   onResponseEnd(): void {
+    this.#ended = true;
     this.#silence.end();
     if (this.#decoder === undefined) this.#complete();
     else this.#decoder.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.#over === completed) return;
     this.#over ??= error;
     this.#silence.end();
     this.#decoder?.destroy();
@@ -177,6 +181,9 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
   #complete(): void {
     this.#over ??= completed;
     this.#body?.end();
+    if (this.#ended) return;
+    this.#silence.end();
+    this.#controller?.abort(completed);
   }
 
   #fail(thrown: Error): void {

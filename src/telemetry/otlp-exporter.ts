@@ -5,7 +5,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
-import { headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
+import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
 import { mayBeRepeated, type Sender } from '#outbound/sender.ts';
 import { pause } from '#outbound/until-ended.ts';
 import type { TraceSettings } from './trace-settings.ts';
@@ -93,19 +93,20 @@ async function deliverOnce(options: {
 }): Promise<number | undefined> {
   const { sender, call, scope, attempt } = options;
   const backoff = 1_000 * 2 ** attempt * (0.5 + Math.random() / 2);
+  let reply: FarSideReply;
   try {
-    const reply = await sender.send(call, scope);
-    reply.discard();
-    const { status, headers } = reply;
-    if (status >= 200 && status < 300) return undefined;
-    const seconds = Number(headerValue(headers, 'retry-after') ?? 0);
-    const wait = Math.max(backoff, Number.isFinite(seconds) ? seconds * 1_000 : 0);
-    if (repeatable.has(status) && wait < scope.remaining()) return wait;
-    throw new GatewayError('upstream-error', `The collector answered ${status}.`);
+    reply = await sender.send(call, scope);
   } catch (failure) {
     if (mayBeRepeated(failure) && backoff < scope.remaining()) return backoff;
     throw failure;
   }
+  reply.discard();
+  const { status, headers } = reply;
+  if (status >= 200 && status < 300) return undefined;
+  const seconds = Number(headerValue(headers, 'retry-after') ?? 0);
+  const wait = Math.max(backoff, Number.isFinite(seconds) ? seconds * 1_000 : 0);
+  if (repeatable.has(status) && wait < scope.remaining()) return wait;
+  throw new GatewayError('upstream-error', `The collector answered ${status}.`);
 }
 
 const repeatable: ReadonlySet<number> = new Set([429, 502, 503, 504]);

@@ -68,3 +68,8 @@ test('the root is named from the first part of a document', () => {
   assert.equal(xmlRootName(`<!--${'-x'.repeat(20_000)}--><a>`), 'a');
   for (const text of ['', 'text', '{"a":1}', '<', '<1>', '<dev', '</a>']) assert.equal(xmlRootName(text), undefined, text);
 });
+
+test('half of a surrogate pair hides no document type from the reader', () => {
+  const text = '<?x \ud800?><!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;?><b/><?y \ud800?></a><?z ?>';
+  assert.match(problem(text), /half of a surrogate pair/u);
+});

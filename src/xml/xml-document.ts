@@ -13,6 +13,7 @@ class NotAcceptable extends Error {}
  * (and so no entities but the five of XML itself), in UTF-8 as far as it says.
  */
 export function readXml(text: string): XmlReading {
+  if (!text.isWellFormed()) return { problem: 'it holds half of a surrogate pair' };
   const parser = new SaxesParser({ xmlns: true, position: true });
   let root: string | undefined;
   let depth = 0;

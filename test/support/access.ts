@@ -64,10 +64,12 @@ interface TestAccessOptions {
   readonly clock: Clock;
   readonly config?: AccessOptions;
   readonly fetchDocument?: FetchDocument;
+  /** What the hash of a password waits for. */
+  readonly beforeHash?: Promise<void>;
 }
 
 export async function openAccess(t: TestContext, options: TestAccessOptions): Promise<TestAccess> {
-  const { database, clock, config = accessConfig(), fetchDocument = noDocuments } = options;
+  const { database, clock, config = accessConfig(), fetchDocument = noDocuments, beforeHash } = options;
   const hashed: number[] = [];
   const access = await createAccess({
     config,
@@ -76,8 +78,9 @@ export async function openAccess(t: TestContext, options: TestAccessOptions): Pr
     log: noLog,
     fetchDocument,
     secureCookies: false,
-    matches: (password: string, hash: PasswordHash) => {
+    matches: async (password: string, hash: PasswordHash) => {
       hashed.push(hash.memory);
+      await beforeHash;
       return matchesPassword(password, hash);
     },
   });

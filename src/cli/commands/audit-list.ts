@@ -25,7 +25,7 @@ export const auditList: Command = {
     config: configFileOption,
     from: { value: 'TIME', default: '', meaning: 'only records of this time or later, such as 2026-11-21T08:00:00Z' },
     to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier' },
-    principal: { value: 'NAME', default: '', meaning: 'only what this user, client or subject did' },
+    principal: { value: 'NAME', default: '', meaning: 'only what this user, client or name of an issuer’s token did' },
     adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
     outcome: { value: 'OUTCOME', default: '', meaning: 'only calls that ended so: ok, refused, failed or unknown' },
     limit: { value: 'N', default: '100', meaning: 'the newest N of them, or "all"' },
@@ -79,14 +79,29 @@ async function print({ context, given, audit, query }: Printing): Promise<void> 
     for await (const record of first) await show(record);
     return;
   }
+  // What a call ends with is not known while it goes on: it is looked for whatever that may be.
+  const { outcome, ...anyOutcome } = query;
+  const since = await earliestUnderWay(audit, anyOutcome);
   // Of what is there already as many are printed as were asked for, and the others not later either.
   const shown = new Map<string, number>();
-  for await (const record of oldestFirst(audit, { ...query, from: lately(query) })) noteIfOver(shown, record);
+  for await (const record of oldestFirst(audit, { ...anyOutcome, from: since })) noteIfOver(shown, record);
   for await (const record of first) {
     noteIfOver(shown, record);
     await show(record);
   }
-  await context.untilInterrupted((interruption) => follow({ audit, query, interruption, shown, show }));
+  const showIfWanted = async (record: AuditRecord): Promise<void> => {
+    if (outcome === undefined || outcome === record.outcome) await show(record);
+  };
+  await context.untilInterrupted((interruption) =>
+    follow({ audit, query: anyOutcome, since, interruption, shown, show: showIfWanted }),
+  );
+}
+
+/** Milliseconds since the epoch: when the first of the newest calls began that are not over, or `lately`. */
+async function earliestUnderWay(audit: StoredAudit, query: AuditQuery): Promise<number> {
+  const { list } = await audit.list(onPage(query, auditPage.most, undefined));
+  const underWay = list.filter((record) => !isOver(record)).map(({ time }) => Date.parse(time));
+  return Math.min(lately(query), ...underWay);
 }
 
 /** A call is printed once more when it is over. */
@@ -128,12 +143,14 @@ function lately({ from = 0 }: AuditQuery): number {
 async function follow(options: {
   readonly audit: StoredAudit;
   readonly query: AuditQuery;
+  /** Milliseconds since the epoch: what began earlier is shown, or not to be. */
+  readonly since: number;
   readonly interruption: AbortSignal;
   readonly shown: Map<string, number>;
   readonly show: (record: AuditRecord) => Promise<void>;
 }): Promise<void> {
   const { audit, query, interruption, shown, show } = options;
-  let since = lately(query);
+  let { since } = options;
   while (!interruption.aborted) {
     // Over at once when interrupted.
     await setTimeout(lookInterval, undefined, { signal: interruption }).catch(() => {});

@@ -27,6 +27,7 @@ function preconditionsOf({ headers }: RouteRequest): Preconditions {
 const entityTagHeader = { ETag: 'Entity tag of the automation, for `If-Match`; the same on every gateway.' };
 const conditions: NonNullable<RouteDocs['requestHeaders']> = [
   { name: 'If-Match', description: 'Only where the automation still has one of these entity tags; otherwise 412.' },
+  { name: 'If-None-Match', description: 'Only where the automation has none of these entity tags; otherwise 412.' },
 ];
 const pathParameters = { id: '`_id` of the automation.' };
 const givenExample = {
@@ -80,7 +81,7 @@ function readRoute(catalogue: AutomationCatalogue): Route {
     access: [...listingRoles, 'engineering'],
     async handle(request) {
       const state = await catalogue.read(target(request));
-      if (matchesNone(preconditionsOf(request), state.tag)) return document(200, state);
+      if (matchesNone(preconditionsOf(request).ifNoneMatch, state.tag)) return document(200, state);
       return { kind: 'plain', status: 304, headers: { ETag: state.tag } };
     },
     group: 'automations',

@@ -135,7 +135,7 @@ function tokenRoute(access: Access): Route {
         requestId: request.context.requestId,
         tried: (principal) => request.context.note({ principal }),
       });
-      if ('error' in answer)
+      if (!answer.ok)
         return json(
           answer.status,
           { error: answer.error, error_description: answer.description },

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import type { AuditRecord } from '#audit/audit-reader.ts';
+import { runCommandLine } from '../../test/support/run-command-line.ts';
+import type { StoredAudit } from './command.ts';
+
+const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n' };
+
+/** A call that began a minute ago, and is over from the moment that `isOver` says so. */
+function longCall(isOver: () => boolean): StoredAudit {
+  const time = new Date(Date.now() - 60_000).toISOString();
+  const record = (): AuditRecord =>
+    ({ id: 'a/1', time, event: 'request', address: 'slow', outcome: isOver() ? 'ok' : undefined }) as AuditRecord;
+  return {
+    async list({ outcome, from = 0 }) {
+      const all = [record()].filter(
+        (each) => Date.parse(each.time) >= from && (outcome === undefined || each.outcome === outcome),
+      );
+      return { list: all };
+    },
+    verify: () => Promise.reject(new Error('nothing is verified here')),
+  };
+}
+
+for (const options of [[], ['--outcome', 'ok']]) {
+  test(`audit list --follow ${options.join(' ')} prints a call that was under way long before once it is over`, async (t) => {
+    const [lines, interruption] = [[] as string[], new AbortController()];
+    let over = false;
+    const stdout = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        const { outcome } = JSON.parse(chunk.toString()) as AuditRecord;
+        lines.push(String(outcome));
+        if (outcome === 'ok') interruption.abort();
+        done();
+      },
+    });
+    const { code } = await runCommandLine(t, ['audit', 'list', '--follow', ...options], {
+      files,
+      stdout,
+      audit: longCall(() => over),
+      untilInterrupted: (work) => {
+        over = true;
+        return work(AbortSignal.any([interruption.signal, AbortSignal.timeout(5_000)]));
+      },
+    });
+    assert.equal(code, 0);
+    assert.deepEqual(lines, options.length === 0 ? ['undefined', 'ok'] : ['ok']);
+  });
+}
