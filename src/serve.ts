@@ -14,7 +14,7 @@ export interface ServingProcess extends ProcessMemory {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly execArgv: readonly string[];
-  on(signal: Signal, handler: () => void): unknown;
+  on(event: Signal | 'exit', handler: () => void): unknown;
   off(signal: Signal, handler: () => void): unknown;
   exit(code: number): never;
 }
@@ -35,6 +35,7 @@ export async function serve(
     level: config.server.logLevel,
     ...(process.stderr.isTTY === true ? { destination: readableLines(process.stderr) } : {}),
   });
+  process.on('exit', () => log.end());
   const refusal = unsafeEnvironment(process);
   if (refusal !== undefined) {
     process.stderr.write(`orchestration-gateway: ${refusal}\n`);

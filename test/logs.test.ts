@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/calls.ts';
 import { closedPort, farSide, jsonReply } from './support/far-side.ts';
 import { openConnection, requestBytes } from './support/http-client.ts';
-import { basic, type Gateway, startGateway } from './support/start-gateway.ts';
+import { basic, childEnvironment, configurationOf, executable, type Gateway, startGateway } from './support/start-gateway.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -166,4 +171,28 @@ test('no line of all these has a field that the page does not list', () => {
     [...seen].filter((field) => !documented.includes(field)),
     [],
   );
+});
+
+test('a log that cannot be written holds up neither the start, nor calls, nor the end', {
+  skip: !existsSync('/dev/full'),
+}, async (t) => {
+  const full = openSync('/dev/full', 'w');
+  t.after(() => closeSync(full));
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-full-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({})));
+  const child = spawn(process.execPath, [executable, 'serve'], {
+    cwd: directory,
+    env: childEnvironment(),
+    stdio: ['ignore', 'pipe', full],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const [ready] = (await once(child.stdout ?? child, 'data')) as readonly Buffer[];
+  const url = /listening on (\S+)/u.exec(String(ready))?.[1] ?? '';
+  for (let count = 0; count < 5; count += 1) {
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    await delay(100);
+  }
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });

@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
+import { LineWriter } from './line-writer.ts';
 import { visible } from './visible.ts';
 
 /**
@@ -48,22 +49,20 @@ export interface ProcessLog extends Log {
   readonly level: string;
   /** Throws for any other level than pino's. */
   setLevel(level: string): void;
+  /** The process ends: writes what is not written yet before it returns. */
+  end(): void;
 }
-
-/** Lines up to this many bytes are written together, `pause` milliseconds after the first at the latest; a warning or an error at once. */
-const together = 60_000;
-const pause = 100;
 
 /** JSON lines to `destination` (default: standard error). */
 export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): ProcessLog {
+  const lines = options.destination === undefined ? new LineWriter({ descriptor: 2, room: 8 * 1024 ** 2, lostLine }) : undefined;
   const logger = pino(
     {
       level: options.level,
       base: null,
       timestamp: createTimestamp(),
-      ...(options.destination === undefined ? { hooks: { streamWrite: asBytes } } : {}),
     },
-    options.destination ?? standardError(),
+    lines ?? options.destination,
   );
   // One JSON.stringify a line takes a third of the time of pino’s own writer, which calls it for each name and each value.
   Object.assign(logger, {
@@ -94,24 +93,14 @@ export function createLog(options: { readonly level: string; readonly destinatio
     setLevel(level) {
       logger.level = level;
     },
+    end: () => lines?.end(),
   };
 }
 
-/** Takes bytes: of text it would count all those that wait, with each line that comes (sonic-boom 4.2, `write`). */
-function standardError(): DestinationStream {
-  return pino.destination({
-    dest: 2,
-    sync: false,
-    minLength: together,
-    maxWrite: 65_536,
-    periodicFlush: pause,
-    contentMode: 'buffer',
-  });
-}
-
-/** For `standardError`; pino itself only passes it on. */
-function asBytes(line: string): string {
-  return Buffer.from(line) as unknown as string;
+/** As any other line of the log. */
+function lostLine(count: number): string {
+  const reason = `${count} lines`;
+  return `${JSON.stringify({ level: 'error', time: new Date().toISOString(), msg: 'lines of the log could not be written and are lost', reason })}\n`;
 }
 
 /** As pino's own isoTime, made once a millisecond. */

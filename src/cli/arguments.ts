@@ -22,7 +22,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
   if (values['help'] === true) return { help: true };
   const given = tokens.filter((token) => token.kind === 'option');
   const fault = given
-    .map((token, index) => optionFault(command, token, given.slice(0, index)))
+    .map((token, index) => optionFault(command, token) ?? repetition(token, given.slice(0, index)))
     .find((found) => found !== undefined);
   if (fault !== undefined) return { fault };
   const { operands } = command;
@@ -52,7 +52,7 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function optionFault(command: Command, token: OptionToken, earlier: readonly OptionToken[]): string | undefined {
+function optionFault(command: Command, token: OptionToken): string | undefined {
   const { name, rawName, value } = token;
   if (isSwitch(command, name)) return switchFault(token);
   const known = Object.hasOwn(command.options, name) ? command.options[name] : undefined;
@@ -65,5 +65,9 @@ function optionFault(command: Command, token: OptionToken, earlier: readonly Opt
   if (value === undefined || value === '' || (token.inlineValue !== true && value.startsWith('-'))) {
     return `${rawName} needs a value: ${rawName} ${known.value}`;
   }
+  return undefined;
+}
+
+function repetition({ name, rawName }: OptionToken, earlier: readonly OptionToken[]): string | undefined {
   return earlier.some((other) => other.name === name) ? `${rawName} is given twice` : undefined;
 }

@@ -10,8 +10,13 @@ const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n' };
 /** A call that began a minute ago, and is over from the moment that `isOver` says so. */
 function longCall(isOver: () => boolean): StoredAudit {
   const time = new Date(Date.now() - 60_000).toISOString();
-  const record = (): AuditRecord =>
-    ({ id: 'a/1', time, event: 'request', address: 'slow', outcome: isOver() ? 'ok' : undefined }) as AuditRecord;
+  const record = (): AuditRecord => ({
+    id: 'a/1',
+    time,
+    event: 'request',
+    address: 'slow',
+    outcome: isOver() ? 'ok' : undefined,
+  });
   return {
     async list({ outcome, from = 0 }) {
       const all = [record()].filter(

@@ -149,3 +149,10 @@ test('without a configuration that can be used neither command touches a store',
     assert.match(err, /gateway\.yaml:1:1: x: is unknown/u);
   }
 });
+
+test('an import that cannot say what it did has done it nevertheless', async (t) => {
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('full'), { code: 'ENOSPC' })) });
+  const { code, err } = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: openCatalogue(), stdout });
+  const said = 'imported 1,234 automations, 1 of them replaced; standard output cannot be written (ENOSPC)';
+  assert.deepEqual([code, err], [0, `orchestration-gateway import: ${said}\n`]);
+});

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { PassThrough, Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
 import { loadConfig } from '#config/load-config.ts';
@@ -201,3 +202,39 @@ test('docs/reference/command-line.md holds the help of every command, and no oth
 function pick({ code, out, err }: CliRun): Pick<CliRun, 'code' | 'out' | 'err'> {
   return { code, out, err };
 }
+
+/** A standard output that cannot be written. */
+function broken(code: 'ENOSPC' | 'EPIPE'): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+}
+
+test('a standard output that cannot be written is told of, by no stack trace, and leaves nothing half done', async (t) => {
+  for (const argv of [['--help'], ['--version'], ['init', '--help'], ['check-config', 'gateway.yaml'], ['hash-password']]) {
+    const given = { files: { 'gateway.yaml': 'access: {}\n' }, stdin: Readable.from(['secret']) };
+    const full = await runCommandLine(t, argv, { ...given, stdout: broken('ENOSPC') });
+    assert.deepEqual([full.code, full.err.includes('standard output cannot be written (ENOSPC)\n')], [1, true], argv.join(' '));
+    const left = await runCommandLine(t, argv, { ...given, stdin: Readable.from(['secret']), stdout: broken('EPIPE') });
+    assert.equal(left.code, 0, argv.join(' '));
+  }
+  const init = await runCommandLine(t, ['init'], { stdout: broken('ENOSPC') });
+  assert.deepEqual([init.code, existsSync(join(init.cwd, 'gateway.yaml'))], [1, false]);
+  assert.match(init.err, /the password could not be shown, and gateway\.yaml was not kept/u);
+});
+
+test('nothing stands behind --help or --version, and no switch twice', async (t) => {
+  for (const argv of [
+    ['--version', 'x'],
+    ['-h', 'x'],
+    ['audit', 'list', '--ndjson', '--ndjson'],
+  ]) {
+    const { code, err } = await runCommandLine(t, argv);
+    assert.equal(code, 2, argv.join(' '));
+    assert.match(err, /unexpected argument "x"|--ndjson is given twice/u);
+  }
+});
+
+test('demo takes no password that a login would refuse', async (t) => {
+  const { code, err, demonstrated } = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'x'.repeat(1025) } });
+  assert.deepEqual([code, demonstrated], [1, []]);
+  assert.match(err, /GATEWAY_ADMIN_PASSWORD is longer than 1024 bytes/u);
+});

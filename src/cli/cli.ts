@@ -13,6 +13,7 @@ import { demoRun } from './commands/demo-run.ts';
 import { gatewayServe } from './commands/gateway-serve.ts';
 import { passwordHash } from './commands/password-hash.ts';
 import { commandHelp, program, programHelp, usage } from './help.ts';
+import { OutputFailed, print } from './output.ts';
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -39,15 +40,21 @@ interface CliOptions extends Omit<CommandContext, 'hashPassword'> {
 /** Runs the command that `argv` names and answers the exit code: 0 done, 1 failed, 2 wrong usage. Never touches `process`. */
 export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
   const context: CommandContext = { hashPassword, ...rest };
+  // Unheard, the event of a stream that cannot be written would end the process with a stack trace.
+  for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {});
+  try {
+    return await run(context, argv);
+  } catch (error) {
+    if (!(error instanceof OutputFailed)) throw error;
+    if (error.readerLeft) return 0;
+    context.stderr.write(`${program}: ${error.message}\n`);
+    return 1;
+  }
+}
+
+async function run(context: CommandContext, argv: readonly string[]): Promise<number> {
   const { name, more } = namedCommand(argv);
-  if (name === '--help' || name === '-h') {
-    context.stdout.write(programHelp(commands));
-    return 0;
-  }
-  if (name === '--version') {
-    context.stdout.write(`${await packageVersion()}\n`);
-    return 0;
-  }
+  if (name === '--help' || name === '-h' || name === '--version') return await about(context, name, more);
   const command = commands.find((candidate) => candidate.name === name);
   if (command === undefined) {
     context.stderr.write(name === undefined ? programHelp(commands) : unknownCommand(name));
@@ -55,7 +62,7 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
   }
   const parsed = parseArguments(command, more);
   if ('help' in parsed) {
-    context.stdout.write(commandHelp(command));
+    await print(context.stdout, commandHelp(command));
     return 0;
   }
   if ('fault' in parsed) {
@@ -63,6 +70,16 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
     return wrongUsage;
   }
   return command.run(context, parsed);
+}
+
+/** Help, or the version. */
+async function about({ stdout, stderr }: CommandContext, name: string, [unwanted]: readonly string[]): Promise<number> {
+  if (unwanted !== undefined) {
+    stderr.write(`${program}: unexpected argument ${JSON.stringify(unwanted)} behind ${name}\n`);
+    return wrongUsage;
+  }
+  await print(stdout, name === '--version' ? `${await packageVersion()}\n` : programHelp(commands));
+  return 0;
 }
 
 /** The first word, or two where a command has two, such as "audit list". */

@@ -13,13 +13,9 @@ export class OutputFailed extends Error {
   }
 }
 
-/** Writes to `stdout` as fast as it is read. Rejects with OutputFailed. */
-export function writerTo(stdout: Writable): (text: string | Buffer) => Promise<void> {
-  // A reader that leaves is told by the write that it misses; unheard, the event would end the process with a stack trace.
-  stdout.on('error', () => {});
-  return (text) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()));
-    return promise;
-  };
+/** Resolves once it is written. Rejects with OutputFailed; that `stdout` says so as an event, too, is for whoever owns it to hear. */
+export function print(stdout: Writable, text: string | Buffer): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()));
+  return promise;
 }

@@ -58,3 +58,8 @@ test('a Location that is no URL is a fault of the far side', () => {
     );
   }
 });
+
+test('bytes of a Location beyond ASCII stay the bytes that they are', () => {
+  assert.equal(nextHop(post, 307, '/caf\xe9').url.pathname, '/caf%E9');
+  assert.equal(nextHop(post, 307, Buffer.from('/café').toString('latin1')).url.pathname, '/caf%C3%A9');
+});

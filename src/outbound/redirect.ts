@@ -33,8 +33,9 @@ export function nextHop(hop: Hop, status: number, location: string): Hop {
 }
 
 function target(base: URL, location: string): URL {
-  // Header bytes are Latin-1 in Node; a raw UTF-8 Location is read as UTF-8, as the Fetch standard's "isomorphic decode" consumers do.
-  const resolved = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), base);
+  // Header bytes are Latin-1 in Node. Those beyond ASCII stay the bytes that they are, in whatever charset they were meant.
+  const escaped = location.replaceAll(/[\x80-\xff]/gu, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+  const resolved = URL.parse(escaped, base);
   if (resolved === null)
     throw new GatewayError('upstream-protocol-error', 'The far side redirects, and the Location it names is no URL.');
   const read = readDestination(resolved.href);

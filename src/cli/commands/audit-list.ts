@@ -7,7 +7,7 @@ import type { Command, CommandContext, GivenArguments, StoredAudit } from '../co
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
-import { OutputFailed, writerTo } from '../output.ts';
+import { OutputFailed, print } from '../output.ts';
 
 const filters = ['from', 'to', 'principal', 'adapter', 'outcome'] as const;
 /** Milliseconds between two looks, and how late a record may come behind one of a later time. */
@@ -41,7 +41,7 @@ export const auditList: Command = {
     const loaded = await loadOrReport(context, given.option('config'), 'audit list');
     if (loaded === undefined) return 1;
     try {
-      await context.withAudit(loaded.config, (audit) => print({ context, given, audit, query }));
+      await context.withAudit(loaded.config, (audit) => printRecords({ context, given, audit, query }));
       return 0;
     } catch (error) {
       if (error instanceof OutputFailed && error.readerLeft) return 0;
@@ -70,10 +70,9 @@ interface Printing {
   readonly query: AuditQuery;
 }
 
-async function print({ context, given, audit, query }: Printing): Promise<void> {
+async function printRecords({ context, given, audit, query }: Printing): Promise<void> {
   const line = context.printsToTerminal && !given.flag('ndjson') ? auditLine : (record: AuditRecord) => JSON.stringify(record);
-  const write = writerTo(context.stdout);
-  const show = (record: AuditRecord): Promise<void> => write(`${line(record)}\n`);
+  const show = (record: AuditRecord): Promise<void> => print(context.stdout, `${line(record)}\n`);
   const first = query.limit === Infinity ? oldestFirst(audit, query) : newest(audit, query);
   if (!given.flag('follow')) {
     for await (const record of first) await show(record);

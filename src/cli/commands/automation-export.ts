@@ -3,7 +3,7 @@ import type { Command, CommandContext, StoredCatalogue } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
-import { OutputFailed, writerTo } from '../output.ts';
+import { OutputFailed, print } from '../output.ts';
 import { counted, createProgressLine, flow } from '../progress-line.ts';
 
 export const automationExport: Command = {
@@ -20,7 +20,7 @@ export const automationExport: Command = {
     const loaded = await loadOrReport(context, option('config'), 'export');
     if (loaded === undefined) return 1;
     try {
-      const automations = await context.withCatalogue(loaded.config, (catalogue) => print(context, catalogue));
+      const automations = await context.withCatalogue(loaded.config, (catalogue) => printAll(context, catalogue));
       context.stderr.write(`exported ${counted(automations, 'automation')}\n`);
       return 0;
     } catch (error) {
@@ -32,16 +32,15 @@ export const automationExport: Command = {
   },
 };
 
-async function print(context: CommandContext, catalogue: StoredCatalogue): Promise<number> {
+async function printAll(context: CommandContext, catalogue: StoredCatalogue): Promise<number> {
   const { stdout, stderr, printsToTerminal, progressColumns } = context;
-  const write = writerTo(stdout);
   // Among the documents on the same screen it would only be in the way.
   const progress = createProgressLine({ stderr, columns: printsToTerminal ? undefined : progressColumns });
   let [lines, bytes] = [0, 0];
   try {
     for await (const documents of catalogue.export()) {
       const block = Buffer.from(documents.map((document) => `${document}\n`).join(''));
-      await write(block);
+      await print(stdout, block);
       lines += documents.length;
       bytes += block.length;
       progress.show((elapsed) => flow({ lines, bytes, elapsed }));

@@ -1,6 +1,7 @@
 import { formatConfigProblem } from '#config/config-problem.ts';
 import type { Command } from '../command.ts';
 import { loadOrReport } from '../load-or-report.ts';
+import { print } from '../output.ts';
 
 export const configCheck: Command = {
   name: 'check-config',
@@ -16,7 +17,7 @@ export const configCheck: Command = {
     const loaded = await loadOrReport(context, file);
     if (loaded === undefined) return 1;
     for (const warning of loaded.warnings) context.stderr.write(`${formatConfigProblem(warning)} (warning)\n`);
-    context.stdout.write(`${file}: ok\n`);
+    await print(context.stdout, `${file}: ok\n`);
     return 0;
   },
 };

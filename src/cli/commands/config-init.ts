@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemCode } from '#base/system-code.ts';
 import { configTemplate } from '#config/config-template.ts';
@@ -6,6 +6,7 @@ import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { generatedPassword } from '../generated-password.ts';
 import { program } from '../help.ts';
+import { print } from '../output.ts';
 
 export const configInit: Command = {
   name: 'init',
@@ -27,8 +28,16 @@ export const configInit: Command = {
       stderr.write(`${program} init: ${whyNot(file, error)}\n`);
       return 1;
     }
-    stdout.write(report(file, password));
-    return 0;
+    try {
+      await print(stdout, report(file, password));
+      return 0;
+    } catch (error) {
+      // Nobody knows its password, and it would be in the way of another try.
+      await rm(resolve(cwd, file));
+      const why = error instanceof Error ? error.message : 'unknown error';
+      stderr.write(`${program} init: the password could not be shown, and ${file} was not kept: ${why}\n`);
+      return 1;
+    }
   },
 };
 

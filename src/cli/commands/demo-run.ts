@@ -1,5 +1,7 @@
+import { passwordBytesAtMost } from '#access/password-hash.ts';
 import type { Command } from '../command.ts';
 import { generatedPassword } from '../generated-password.ts';
+import { program } from '../help.ts';
 
 export const demoRun: Command = {
   name: 'demo',
@@ -12,8 +14,13 @@ export const demoRun: Command = {
   ],
   options: {},
   operands: [],
-  async run({ env, demo }) {
+  async run({ env, demo, stderr }) {
     const given = env['GATEWAY_ADMIN_PASSWORD'];
+    // A login refuses longer ones.
+    if (given !== undefined && Buffer.byteLength(given) > passwordBytesAtMost) {
+      stderr.write(`${program} demo: GATEWAY_ADMIN_PASSWORD is longer than ${passwordBytesAtMost} bytes\n`);
+      return 1;
+    }
     return demo({ adminPassword: given === undefined || given === '' ? generatedPassword() : given });
   },
 };

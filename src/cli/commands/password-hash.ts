@@ -3,6 +3,7 @@ import { passwordBytesAtMost } from '#access/password-hash.ts';
 import { askPasswords } from '../ask-passwords.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { program } from '../help.ts';
+import { print } from '../output.ts';
 
 /** A password, or a fault that says why there is none. */
 type Password = { readonly password: string } | { readonly fault: string };
@@ -27,7 +28,7 @@ export const passwordHash: Command = {
       context.stderr.write(`${program} hash-password: ${result.fault}\n`);
       return 1;
     }
-    context.stdout.write(`${await context.hashPassword(result.password)}\n`);
+    await print(context.stdout, `${await context.hashPassword(result.password)}\n`);
     return 0;
   },
 };
