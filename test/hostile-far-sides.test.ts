@@ -292,9 +292,11 @@ describe('interim replies', { concurrency: 8 }, () => {
 
   // undici by itself breaks the connection off here (lib/dispatcher/client-h1.js).
   test('of status 100 that nobody asked for are skipped, however they are cut (RFC 9110 15.2)', async () => {
-    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n';
-    const bytes = Buffer.concat([Buffer.from(interim), jsonReply('{"a":1}')]);
-    for (const size of [1, 7, 25, bytes.length]) {
+    const [asked, hints] = ['HTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'];
+    const orders = [asked + asked, hints + asked, asked + hints + hints + asked + hints].map((interim) =>
+      Buffer.concat([Buffer.from(interim), jsonReply('{"a":1}')]),
+    );
+    for (const [bytes, size] of orders.flatMap((each) => [1, 7, 25, each.length].map((size) => [each, size] as const))) {
       const { path } = script(async (_request, socket) => {
         for (let at = 0; at < bytes.length; at += size) {
           socket.write(bytes.subarray(at, at + size));

@@ -456,6 +456,14 @@ describe('the response without headers', () => {
     assert.equal(await textOf(httpReply({ headers: headers('iso-8859-1'), body: Buffer.from('gr\xfcn', 'latin1') })), 'grün');
     assert.equal(await textOf(httpReply({ headers: headers('"UTF-16LE"'), body: Buffer.from('grün', 'utf16le') })), 'grün');
     assert.equal(await textOf(httpReply({ headers: headers('utf-8'), body: 'grün' })), 'grün');
+    assert.equal(await textOf(httpReply({ headers: headers('US-ASCII'), body: 'green' })), 'green');
+  });
+  test('is base64 where its bytes are no text in that charset: ASCII has 128 characters', async () => {
+    const bytes = Buffer.from('grün');
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain; charset=us-ascii' }, body: bytes }));
+    const reply = await restCall(gateway, get(far.url));
+    assert.equal(responseOf(reply), bytes.toString('base64'));
+    assert.equal(reply.header('x-upstream-body-encoding'), 'base64');
   });
   for (const type of [
     'text/plain',

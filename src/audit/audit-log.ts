@@ -128,7 +128,7 @@ function createCalls(options: {
     async intendOnce(facts, request) {
       const { id, fingerprint } = request;
       for (;;) {
-        const earlier = await earlierReply(request);
+        const earlier = await earlierReply(request, { reads: facts.verb === 'GET' });
         if (earlier !== undefined) return earlier;
         try {
           return await intend(facts, { kind: 'take', id, fingerprint });
@@ -178,7 +178,7 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
     if (state === undefined || state.head.seq === checkpointed) return;
     // What it vouches for is on the disk before it: else a power cut would look like tampering.
     try {
-      await store.beat(chain, clock.now() + aliveFor);
+      await writer.beat();
     } catch {
       return;
     }
@@ -197,7 +197,7 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
   // The store's own log tells that it is away.
   const again = (): void => {};
   const timers = [
-    every(beatInterval, () => store.beat(chain, clock.now() + aliveFor), again),
+    every(beatInterval, () => writer.beat(), again),
     every(checkpointInterval, checkpoint, again),
     every(pruningInterval, () => prune(() => stopping), again),
     every(pruningInterval, () => forgetKeys(database, clock.now()), again),

@@ -16,6 +16,8 @@ export interface ChainWriter {
    * Makes sure that the chain is there and where it stands. Answers whether the last batch that `append` rejected is in it after all.
    */
   settle(): Promise<{ readonly lastBatchIsIn: boolean }>;
+  /** The gateway is there; all that was appended before is on the disk then. */
+  beat(): Promise<void>;
   /** What a checkpoint is made of; undefined until the chain was begun. */
   state(): { readonly key: AuditKey; readonly head: ChainHead } | undefined;
 }
@@ -34,6 +36,8 @@ interface ChainWriterOptions {
 export function createChainWriter({ store, clock, chain, aliveFor, startFacts }: ChainWriterOptions): ChainWriter {
   let key: AuditKey | undefined;
   let head: ChainHead | undefined;
+  /** What the store says of the chain by now. */
+  let aliveUntil = 0;
   /** The last entry of a batch that may be in the store or not. */
   let inDoubt: number | undefined;
 
@@ -52,6 +56,12 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
     });
   };
 
+  const beat = async (): Promise<void> => {
+    const until = clock.now() + aliveFor;
+    await store.beat(chain, until);
+    aliveUntil = until;
+  };
+
   const effectOf = ({ key: effect, call, at }: UnchainedEntry): readonly CallKeyEffect[] =>
     effect === undefined ? [] : [{ ...effect, chain, call, at }];
 
@@ -60,6 +70,8 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       if (key === undefined || head === undefined) throw new Error('The chain is not settled.');
       const made = chained({ key: key.macKey, chain, head, entries });
       try {
+        // After an outage others would take a call that is under way for one whose gateway was killed.
+        if (aliveUntil - clock.now() < aliveFor / 2) await beat();
         await store.append(made.entries, entries.flatMap(effectOf), durability);
         head = made.head;
       } catch (error) {
@@ -77,6 +89,7 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       inDoubt = undefined;
       return { lastBatchIsIn };
     },
+    beat,
     state: () => (key === undefined || head === undefined ? undefined : { key, head }),
   };
 }

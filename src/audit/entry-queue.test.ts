@@ -26,7 +26,6 @@ function queueBefore(store: { manner: (typeof manners)[number] }) {
         if (store.manner !== 'takes') throw new Error('away');
       },
       settle: () => Promise.resolve({ lastBatchIsIn }),
-      state: () => undefined,
     },
     droppedEntry: (count) => entry(`dropped ${count}`),
     refusedEntry: () => entry('refused'),

@@ -19,7 +19,7 @@ const usualDelay = 500;
 const delayAfterFailure = 1_000;
 
 interface EntryQueueOptions {
-  readonly writer: ChainWriter;
+  readonly writer: Pick<ChainWriter, 'append' | 'settle'>;
   /** Says that entries were dropped since the last time, to be written with the next batch. */
   readonly droppedEntry: (count: number) => UnchainedEntry;
   /** What came of a call that was refused, though its intent turned out to be on record. */

@@ -73,6 +73,33 @@ eachStore((store) => {
     await assert.rejects(killed.intendOnce(call, one), { code: 'outcome-unknown' });
   });
 
+  test('a call that only reads is made again once its gateway is gone', async (t) => {
+    const database = await store.openAudit(t);
+    let now = Date.UTC(2026, 10, 21);
+    const clock = { now: () => now, monotonic: () => now };
+    const [killed, other] = await twoGateways(database, clock);
+    t.after(() => Promise.all([killed.close(), other.close()]));
+    const [one, reading] = [idempotentRequest(request), { ...call, verb: 'GET' }];
+    isCall(await killed.intendOnce(reading, one));
+    await assert.rejects(other.intendOnce(reading, one), { code: 'idempotency-key-in-use' });
+    now += 10_001;
+    isCall(await other.intendOnce(reading, one));
+    await assert.rejects(killed.intendOnce(reading, one), { code: 'idempotency-key-in-use' });
+  });
+
+  test('a call that is put on record after the store was away for long is under way for the others, too', async (t) => {
+    const database = await store.openAudit(t);
+    let now = Date.UTC(2026, 10, 21);
+    const clock = { now: () => now, monotonic: () => now };
+    const [back, other] = await twoGateways(database, clock);
+    t.after(() => Promise.all([back.close(), other.close()]));
+    // Nothing was said of it meanwhile.
+    now += 11_000;
+    const one = idempotentRequest(request);
+    isCall(await back.intendOnce(call, one));
+    await assert.rejects(other.intendOnce(call, one), { code: 'idempotency-key-in-use' });
+  });
+
   test('the store shows neither key nor payload nor reply', async (t) => {
     const database = await store.openAudit(t);
     const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };

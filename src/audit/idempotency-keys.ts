@@ -1,7 +1,7 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
-import { findKey } from './idempotency-store.ts';
+import { findKey, releaseKey, type TakenKey } from './idempotency-store.ts';
 import { type IdempotentRequest, unsealed } from './idempotent-request.ts';
 import { underWaySince } from './under-way.ts';
 
@@ -13,7 +13,8 @@ export interface EarlierReply {
 
 /**
  * Looks up what came of the call that a key came with before: its reply, undefined where it may be made now. Rejects with 422
- * where the payload is another, and with 409 where there is no reply to repeat: the call is under way, its outcome is unknown, or
+ * where the payload is another, and with 409 where there is no reply to repeat: the call is under way, its outcome is unknown (which a call
+ * that only reads does not mind), or
  * the reply was too long (draft-ietf-httpapi-idempotency-key-header-07, 2.7).
  */
 export function createIdempotencyKeys(options: {
@@ -23,18 +24,22 @@ export function createIdempotencyKeys(options: {
   readonly chain: string;
   /** Milliseconds that no call takes longer than, as configured by now. */
   readonly longestCall: () => number;
-}): (request: IdempotentRequest) => Promise<EarlierReply | undefined> {
+}): (request: IdempotentRequest, call: { readonly reads: boolean }) => Promise<EarlierReply | undefined> {
   const { database, clock, chain } = options;
-  return async (request) => {
+  const mayBeUnderWay = ({ chain: taker, alive_until, taken_at }: TakenKey, now: number): boolean =>
+    (taker === chain || (alive_until ?? 0) >= now) && taken_at > underWaySince(options);
+  return async (request, { reads }) => {
     const now = clock.now();
     const found = await findKey(database, request.id, now);
     if (found === undefined) return undefined;
     if (found.fingerprint !== request.fingerprint) throw reused();
     if (found.reply !== null) return { earlierReply: unsealed(request, found.reply) };
     if (found.state === 'done') throw notKept();
-    const alive = found.chain === chain || (found.alive_until ?? 0) >= now;
-    if (found.state === null && alive && found.taken_at > underWaySince(options)) throw inUse();
-    throw unknownOutcome();
+    if (found.state === null && mayBeUnderWay(found, now)) throw inUse();
+    if (!reads) throw unknownOutcome();
+    // Its gateway was killed, and whether it read or not is all the same.
+    await releaseKey(database, found);
+    return undefined;
   };
 }
 

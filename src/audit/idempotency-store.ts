@@ -57,9 +57,10 @@ const conclusion = {
 };
 
 /** A key that was taken within the last 24 hours. */
-interface TakenKey {
+export interface TakenKey {
   readonly fingerprint: string;
   readonly chain: string;
+  readonly call: number;
   readonly taken_at: number;
   readonly state: string | null;
   readonly reply: string | null;
@@ -68,11 +69,16 @@ interface TakenKey {
 }
 
 export async function findKey({ read }: Database, id: string, now: number): Promise<TakenKey | undefined> {
-  const { rows } = await sql<TakenKey>`select k.fingerprint, k.chain, k.taken_at, k.state, k.reply,
+  const { rows } = await sql<TakenKey>`select k.fingerprint, k.chain, k.call, k.taken_at, k.state, k.reply,
       case when c.ended_at is null then c.alive_until end as alive_until
     from idempotency_key k left join audit_chain c on c.chain = k.chain
     where k.id = ${id} and k.taken_at >= ${now - keptFor}`.execute(read);
   return rows[0];
+}
+
+/** Gives a key back in place of the call that took it, which can do so no more. */
+export async function releaseKey({ query }: Database, { chain, call }: Pick<TakenKey, 'chain' | 'call'>): Promise<void> {
+  await query.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
 }
 
 /** Deletes what nobody can ask for any more. */

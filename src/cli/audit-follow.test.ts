@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import type { AuditRecord } from '#audit/audit-reader.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { runCommandLine } from '../../test/support/run-command-line.ts';
 import type { StoredAudit } from './command.ts';
 
@@ -53,3 +54,24 @@ for (const options of [[], ['--outcome', 'ok']]) {
     assert.deepEqual(lines, options.length === 0 ? ['undefined', 'ok'] : ['ok']);
   });
 }
+
+test('audit list --follow goes on behind a store that was away, and says so once', async (t) => {
+  const interruption = new AbortController();
+  let asked = 0;
+  const audit: StoredAudit = {
+    list: async () => {
+      asked += 1;
+      if (asked === 4 || asked === 5) throw new GatewayError('store-unavailable', 'The store is away.');
+      if (asked > 5) interruption.abort();
+      return { list: [] };
+    },
+    verify: () => Promise.reject(new Error('nothing is verified here')),
+  };
+  const { code, err } = await runCommandLine(t, ['audit', 'list', '--follow'], {
+    files,
+    audit,
+    untilInterrupted: (work) => work(interruption.signal),
+  });
+  assert.deepEqual([code, err.match(/The store is away\. It goes on once the store is back\./gu)?.length], [0, 1]);
+  assert.ok(asked > 5);
+});

@@ -1,26 +1,29 @@
 import type { Socket } from 'node:net';
 
 const nothing: Buffer = Buffer.alloc(0);
-const statusLine = Buffer.from('HTTP/1.1 100');
+const interim = Buffer.from('HTTP/1.1 1');
+const unasked = Buffer.from('HTTP/1.1 100');
+const switching = Buffer.from('HTTP/1.1 101');
 const endOfHead = Buffer.from('\r\n\r\n');
 /** Bytes before one reply. More is a flood, which undici is left to end. */
-const skippedAtMost = 16_384;
+const lookedAtMost = 16_384;
 
 /**
- * Takes `100 Continue` out of what a socket reads before a reply. A client must put up with one that it did not ask for (RFC 9110
- * 15.2), and undici breaks the connection off instead (lib/dispatcher/client-h1.js), which would leave an action that was carried out
- * without its answer. Only the beginning of a reply is looked at: what is read first after something was written.
+ * Takes `100 Continue` out of what a socket reads before a reply, also behind other interim answers, which pass. A client must put up with one
+ * that it did not ask for (RFC 9110 15.2), and undici breaks the connection off instead (lib/dispatcher/client-h1.js), which would leave
+ * an action that was carried out without its answer. Only the beginning of a reply is looked at: what is read first after something was
+ * written.
  */
 export function skipUnaskedContinue(socket: Socket): void {
   const read = socket.read.bind(socket);
   const write = socket.write.bind(socket);
   let looking = false;
-  let skipped = 0;
+  let looked = 0;
   let held = nothing;
 
   socket.write = ((...args: Parameters<typeof write>) => {
     looking = true;
-    skipped = 0;
+    looked = 0;
     return write(...args);
   }) as Socket['write'];
 
@@ -28,30 +31,38 @@ export function skipUnaskedContinue(socket: Socket): void {
     let chunk = read(size) as Buffer | null;
     while (looking && chunk !== null) {
       const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-      const rest = afterContinues(bytes);
-      skipped += bytes.length - rest.length;
-      looking = beginsAsContinue(rest) && skipped + rest.length <= skippedAtMost;
+      const { passed, rest } = withoutContinues(bytes);
+      looked += bytes.length - rest.length;
+      looking = mayBeInterim(rest) && looked + rest.length <= lookedAtMost;
       held = looking ? rest : nothing;
-      if (!looking) return rest;
+      if (!looking) return passed.length === 0 ? rest : Buffer.concat([passed, rest]);
+      if (passed.length > 0) return passed;
       chunk = read(size) as Buffer | null;
     }
     return chunk;
   };
 }
 
-/** The bytes behind every complete `100 Continue` that they begin with. */
-function afterContinues(bytes: Buffer): Buffer {
-  let rest = bytes;
-  while (rest.length >= statusLine.length && beginsAsContinue(rest)) {
+/** The whole interim answers that the bytes begin with, but for `100 Continue`, and what stands behind them. */
+function withoutContinues(bytes: Buffer): { readonly passed: Buffer; readonly rest: Buffer } {
+  let [passed, rest] = [nothing, bytes];
+  while (rest.length >= unasked.length && mayBeInterim(rest)) {
     const end = rest.indexOf(endOfHead);
     if (end < 0) break;
-    rest = rest.subarray(end + endOfHead.length);
+    const head = rest.subarray(0, end + endOfHead.length);
+    if (!beginsAs(unasked, head)) passed = Buffer.concat([passed, head]);
+    rest = rest.subarray(head.length);
   }
-  return rest;
+  return { passed, rest };
 }
 
-/** The bytes begin as a 100 does, as far as they go. */
-function beginsAsContinue(bytes: Buffer): boolean {
-  const length = Math.min(bytes.length, statusLine.length);
-  return bytes.subarray(0, length).equals(statusLine.subarray(0, length));
+/** Behind a 101 (Switching Protocols) comes no reply. */
+function mayBeInterim(bytes: Buffer): boolean {
+  return beginsAs(interim, bytes) && !(bytes.length >= switching.length && beginsAs(switching, bytes));
+}
+
+/** As far as the bytes go. */
+function beginsAs(start: Buffer, bytes: Buffer): boolean {
+  const length = Math.min(bytes.length, start.length);
+  return bytes.subarray(0, length).equals(start.subarray(0, length));
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { isTextual, type MediaType, readMediaType } from './media-type.ts';
-import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
+import { asciiStage, base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 
 /** The gateway's answer: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
 export interface RelayReply {
@@ -130,8 +130,12 @@ export function textStage(reply: FarSideReply): (() => Stage) | undefined {
   const type = mediaTypeOf(reply);
   if (type !== undefined && !isTextual(type)) return undefined;
   const charset = type?.charset ?? 'utf-8';
-  return charset === 'utf-8' || charset === 'utf8' ? utf8Stage : () => charsetStage(charset);
+  if (charset === 'utf-8' || charset === 'utf8') return utf8Stage;
+  return asciiNames.has(charset) ? asciiStage : () => charsetStage(charset);
 }
+
+/** The Encoding standard takes these for windows-1252, in which any byte is a character. */
+const asciiNames: ReadonlySet<string> = new Set(['us-ascii', 'ascii', 'ansi_x3.4-1968']);
 
 /** Text by its charset where it is text, base64 where not; `quote` writes the JSON around it. */
 export function textRenderings(

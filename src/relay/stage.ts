@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { compileProgram } from '#base/web-assembly.ts';
 import { JsonChecker } from '#json/json-checker.ts';
 import { JsonEscaper } from '#json/json-escaper.ts';
@@ -52,6 +52,17 @@ function completeLength(bytes: Buffer): number {
 function sequenceLength(lead: number): number {
   if (lead >= 0xf0) return 4;
   return lead >= 0xe0 ? 3 : 2;
+}
+
+/** ASCII in, the same bytes out, checked. */
+export function asciiStage(): Stage {
+  return {
+    push(chunk) {
+      if (!isAscii(chunk)) throw new NotText('not ASCII');
+      return chunk;
+    },
+    end: () => nothing,
+  };
 }
 
 /**

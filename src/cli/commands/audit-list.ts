@@ -91,8 +91,11 @@ async function printRecords({ context, given, audit, query }: Printing): Promise
   const showIfWanted = async (record: AuditRecord): Promise<void> => {
     if (outcome === undefined || outcome === record.outcome) await show(record);
   };
+  const complain = (why: string): void => {
+    context.stderr.write(`${program} audit list: ${why} It goes on once the store is back.\n`);
+  };
   await context.untilInterrupted((interruption) =>
-    follow({ audit, query: anyOutcome, since, interruption, shown, show: showIfWanted }),
+    follow({ audit, query: anyOutcome, since, interruption, shown, show: showIfWanted, complain }),
   );
 }
 
@@ -138,33 +141,50 @@ function lately({ from = 0 }: AuditQuery): number {
   return Math.max(from, Date.now() - lateness);
 }
 
-/** Looks again and again at the last seconds; a call is printed once it is over. */
-async function follow(options: {
+interface Following {
   readonly audit: StoredAudit;
   readonly query: AuditQuery;
   /** Milliseconds since the epoch: what began earlier is shown, or not to be. */
   readonly since: number;
-  readonly interruption: AbortSignal;
   readonly shown: Map<string, number>;
   readonly show: (record: AuditRecord) => Promise<void>;
-}): Promise<void> {
-  const { audit, query, interruption, shown, show } = options;
-  let { since } = options;
+}
+
+/** Looks again and again at the last seconds; a call is printed once it is over. `complain`: of a store that is away, once until it is back. */
+async function follow(
+  following: Following & { readonly interruption: AbortSignal; readonly complain: (why: string) => void },
+): Promise<void> {
+  const { interruption, complain } = following;
+  let { since } = following;
+  let away = false;
   while (!interruption.aborted) {
     // Over at once when interrupted.
     await setTimeout(lookInterval, undefined, { signal: interruption }).catch(() => {});
-    let next = Date.now() - lateness;
     if (interruption.aborted) return;
-    for await (const record of oldestFirst(audit, { ...query, from: since })) {
-      if (!isOver(record)) next = Math.min(next, Date.parse(record.time));
-      else if (!shown.has(record.id)) {
-        shown.set(record.id, Date.parse(record.time));
-        await show(record);
-      }
+    try {
+      since = await look({ ...following, since });
+      away = false;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      if (!away) complain(error.message);
+      away = true;
     }
-    since = Math.max(since, next);
-    for (const [id, at] of shown) if (at < since) shown.delete(id);
   }
+}
+
+/** Answers from when on to look the next time. */
+async function look({ audit, query, since, shown, show }: Following): Promise<number> {
+  let next = Date.now() - lateness;
+  for await (const record of oldestFirst(audit, { ...query, from: since })) {
+    if (!isOver(record)) next = Math.min(next, Date.parse(record.time));
+    else if (!shown.has(record.id)) {
+      shown.set(record.id, Date.parse(record.time));
+      await show(record);
+    }
+  }
+  next = Math.max(since, next);
+  for (const [id, at] of shown) if (at < next) shown.delete(id);
+  return next;
 }
 
 function isOver({ event, outcome }: AuditRecord): boolean {
