@@ -81,7 +81,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'precondition-failed': {
     meaning:
-      'The automation is not at an entity tag that `If-Match` names: somebody changed it since it was read. Nothing was changed.',
+      'The automation is not at an entity tag that `If-Match` names: somebody changed it since it was read; or it is at one that `If-None-Match` names. Nothing was changed.',
     remedy: 'Read it again, repeat the change on what it has become, and send the new tag.',
   },
   'body-too-large': {
@@ -167,14 +167,14 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'Find out at the far side what happened, then decide whether to send it again, with a new Idempotency-Key if it has one.',
   },
   'adapter-busy': {
-    meaning: 'The adapter instance has `concurrency` calls in flight and `queue` more waiting. Nothing was sent.',
+    meaning: 'An address of the adapter instance has `concurrency` calls in flight and `queue` more waiting. Nothing was sent.',
     remedy: 'Send the call again after `Retry-After`, or have the operator raise the numbers.',
   },
   'adapter-unavailable': {
     meaning:
       'The orchestrator behind the adapter instance failed repeatedly, so calls to it are held back for a while, or there is no token to call it with. Nothing was carried out.',
     remedy:
-      'Send the call again after `Retry-After`; the operator looks at the orchestrator, or at the token endpoint that `detail` names.',
+      'Send the call again after `Retry-After`; the operator looks at the orchestrator, whose last failure `detail` names, or at the token endpoint that it names.',
   },
   overloaded: {
     meaning:
