@@ -6,7 +6,7 @@ import { isRedirect } from '#outbound/redirect.ts';
 import type { Sender } from '#outbound/sender.ts';
 import type { OauthClient } from './authentication.ts';
 
-/** A token as it was issued. */
+/** A token as its endpoint granted it. */
 export interface GrantedToken {
   /** Visible ASCII. */
   readonly token: string;

@@ -13,9 +13,8 @@ export interface EarlierReply {
 
 /**
  * Looks up what came of the call that a key came with before: its reply, undefined where it may be made now. Rejects with 422
- * where the payload is another, and with 409 where there is no reply to repeat: the call is under way, its outcome is unknown (which a call
- * that only reads does not mind), or
- * the reply was too long (draft-ietf-httpapi-idempotency-key-header-07, 2.7).
+ * where the payload is another, and with 409 where there is no reply to repeat: the call is under way, its outcome is unknown (which a
+ * call that only reads does not mind), or the reply was too long (draft-ietf-httpapi-idempotency-key-header-07, 2.7).
  */
 export function createIdempotencyKeys(options: {
   readonly database: Database;

@@ -4,6 +4,7 @@ import { systemCode } from './system-code.ts';
 /** Lines up to this many bytes are written together, `pause` milliseconds after the first at the latest. */
 const together = 60_000;
 const pause = 100;
+
 interface LineWriterOptions {
   /** Of an open file, pipe or terminal. */
   readonly descriptor: number;

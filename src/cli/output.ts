@@ -19,3 +19,14 @@ export function print(stdout: Writable, text: string | Buffer): Promise<void> {
   stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()));
   return promise;
 }
+
+/** As `print`, for what is done whether it can be told or not: answers why it could not. */
+export async function tryPrint(stdout: Writable, text: string): Promise<OutputFailed | undefined> {
+  try {
+    await print(stdout, text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof OutputFailed) return error;
+    throw error;
+  }
+}

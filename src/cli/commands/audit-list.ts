@@ -25,7 +25,7 @@ export const auditList: Command = {
     config: configFileOption,
     from: { value: 'TIME', default: '', meaning: 'only records of this time or later, such as 2026-11-21T08:00:00Z' },
     to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier' },
-    principal: { value: 'NAME', default: '', meaning: 'only what this user, client or name of an issuer’s token did' },
+    principal: { value: 'NAME', default: '', meaning: 'only what the principal of this name did' },
     adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
     outcome: { value: 'OUTCOME', default: '', meaning: 'only calls that ended so: ok, refused, failed or unknown' },
     limit: { value: 'N', default: '100', meaning: 'the newest N of them, or "all"' },

@@ -8,7 +8,7 @@ import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
-import { OutputFailed, print } from '../output.ts';
+import { tryPrint } from '../output.ts';
 import { counted } from '../progress-line.ts';
 
 export const auditVerify: Command = {
@@ -32,10 +32,8 @@ export const auditVerify: Command = {
       const { config } = loaded;
       const { problems, chains, records, checkpoints } = await context.withAudit(config, (audit) => audit.verify(readFrom(file)));
       // Also where nobody reads them: the exit code tells.
-      await print(context.stdout, problems.map((problem) => `${problem}\n`).join('')).catch((error: unknown) => {
-        if (!(error instanceof OutputFailed)) throw error;
-        context.stderr.write(`${program} audit verify: ${error.message}\n`);
-      });
+      const untold = await tryPrint(context.stdout, problems.map((problem) => `${problem}\n`).join(''));
+      if (untold?.readerLeft === false) context.stderr.write(`${program} audit verify: ${untold.message}\n`);
       const seen = `${counted(records, 'record')} in ${counted(chains, 'chain')}, ${counted(checkpoints, 'checkpoint')}`;
       context.stderr.write(`verified ${seen}: ${problems.length === 0 ? 'all as they were written' : 'TAMPERED WITH'}\n`);
       return problems.length === 0 ? 0 : 1;

@@ -8,7 +8,7 @@ import type { Command, CommandContext, ImportProgress } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
-import { OutputFailed, print } from '../output.ts';
+import { tryPrint } from '../output.ts';
 import { counted, createProgressLine, flow, grouped } from '../progress-line.ts';
 
 export const automationImport: Command = {
@@ -42,7 +42,9 @@ export const automationImport: Command = {
           }),
         );
         progress.clear();
-        await printDone(context, `imported ${counted(imported, 'automation')}, ${grouped(replaced)} of them replaced`);
+        const done = `imported ${counted(imported, 'automation')}, ${grouped(replaced)} of them replaced`;
+        const untold = await tryPrint(context.stdout, `${done}\n`);
+        if (untold !== undefined) context.stderr.write(`${program} import: ${done}; ${untold.message}\n`);
         return 0;
       } catch (error) {
         if (error instanceof GatewayError) return report(complaints(error, file));
@@ -53,16 +55,6 @@ export const automationImport: Command = {
     });
   },
 };
-
-/** What is done is done, whether it can be told or not. */
-async function printDone({ stdout, stderr }: CommandContext, done: string): Promise<void> {
-  try {
-    await print(stdout, `${done}\n`);
-  } catch (error) {
-    if (!(error instanceof OutputFailed)) throw error;
-    stderr.write(`${program} import: ${done}; ${error.message}\n`);
-  }
-}
 
 function progressText({ step, lines, bytes }: ImportProgress, elapsed: number): string {
   return step === 'reading' ? `reading: ${flow({ lines, bytes, elapsed })}` : `writing: ${counted(lines, 'automation')}`;

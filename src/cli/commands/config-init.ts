@@ -6,7 +6,7 @@ import type { Command } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { generatedPassword } from '../generated-password.ts';
 import { program } from '../help.ts';
-import { print } from '../output.ts';
+import { tryPrint } from '../output.ts';
 
 export const configInit: Command = {
   name: 'init',
@@ -28,16 +28,12 @@ export const configInit: Command = {
       stderr.write(`${program} init: ${whyNot(file, error)}\n`);
       return 1;
     }
-    try {
-      await print(stdout, report(file, password));
-      return 0;
-    } catch (error) {
-      // Nobody knows its password, and it would be in the way of another try.
-      await rm(resolve(cwd, file));
-      const why = error instanceof Error ? error.message : 'unknown error';
-      stderr.write(`${program} init: the password could not be shown, and ${file} was not kept: ${why}\n`);
-      return 1;
-    }
+    const untold = await tryPrint(stdout, report(file, password));
+    if (untold === undefined) return 0;
+    // Nobody knows its password, and it would be in the way of another try.
+    await rm(resolve(cwd, file));
+    stderr.write(`${program} init: the password could not be shown, and ${file} was not kept: ${untold.message}\n`);
+    return 1;
   },
 };
 

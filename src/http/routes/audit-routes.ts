@@ -43,7 +43,7 @@ const record = closedObject({
 const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   { name: 'from', description: 'Only records of this time or later (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
   { name: 'to', description: 'Only records of this time or earlier (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
-  { name: 'principal', description: 'Only what this user, client or name of an issuer’s token did.', schema: Type.String() },
+  { name: 'principal', description: 'Only what the principal of this name did.', schema: Type.String() },
   { name: 'adapter', description: 'Only calls to this adapter instance.', schema: Type.String() },
   { name: 'outcome', description: 'Only calls that ended so.', schema: Type.Enum([...auditOutcomes]) },
   {
