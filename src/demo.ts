@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { hashPassword } from '#access/password-hash.ts';
+import { shellQuoted } from '#base/shell-quoted.ts';
 import { systemCode } from '#base/system-code.ts';
 import type { DemoOptions } from '#cli/command.ts';
 import { loadConfig } from '#config/load-config.ts';
@@ -73,7 +74,7 @@ adapters:
 
 function invitation(gateway: string, orchestrator: string, password: string): string {
   const curl = (path: string, body: string): string =>
-    `curl -s -u ${quoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${quoted(body)}`;
+    `curl -s -u ${shellQuoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${shellQuoted(body)}`;
   const json = 'application/yang-data+json';
   const device = 'restconf/data/tailf-ncs:devices/device';
   return `
@@ -91,9 +92,4 @@ ${curl('/tools/restCall', JSON.stringify({ uri: `${orchestrator}/demo/echo`, ver
 
 Ctrl-C ends it.
 `;
-}
-
-/** For a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,3 +1,4 @@
+import { shellQuoted } from '#base/shell-quoted.ts';
 import type { Operation, Parameter, Reference } from './openapi-document.ts';
 
 interface CurlTarget {
@@ -39,16 +40,11 @@ function bodyArguments({ requestBody }: Operation): readonly string[] | undefine
   if (example === undefined) return undefined;
   if (mediaType === 'application/x-www-form-urlencoded') {
     return Object.entries(example as Record<string, unknown>).map(
-      ([name, value]) => `--data-urlencode ${quoted(`${name}=${String(value)}`)}`,
+      ([name, value]) => `--data-urlencode ${shellQuoted(`${name}=${String(value)}`)}`,
     );
   }
   return [
-    `-H ${quoted(`Content-Type: ${mediaType}`)}`,
-    `-d ${quoted(typeof example === 'string' ? example : JSON.stringify(example))}`,
+    `-H ${shellQuoted(`Content-Type: ${mediaType}`)}`,
+    `-d ${shellQuoted(typeof example === 'string' ? example : JSON.stringify(example))}`,
   ];
-}
-
-/** For a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
