@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/calls.ts';
-import { closedPort, farSide, jsonReply } from './support/far-side.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { openConnection, requestBytes } from './support/http-client.ts';
 import { basic, childEnvironment, configurationOf, executable, type Gateway, startGateway } from './support/start-gateway.ts';
 
@@ -95,6 +95,32 @@ test('a call whose caller leaves is one line that says so', { timeout: 30_000 },
   const [line] = await linesAbout(gateway, requestId);
   assert.equal(line?.['reason'], 'the reply was cut off');
   assert.ok(!('status' in (line ?? {})), 'nothing was answered');
+  far.answer(() => jsonReply('{}'));
+});
+
+test('a call whose caller resets its connection within a long reply is one line at info, and no fault of the gateway', {
+  timeout: 30_000,
+}, async () => {
+  far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.alloc(3_000_000, 'a') }));
+  for (let round = 0; round < 10; round += 1) {
+    const connection = await openConnection(gateway.port);
+    const requestId = crypto.randomUUID();
+    connection.write(
+      requestBytes(gateway.port, {
+        method: 'POST',
+        target: '/orchestrator_manager/restQuery/Local%20NSO',
+        headers: { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json', 'X-Request-Id': requestId },
+        body: JSON.stringify(query),
+      }),
+    );
+    await once(connection.socket, 'data');
+    connection.socket.resetAndDestroy();
+    const lines = await linesAbout(gateway, requestId);
+    assert.deepEqual(
+      lines.map((line) => [line['level'], line['msg'], line['status'], line['code'], line['reason']]),
+      [['info', 'request', 200, undefined, 'the reply was cut off']],
+    );
+  }
   far.answer(() => jsonReply('{}'));
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
@@ -383,6 +384,24 @@ eachStore((store) => {
     assert.equal(list.length, 117);
     assert.equal(exported.length, 120);
     assert.deepEqual(exported, exported.toSorted());
+  });
+
+  test('however many search, two connections of the store are theirs, and others find one', async (t) => {
+    const database = await store.open(t);
+    const catalogue = createAutomationStore(database);
+    await put(catalogue, named('a', 'b'));
+    const filters: readonly TextFilter[] = [{ kind: 'contains', field: 'name', text: 'a' }];
+    const over = Promise.all(Array.from({ length: 30 }, () => listed(catalogue, { filters })));
+    let most = 0;
+    for (let done = false; !done; ) {
+      const { busy, waiting } = database.figures();
+      assert.equal(waiting, 0);
+      most = Math.max(most, busy);
+      await database.ping();
+      done = await Promise.race([over.then(() => true), setImmediate(false)]);
+    }
+    assert.equal(most, 2);
+    assert.ok((await over).every(({ total }) => total === 1));
   });
 
   test('two exports may run, a third is told to come again, and one that was left makes room', async (t) => {

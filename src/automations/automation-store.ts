@@ -1,5 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
+import { Turns } from '#base/turns.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
@@ -51,6 +52,10 @@ export interface Conflict {
 const exportedAtOnce = 50;
 /** So that listings find a connection, however slowly exports are read. */
 const exportsAtOnce = 2;
+/** So that logins do, however much is searched: a search may take a second and all of a processor. */
+const listingsAtOnce = 2;
+/** Milliseconds that a listing waits for its turn. */
+const listingWait = 10_000;
 /** Sixteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const insertedAtOnce = 50;
 
@@ -67,8 +72,16 @@ const usualSizes: CatalogueSizes = { block: 2_000, collected: 20_000 };
 export function createAutomationStore(database: Database, sizes = usualSizes): AutomationStore {
   const { read } = database;
   let exporting = 0;
+  const listings = new Turns(listingsAtOnce);
   return {
-    list: (request) => listAutomations(database, request, sizes.collected),
+    async list(request) {
+      await listings.take(listingWait, tooManyListings);
+      try {
+        return await listAutomations(database, request, sizes.collected);
+      } finally {
+        listings.giveBack();
+      }
+    },
     read: (id) => readAutomation(read, id),
     change: (work) =>
       database.exclusively('automation', async (transaction) => {
@@ -113,6 +126,11 @@ async function* exportedFrom(read: Database['read']): AsyncGenerator<readonly st
   } finally {
     await moment.rollback().execute();
   }
+}
+
+function tooManyListings(): GatewayError {
+  const detail = `Listings take long now: this one waited for its turn for ${listingWait / 1000} seconds; try again later.`;
+  return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 
 function tooManyExports(): GatewayError {

@@ -1,16 +1,19 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '#base/system-code.ts';
+import { Turns } from '#base/turns.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
 
 /** How long a call waits for its turn before it is told that the store is unavailable. */
 const turnLimit = 10_000;
+/** One more than the catalogue takes (automation-store.ts): whoever logs in finds a connection, however much is searched. */
+const readers = 5;
 
 interface SqliteSessionsOptions {
   readonly file: string;
-  /** `write`: one connection, for SQLite knows a single writer. `read`: three that only read, each at a moment of its own. */
+  /** `write`: one connection, for SQLite knows a single writer. `read`: several that only read, each at a moment of its own. */
   readonly kind: 'read' | 'write';
 }
 
@@ -21,18 +24,17 @@ interface SqliteSessionsOptions {
 export class SqliteSessions implements SessionSource {
   readonly begin: string;
   readonly #options: SqliteSessionsOptions;
-  readonly #queue: (() => void)[] = [];
+  readonly #turns: Turns;
   readonly #idle: SqliteConnection[] = [];
   readonly #connections: number;
-  #free: number;
   #closed = false;
 
   constructor(options: SqliteSessionsOptions) {
     this.#options = options;
     // The write lock is taken at once: two transactions that read first and then both want to write would fail on each other.
     this.begin = options.kind === 'write' ? 'begin immediate' : 'begin';
-    this.#connections = options.kind === 'write' ? 1 : 3;
-    this.#free = this.#connections;
+    this.#connections = options.kind === 'write' ? 1 : readers;
+    this.#turns = new Turns(this.#connections);
   }
 
   async open(): Promise<StoreSession> {
@@ -42,14 +44,14 @@ export class SqliteSessions implements SessionSource {
       const connection = await this.#alive();
       return { run: (sql, parameters) => connection.run(sql, parameters), release: () => this.#giveBack(connection) };
     } catch (error) {
-      this.#next();
+      this.#turns.giveBack();
       throw error;
     }
   }
 
   figures(): StoreFigures {
     const idle = this.#idle.filter((connection) => !connection.gone).length;
-    return { busy: this.#closed ? 0 : this.#connections - this.#free, idle, waiting: this.#queue.length };
+    return { busy: this.#closed ? 0 : this.#connections - this.#turns.free, idle, waiting: this.#turns.waiting };
   }
 
   async close(): Promise<void> {
@@ -60,7 +62,7 @@ export class SqliteSessions implements SessionSource {
       this.#closed = true;
       await Promise.all(this.#idle.map((connection) => connection.close()));
     }
-    for (let count = 0; count < this.#connections; count += 1) this.#next();
+    for (let count = 0; count < this.#connections; count += 1) this.#turns.giveBack();
   }
 
   async #alive(): Promise<SqliteConnection> {
@@ -78,31 +80,11 @@ export class SqliteSessions implements SessionSource {
     // One that comes back after the end would keep the process alive.
     if (this.#closed) void connection.close();
     else if (!connection.gone) this.#idle.push(connection);
-    this.#next();
+    this.#turns.giveBack();
   }
 
   #turn(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return Promise.resolve();
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      this.#queue.splice(this.#queue.indexOf(take), 1);
-      reject(storeUnavailable('waited too long for a connection'));
-    }, turnLimit);
-    const take = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    this.#queue.push(take);
-    return promise;
-  }
-
-  #next(): void {
-    const take = this.#queue.shift();
-    if (take === undefined) this.#free += 1;
-    else take();
+    return this.#turns.take(turnLimit, () => storeUnavailable('waited too long for a connection'));
   }
 }
 

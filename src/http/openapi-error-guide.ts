@@ -178,7 +178,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   overloaded: {
     meaning:
-      'The gateway is more than 250 ms behind with its work, close to the end of its memory, or has more calls in flight than it may open files for. Calls and logins wait outside; health and metrics are answered.',
+      'The gateway is more than 250 ms behind with its work, close to the end of its memory, or has more calls in flight than it may open files for: calls and logins wait outside, health and metrics are answered. Or, of a listing or an export of automations alone, those that came before take long.',
     remedy:
       'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways, memory or open files (`ulimit -n`).',
   },

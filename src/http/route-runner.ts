@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '#access/access.ts';
 import type { Authentication } from '#access/authentication.ts';
 import { decide } from '#access/decide.ts';
+import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
@@ -121,7 +122,7 @@ function give(answer: RouteReply, request: FastifyRequest, reply: FastifyReply, 
 /** The status line is out: a broken connection is the only way left to say that this is not the whole reply. */
 function breakOff(failure: unknown, { scope }: FastifyRequest, { raw }: FastifyReply, log: Log): void {
   // Where the caller has left, that is all that failed.
-  if (!raw.destroyed) noteFailure(failure, scope, log);
+  if (!raw.destroyed && !(failure instanceof CallerLeft)) noteFailure(failure, scope, log);
   raw.destroy();
 }
 

@@ -25,7 +25,7 @@ export function written(response: ServerResponse, chunk: Buffer, limit = pieceLi
       clearTimeout(timer);
       response.off('close', left);
       if (error === null || error === undefined) resolve();
-      else reject(error);
+      else reject(new CallerLeft());
     };
     const left = (): void => over(new CallerLeft());
     // Node never calls back for what it kept while the connection was going, or while an earlier reply was due.

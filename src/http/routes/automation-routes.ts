@@ -74,14 +74,14 @@ function listRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'listAutomations',
       summary: 'List the automations in alphabetical order',
       description:
-        'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins.',
+        'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins. Two listings run at a time, others wait for up to 10 seconds, then get 503 `overloaded`.',
       queryParameters,
       success: {
         status: 200,
         description: 'A page, and the values in effect. `total` counts what the caller may see and the filters match.',
         schema: closedObject({ list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
       },
-      errors: ['invalid-request', 'store-unavailable'],
+      errors: ['invalid-request', 'overloaded', 'store-unavailable'],
       example: {
         query: { limit: 50, startsWith: 'backup' },
         reply: {
