@@ -92,6 +92,16 @@ describe('with several urls', () => {
     }
   });
 
+  test('a query goes on to the other node at once, however long the first wants to be left alone', async (t) => {
+    const { nodes, gateway } = await group(t, ['none', 'none']);
+    nodes[0]?.far.answer(() => httpReply({ status: 503, headers: { 'Retry-After': '3600' }, body: 'maintenance' }));
+    const reply = await query(gateway);
+    assert.equal(reply.status, 200, reply.text);
+    assert.equal(nodes[1]?.asked, 1);
+    nodes[1]?.far.answer(() => httpReply({ status: 503, headers: { 'Retry-After': '3600' }, body: 'maintenance' }));
+    assertProblem(await query(gateway), 502, 'upstream-error');
+  });
+
   test('the leader of a Raft group is the primary', async (t) => {
     const { nodes, gateway } = await group(t, ['none', 'none']);
     const [follower, leader] = nodes;

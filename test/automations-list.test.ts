@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
+import { assertProblem, pointersOf } from './support/calls.ts';
 import type { Reply } from './support/http-client.ts';
 import { startGateway } from './support/start-gateway.ts';
 
@@ -137,6 +137,17 @@ describe('a wrong option is 400', () => {
     const problem = assertProblem(await list('?limit=-1&skip=x&sort=y&nonsense=1'), 400, 'invalid-request');
     assert.deepEqual((problem.errors ?? []).map((error) => error.pointer).sort(), ['?limit', '?nonsense', '?skip', '?sort']);
   });
+});
+
+test('a query that is not UTF-8 is refused, and never searched for as U+FFFD, which may be searched for', async () => {
+  for (const [query, pointer] of [
+    ['?contains=%ff', '?contains'],
+    ['?queryParameters={"contains":"%c3"}', '?queryParameters'],
+    ['?limit=1&startsWith=%EF%BF', '?startsWith'],
+  ] as const) {
+    assert.deepEqual(pointersOf(assertProblem(await list(query), 400, 'invalid-request')), [pointer]);
+  }
+  assert.equal((await list('?contains=%ef%bf%bd')).status, 200);
 });
 
 test('a body is not part of the request', async () => {

@@ -50,6 +50,11 @@ export class NodeRoute {
     }
   }
 
+  /** There is a node that was not tried and takes calls, so that nobody has to wait for one that was. */
+  canGoOn(target: Target): boolean {
+    return target === 'any' && this.#options.nodes.some((node) => !this.#tried.includes(node) && node.breaker.wait() === 0);
+  }
+
   /**
    * The best node that was not tried, at once, or the best of all after `delay` milliseconds; where it takes the primary (no byte of
    * the call left), the node that is that now. Rejects with the failure of `last` where there is none.

@@ -23,7 +23,7 @@ const advice = `write all as limit=50, or all as ${whole}[limit]=50, or all in o
 
 /**
  * Reads the options of a query string in one of their three forms. Reported are two forms at once, an option given twice,
- * unknown names, bytes that are not UTF-8, and a JSON form that is no JSON object.
+ * unknown names, and a JSON form that is no JSON object.
  */
 export function readGivenOptions<Name extends string>(options: QueryFormOptions<Name>): ReadonlyMap<Name, GivenOption> {
   const { known, problems } = options;
@@ -64,8 +64,6 @@ function readParameters(query: URLSearchParams, problems: ProblemList): readonly
     const pointer = `?${parameter}`;
     if (parameters.has(parameter)) problems.add(pointer, 'is given more than once; give it once');
     else parameters.set(parameter, { ...formOf(parameter), pointer, text });
-    // The parser of the query string puts U+FFFD where the bytes are not UTF-8 (URL Standard 5.1).
-    if (`${parameter}${text}`.includes('\ufffd')) problems.add(pointer, 'is not UTF-8; percent-encode the bytes of UTF-8');
   }
   return [...parameters.values()];
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { RequestProblem } from '#base/gateway-error.ts';
@@ -84,10 +85,23 @@ export function readQuery(
   const { url = '' } = request;
   const at = url.indexOf('?');
   if (at < 0) return noQuery;
-  const query = new URLSearchParams(url.slice(at + 1));
+  const text = url.slice(at + 1);
+  const query = new URLSearchParams(text);
   const list = createProblemList();
   for (const name of query.keys()) {
     if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
   }
+  for (const parameter of text.split('&').filter((each) => !isUtf8(percentDecoded(each)))) {
+    const [name = ''] = new URLSearchParams(parameter).keys();
+    list.add(`?${name.slice(0, 128)}`, 'is not UTF-8; percent-encode the bytes of UTF-8');
+  }
   return { query, problems: list.problems };
+}
+
+/** The bytes of a part of a query string. The parser puts U+FFFD where they are not UTF-8 (URL Standard 5.1), which may stand there by itself. */
+function percentDecoded(text: string): Buffer {
+  return Buffer.from(
+    text.replaceAll(/%([0-9a-f]{2})/giu, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
 }

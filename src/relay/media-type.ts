@@ -7,7 +7,8 @@ export interface MediaType {
 }
 
 const pattern = /^[ \t]*([!#$%&'*+.^_`|~\w-]+\/[!#$%&'*+.^_`|~\w-]+)[ \t]*(?:;|$)/u;
-const charsetPattern = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/iu;
+/** A parameter, whose value may be a quoted string (RFC 9110 5.6.6): what looks like another one within it is none. */
+const parameterPattern = /;[ \t]*([^\s;="]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/gu;
 
 /** What was read lately: far sides have few. A text that could be long is not kept. */
 const known = new Map<string, MediaType>();
@@ -28,9 +29,11 @@ export function readMediaType(text: string): MediaType | undefined {
 function parsedMediaType(text: string): MediaType | undefined {
   const essence = pattern.exec(text)?.[1]?.toLowerCase();
   if (essence === undefined) return undefined;
-  const charset = charsetPattern.exec(text);
-  const label = (charset?.[1] ?? charset?.[2])?.toLowerCase();
-  return label === undefined ? { essence } : { essence, charset: label };
+  for (const [, name, quoted, token] of text.matchAll(parameterPattern)) {
+    if (name?.toLowerCase() !== 'charset') continue;
+    return { essence, charset: (token ?? quoted?.replaceAll(/\\(.)/gu, '$1') ?? '').toLowerCase() };
+  }
+  return { essence };
 }
 
 /** `application/json`, `text/json` and every `+json` type (RFC 6839). */
