@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { pointerTo } from './json-pointer.ts';
 import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
-import { unescaped } from './json-string.ts';
 import type { OpaqueMember } from './opaque-member.ts';
 
 /** A JSON value without loss: members keep their order and their repetitions, numbers their text. */
@@ -210,4 +209,9 @@ function pointerOf(container: OpenContainer | undefined): string {
 /** The name or index of the value in a container that comes next, or is being read. */
 function segmentIn({ node }: OpenContainer, key: string): string | number {
   return node.kind === 'array' ? node.items.length : key;
+}
+
+/** What this, written between the quotes of a valid JSON string, stands for. Lone surrogates stay as they are. */
+function unescaped(written: string): string {
+  return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written;
 }

@@ -1,5 +1,4 @@
 import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { decodeJsonString } from '#json/json-string.ts';
 import { groupByName } from '#json/member-names.ts';
 import { type ScanningExports, ScanningProgram } from '#json/scanning-program.ts';
 
@@ -77,29 +76,56 @@ export class InstanceWriter {
   /** Writes the members that the instance has complete once more, a property for each name, at the place of its first one. */
   #merge(count: number, places: number, instance: number, end: number): number {
     const memory = this.#program.bytes(0, this.size);
-    const placeOf = (index: number, field: number): number =>
-      memory.readUInt32LE(places + (index * placeFields + field) * 4) + (field < 3 ? instance : 0);
-    // Between the name and the value stands the colon.
-    const nameEnd = (index: number): number => placeOf(index, 1) - 1;
-    const groups = groupByName(count, (index) => decodeJsonString(memory, placeOf(index, 0), nameEnd(index)));
-    if (groups === undefined) return 0;
-    const written: (Buffer | string)[] = [];
-    const encoded = (index: number): Buffer | string => {
-      const [from, to, isString] = [placeOf(index, 1), placeOf(index, 2), placeOf(index, 3) === 1];
-      // One byte read as one character: what JSON escapes is all ASCII.
-      return isString ? JSON.stringify(memory.toString('latin1', from, to)).slice(1, -1) : memory.subarray(from + 1, to - 1);
-    };
-    groups.forEach(([first = 0, ...others], place) => {
-      if (place > 0) written.push(',');
-      written.push(memory.subarray(placeOf(first, 0), others.length === 0 ? placeOf(first, 2) : placeOf(first, 1)));
-      if (others.length === 0) return;
-      written.push('"[', encoded(first));
-      for (const index of others) written.push(',', encoded(index));
-      written.push(']"');
+    const placeOf = (index: number, field: number): number => memory.readUInt32LE(places + (index * placeFields + field) * 4);
+    const groups = groupByName({
+      bytes: memory.subarray(instance, end),
+      count,
+      start: (index) => placeOf(index, 0),
+      // Between the name and the value stands the colon.
+      end: (index) => placeOf(index, 1) - 1,
     });
-    written.push(memory.subarray(placeOf(count - 1, 2), end));
-    const merged = Buffer.concat(written.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)));
-    memory.set(merged, instance);
-    return instance + merged.length;
+    if (groups === undefined) return 0;
+    const { next, repeats } = groups;
+    // What is escaped is twice as long at most.
+    const merged = Buffer.allocUnsafe(2 * (end - instance));
+    let size = 0;
+    const add = (from: number, to: number): void => void (size += memory.copy(merged, size, instance + from, instance + to));
+    const addEncoded = (index: number): void => {
+      const isString = placeOf(index, 3) === 1;
+      // What is no string stands escaped between quotes already.
+      const quotes = isString ? 0 : 1;
+      const to = instance + placeOf(index, 2) - quotes;
+      for (let at = instance + placeOf(index, 1) + quotes; at < to; at += 1) {
+        const byte = memory[at] ?? 0;
+        if (isString && (byte === quote || byte === backslash)) merged[size++] = backslash;
+        merged[size++] = byte;
+      }
+    };
+    for (let index = 0; index < count; index += 1) {
+      if (repeats[index] === 1) continue;
+      if (size > 0) merged[size++] = comma;
+      const first = index;
+      if (next[first] === 0) {
+        // All that follow and stand alone as well, with the commas between them.
+        while (next[index + 1] === 0 && repeats[index + 1] === 0) index += 1;
+        add(placeOf(first, 0), placeOf(index, 2));
+        continue;
+      }
+      add(placeOf(first, 0), placeOf(first, 1));
+      size += merged.write('"[', size, 'latin1');
+      for (let member = first; ; member = next[member] ?? 0) {
+        addEncoded(member);
+        if (next[member] === 0) break;
+        merged[size++] = comma;
+      }
+      size += merged.write(']"', size, 'latin1');
+    }
+    add(placeOf(count - 1, 2), end - instance);
+    memory.set(merged.subarray(0, size), instance);
+    return instance + size;
   }
 }
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
