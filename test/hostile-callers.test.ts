@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
@@ -213,6 +213,16 @@ describe('a request target', () => {
     const upgraded = await gateway.send({ target: '/healthz', headers: { Connection: 'Upgrade, close', Upgrade: 'websocket' } });
     assert.notEqual(upgraded.status, 101);
     assert.equal(far.connections, 0);
+  });
+
+  test('of CONNECT from a caller that never ends its side ends nevertheless', { timeout: 30_000 }, async (t) => {
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    t.after(() => void socket.destroy());
+    socket.on('error', () => undefined).resume();
+    socket.write(`CONNECT ${far.authority} HTTP/1.1\r\nHost: ${far.authority}\r\n\r\n`);
+    const dripping = setInterval(() => socket.write('x'), 1_000);
+    t.after(() => clearInterval(dripping));
+    await new Promise((resolve) => socket.once('close', resolve));
   });
 
   test('of CONNECT from a caller that is gone at once harms nobody', async () => {

@@ -10,7 +10,7 @@ import { createPasswordVerifier } from '../src/access/password-verifier.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
 import { assertProblem, post, relay, restCall } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
-import { type Connection, openConnection, type Reply } from './support/http-client.ts';
+import { type Connection, openConnection, type Reply, requestBytes } from './support/http-client.ts';
 import { type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
 import { until } from './support/until.ts';
 
@@ -239,6 +239,30 @@ test('more calls in flight than there are files for are 503, however many connec
   await until('a call is held', () => held.length === 1);
   held[0]?.();
   assert.equal((await next).status, 200);
+});
+
+test('callers who are looked into at the same moment are served as far as there are files, and only the others are 503', async (t) => {
+  const gateway = await startGateway(t, { config, openFiles: 260 });
+  far.answer(() => jsonReply('{}'));
+  // Nor do those who leave meanwhile take anybody's place.
+  for (let round = 0; round < 100; round += 1) {
+    const { socket } = await openConnection(gateway.port);
+    socket.write(requestBytes(gateway.port, { target: '/whoami', headers: { Authorization: gateway.basicFor('admin') } }));
+    setImmediate(() => socket.resetAndDestroy());
+  }
+  const crowd = await Promise.all(Array.from({ length: 90 }, () => restCall(gateway, call)));
+  const served = crowd.filter(({ status }) => status === 200).length;
+  assert.ok(served >= 60, `${served} were served`);
+  for (const reply of crowd) if (reply.status !== 200) assertProblem(reply, 503, 'overloaded');
+});
+
+test('who sends a body where none is asked for cannot fill the memory with it', async (t) => {
+  const gateway = await startGateway(t, { config });
+  const send = (target: string, size: number): Promise<Reply> => gateway.send({ target, body: 'x'.repeat(size) });
+  for (const target of ['/healthz', '/openapi.json']) {
+    assert.equal((await send(target, 16_384)).status, 200);
+    assertProblem(await send(target, 16_385), 413, 'body-too-large');
+  }
 });
 
 test('R45: health answers through two thousand connections that say nothing or half a request', async (t) => {

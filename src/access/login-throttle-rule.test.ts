@@ -48,6 +48,16 @@ test('after 15 minutes of calm beyond the last wait everything starts again', ()
   assert.equal(waitFor(record, start + 128_000 + 15 * minute), 0);
 });
 
+test('a clock that is set back keeps nobody out for longer than the longest wait, and its failures are forgotten', () => {
+  let record = noFailures;
+  for (let count = 0; count < 30; count += 1) record = addFailure(record, start, 5);
+  assert.equal(waitFor(record, start), throttleWindow);
+  assert.equal(waitFor(record, start - 10 * minute), throttleWindow);
+  const day = 24 * 60 * minute;
+  assert.equal(waitFor(record, start - day), 0);
+  assert.equal(waitFor(addFailure(record, start - day, 5), start - day), 0);
+});
+
 test('taking a failure back takes back the wait it imposed, and no other', () => {
   let record = noFailures;
   for (let count = 0; count < 4; count += 1) record = addFailure(record, start + count, 5);

@@ -15,16 +15,18 @@ export interface FailureRecord {
 
 export const noFailures: FailureRecord = { failures: [], waits: 0, blockedUntil: 0 };
 
-/** Milliseconds until the next attempt may be made: 0 is now. */
-export function waitFor(record: FailureRecord, now: number): number {
-  return Math.max(0, record.blockedUntil - now);
+/** Milliseconds until the next attempt may be made: 0 is now, also where the clock that imposed the wait was set back since. */
+export function waitFor({ blockedUntil }: Pick<FailureRecord, 'blockedUntil'>, now: number): number {
+  const wait = Math.max(0, blockedUntil - now);
+  // Clocks of gateways differ a little.
+  return wait > 2 * throttleWindow ? 0 : Math.min(wait, throttleWindow);
 }
 
 /** `free` failures within the window cost nothing; the last of them and each one after it imposes a wait, twice the one before. */
 export function addFailure(record: FailureRecord, now: number, free: number): FailureRecord {
-  const calm = now - record.blockedUntil >= throttleWindow;
+  const calm = waitFor(record, now) === 0 && Math.abs(now - record.blockedUntil) >= throttleWindow;
   const waits = calm ? 0 : record.waits;
-  const failures = [...record.failures.filter((at) => at > now - throttleWindow), now].slice(-free);
+  const failures = [...record.failures.filter((at) => Math.abs(at - now) < throttleWindow), now].slice(-free);
   if (waits === 0 && failures.length < free) return { failures, waits: 0, blockedUntil: 0 };
   const wait = Math.min(firstWait * 2 ** Math.min(waits, 30), throttleWindow);
   return { failures, waits: waits + 1, blockedUntil: now + wait };

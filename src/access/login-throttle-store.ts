@@ -55,7 +55,7 @@ export function createLoginThrottleStore(database: Database): LoginThrottleStore
           subjects.map(({ subject }) => subject),
         )
         .execute();
-      return Math.max(0, ...rows.map(({ blocked_until }) => blocked_until - now));
+      return Math.max(0, ...rows.map(({ blocked_until }) => waitFor({ blockedUntil: blocked_until }, now)));
     },
 
     count: (subjects, now) =>

@@ -38,8 +38,8 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
   let head: ChainHead | undefined;
   /** What the store says of the chain by now. */
   let aliveUntil = 0;
-  /** The last entry of a batch that may be in the store or not. */
-  let inDoubt: number | undefined;
+  /** MAC of the last entry of a batch that may be in the store or not. Its number alone could be that of the batch before, committed late. */
+  let inDoubt: string | undefined;
 
   const begin = async (): Promise<{ readonly key: AuditKey; readonly head: ChainHead }> => {
     const at = clock.now();
@@ -77,7 +77,7 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       } catch (error) {
         if (error instanceof KeysTaken) throw error;
         head = undefined;
-        inDoubt = made.head.seq;
+        inDoubt = made.head.mac;
         throw error;
       }
     },
@@ -85,7 +85,7 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       if (head !== undefined) return { lastBatchIsIn: false };
       const begun = await begin();
       ({ key, head } = begun);
-      const lastBatchIsIn = inDoubt !== undefined && head.seq >= inDoubt;
+      const lastBatchIsIn = head.mac === inDoubt;
       inDoubt = undefined;
       return { lastBatchIsIn };
     },

@@ -10,7 +10,7 @@ const assumedOpenFiles = 4_096;
 /** What the front door may have at once. */
 interface FrontDoorLimit {
   readonly connections: number;
-  /** Those in flight. */
+  /** Those that are worked on. */
   readonly requests: number;
 }
 

@@ -98,6 +98,10 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
 export function answerConnect(socket: Socket): void {
   // Node has let go of the socket: without a listener a caller that resets it would end the process.
   socket.on('error', () => socket.destroy());
+  // Nor would anything hear that it ends its side, or that it never does.
+  socket.resume();
+  const impatient = setTimeout(() => socket.destroy(), 5_000);
+  socket.once('close', () => clearTimeout(impatient));
   const known = new GatewayError('method-not-allowed', 'The gateway is no proxy: use POST /tools/restCall.', {
     headers: { Allow: '' },
   });

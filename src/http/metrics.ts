@@ -12,8 +12,6 @@ export interface Metrics extends Omit<CallMetrics, 'callDone'> {
   readonly mediaType: string;
   text(): Promise<string>;
   requestStarted(): void;
-  /** Those that have started and are not done. */
-  readonly requestsInFlight: number;
   /** `status`: undefined where its caller left before it was answered. */
   requestDone(scope: RequestScope, status: number | undefined): void;
 }
@@ -53,9 +51,6 @@ export function createMetrics(): Metrics {
     text: () => registry.metrics(),
     requestStarted() {
       inFlight += 1;
-    },
-    get requestsInFlight() {
-      return inFlight;
     },
     requestDone(scope, status) {
       const route = scope.route ?? 'none';

@@ -41,6 +41,8 @@ export class RequestScope implements CallContext {
   failure: GatewayError | undefined;
   /** What counts the call of this request; throws where there is none left. */
   count: () => void = () => {};
+  /** Gives back what it was given of the limit of requests that are worked on. */
+  giveBack: () => void = () => {};
   /** The reply was not sent to its end: the caller left, or the gateway broke it off. */
   cutOff = false;
   /** Its reply is kept, for its caller to ask for again. */
@@ -124,13 +126,18 @@ export class RequestScope implements CallContext {
   }
 
   whenOver(callback: (complete: boolean) => void): void {
-    if (this.#response.destroyed) callback(false);
+    if (this.isClosed) callback(false);
     else this.#whenOver = callback;
   }
 
   /** The reply is out, or its connection broke before that: nothing of it is left to send. */
   replied(): void {
     this.#whenOver(!this.cutOff);
+  }
+
+  /** The reply is out, or its connection broke. */
+  get isClosed(): boolean {
+    return this.#response.destroyed;
   }
 
   get adapter(): string | undefined {

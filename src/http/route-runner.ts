@@ -9,7 +9,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
-import { isSheddable, overloaded, type Pressure } from './pressure.ts';
+import { isSheddable, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
 import { writeReply } from './reply-writer.ts';
 import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
@@ -26,8 +26,8 @@ export interface RouteRunnerOptions {
   /** Opens the scope of a request; throws where it is framed in a way that could be read in two. */
   readonly open: (request: FastifyRequest, reply: FastifyReply, route: Route) => void;
   readonly pressure: Pressure;
-  /** More requests are in flight than there may be. */
-  readonly isCrowded: () => boolean;
+  /** Counts a request as one that is worked on; throws 503 `overloaded` where there are as many as there may be. */
+  readonly takeOn: (scope: RequestScope) => void;
   /** Asked for each call, since a reload replaces it; undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
@@ -170,19 +170,19 @@ function admitCaller(route: Route, request: FastifyRequest, options: RouteRunner
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
     checkMediaType(request.raw, bodyMediaType(route.body));
   }
-  if (isSheddable(route)) refuseOverload(options);
+  if (!isSheddable(route)) return;
+  options.pressure.refuse();
+  options.takeOn(request.scope);
 }
 
-function refuseOverload({ pressure, isCrowded }: RouteRunnerOptions): void {
-  pressure.refuse();
-  if (isCrowded()) throw overloaded('as many requests are in flight as its limit of open files allows');
-}
-
-/** Bytes; a body that is streamed has no limit. */
+/** Bytes; a body that is streamed has no limit. One that a route has no use for is read nevertheless, from whoever it comes. */
 function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
-  if (body?.kind === 'stream') return Number.MAX_SAFE_INTEGER;
-  return body?.limit ?? server.requestBodyLimit;
+  if (body === undefined) return Math.min(uselessBody, server.requestBodyLimit);
+  if (body.kind === 'stream') return Number.MAX_SAFE_INTEGER;
+  return body.limit ?? server.requestBodyLimit;
 }
+
+const uselessBody = 16_384;
 
 function refuseRole(access: RouteAccess, scope: RequestScope): void {
   if (access === 'everyone' || access === 'callers') return;

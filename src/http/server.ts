@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -13,6 +14,7 @@ import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
 import type { Metrics } from './metrics.ts';
 import { acceptWaiting, type OpenConnections, trackConnections } from './open-connections.ts';
+import { overloaded } from './pressure.ts';
 import { checkFraming } from './request-checks.ts';
 import { RequestScope } from './request-scope.ts';
 import { endRequestSpan, openRequestSpan } from './request-span.ts';
@@ -29,7 +31,7 @@ interface Certificate {
 }
 
 /** Where and how the gateway listens. */
-interface HttpServerOptions extends Omit<RouteRunnerOptions, 'isCrowded' | 'open'> {
+interface HttpServerOptions extends Omit<RouteRunnerOptions, 'takeOn' | 'open'> {
   readonly server: {
     readonly host: string;
     readonly port: number;
@@ -98,8 +100,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     open(request, reply);
     throw noRoute(options.routes, request.raw);
   });
-  const isCrowded = (): boolean => options.metrics.requestsInFlight > limit.requests;
-  const runner = createRouteRunner({ ...options, isCrowded, open });
+  // Those whose caller is still being looked into open no files.
+  let workedOn = 0;
+  const giveBack = (): void => void (workedOn -= 1);
+  const takeOn = (scope: RequestScope): void => {
+    // Its caller left meanwhile: nobody would give it back.
+    if (scope.isClosed) return;
+    if (workedOn >= limit.requests) throw overloaded('as many requests are in flight as its limit of open files allows');
+    workedOn += 1;
+    scope.giveBack = giveBack;
+  };
+  const runner = createRouteRunner({ ...options, takeOn, open });
   for (const route of options.routes) runner.add(app, route);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
   const addresses = (): readonly AddressInfo[] => app.addresses().filter((address) => typeof address !== 'string');
@@ -108,7 +119,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const listeners = (): readonly AddressInfo[] => bound ?? addresses();
   return {
     async listen() {
-      await app.listen({ host: options.server.host, port: options.server.port });
+      const { host: configured, port } = options.server;
+      // Where it has two addresses Fastify would open another server at the second one, which nothing here watches over.
+      await app.listen({ host: configured === 'localhost' ? (await lookup(configured)).address : configured, port });
       bound = addresses();
       const [first] = bound;
       const host = first?.address.includes(':') === true ? `[${first.address}]` : (first?.address ?? '');
@@ -205,6 +218,7 @@ function openRequest(
       // Where its body could not be read, its caller was answered on the bare socket.
       const status = reply.raw.headersSent ? reply.raw.statusCode : scope.failure?.status;
       observe(scope, status, options);
+      scope.giveBack();
       end();
     });
     scope.replied();

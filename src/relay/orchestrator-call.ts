@@ -8,7 +8,7 @@ import { isRedirect } from '#outbound/redirect.ts';
 import { type CallContext, openScope } from './call-context.ts';
 import { readableBody } from './readable-body.ts';
 import { recorded } from './recorded.ts';
-import { headersByName, type RelayReply, upstreamHeaders } from './relay-reply.ts';
+import { headersByName, type RelayReply, renderedOrLetGo, upstreamHeaders } from './relay-reply.ts';
 import { pathProblem } from './relayed-path.ts';
 import { contentTypeProblem, isEmptyObject, writeRequestBody } from './request-body.ts';
 
@@ -90,21 +90,11 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
         )
         .then((reply) => {
           context.note({ upstreamStatus: reply.status });
-          return rendered(reply, render);
+          return renderedOrLetGo(reply, render);
         }),
     );
   } catch (failure) {
     scope.finish();
-    throw failure;
-  }
-}
-
-/** A reply that cannot be rendered is let go: nobody would read it, and its connection would stay open. */
-function rendered(reply: FarSideReply, render: (reply: FarSideReply) => RelayReply): RelayReply {
-  try {
-    return render(reply);
-  } catch (failure) {
-    reply.discard();
     throw failure;
   }
 }

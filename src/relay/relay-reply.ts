@@ -50,6 +50,16 @@ export function renderReply(
   throw new Error('no rendering took the reply');
 }
 
+/** A reply that cannot be rendered is let go: nobody would read it, and its connection would stay open. */
+export function renderedOrLetGo(reply: FarSideReply, render: (reply: FarSideReply) => RelayReply): RelayReply {
+  try {
+    return render(reply);
+  } catch (failure) {
+    reply.discard();
+    throw failure;
+  }
+}
+
 function tryRendering(reply: FarSideReply, candidate: Candidate): (RelayReply & { readonly headers: string[] }) | undefined {
   try {
     const rendering = candidate();

@@ -18,6 +18,7 @@ import {
   mediaTypeOf,
   type RelayReply,
   type Rendering,
+  renderedOrLetGo,
   renderReply,
   textRenderings,
   textStage,
@@ -116,7 +117,9 @@ export async function restCall(options: {
       followed({ ...options, first, scope }).then(({ reply, url }) => {
         context.note({ upstreamStatus: reply.status });
         const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
-        return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
+        return renderedOrLetGo(reply, () =>
+          renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere),
+        );
       }),
     );
   } catch (failure) {

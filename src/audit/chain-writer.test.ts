@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '#base/clock.ts';
+import { storeUnavailable } from '#database/store-failure.ts';
+import type { ChainedEntry } from './audit-entry.ts';
+import { newAuditKey, readAuditKey } from './audit-key.ts';
+import type { AuditStore } from './audit-store.ts';
+import { type ChainWriter, createChainWriter } from './chain-writer.ts';
+import { emptyChain } from './hash-chain.ts';
+
+/** A store whose answers get lost, and which may commit what it was given when nobody waits for it any more. */
+class LossyStore implements AuditStore {
+  readonly kept: ChainedEntry[] = [];
+  #next: 'kept and told' | 'kept' | 'late' = 'kept and told';
+  #late: readonly ChainedEntry[] = [];
+
+  lose(what: 'kept' | 'late'): void {
+    this.#next = what;
+  }
+
+  commitLate(): void {
+    this.kept.push(...this.#late);
+    this.#late = [];
+  }
+
+  readonly begin: AuditStore['begin'] = async ({ chain, first }) => {
+    if (this.kept.length === 0) this.kept.push(first(key, []));
+    return { key, head: this.kept.at(-1) ?? emptyChain(chain) };
+  };
+
+  readonly append: AuditStore['append'] = async (entries) => {
+    const how = this.#next;
+    this.#next = 'kept and told';
+    if (how === 'late') this.#late = entries;
+    // As the primary key has it.
+    else if (this.kept.some(({ seq }) => seq === entries[0]?.seq)) throw storeUnavailable('unique');
+    else this.kept.push(...entries);
+    if (how !== 'kept and told') throw storeUnavailable('no connection');
+  };
+
+  readonly beat: AuditStore['beat'] = async () => {};
+  readonly end: AuditStore['end'] = async () => {};
+}
+
+const key = readAuditKey(newAuditKey());
+
+async function openWriter(store: AuditStore): Promise<ChainWriter> {
+  const writer = createChainWriter({ store, clock: systemClock, chain: 'c', aliveFor: 10_000, startFacts: () => '{}' });
+  await writer.settle();
+  return writer;
+}
+
+function append(writer: ChainWriter, facts: string): Promise<void> {
+  return writer.append([{ kind: 'record', call: 0, at: 0, facts }], 'disk');
+}
+
+test('a batch whose answer got lost is in the chain where the store has kept it, and not where it has not', async () => {
+  for (const what of ['kept', 'late'] as const) {
+    const store = new LossyStore();
+    const writer = await openWriter(store);
+    store.lose(what);
+    await assert.rejects(append(writer, '{"a":1}'));
+    assert.deepEqual(await writer.settle(), { lastBatchIsIn: what === 'kept' });
+    await append(writer, '{"b":1}');
+    assert.deepEqual(
+      store.kept.map(({ facts }) => facts),
+      what === 'kept' ? ['{}', '{"a":1}', '{"b":1}'] : ['{}', '{"b":1}'],
+    );
+  }
+});
+
+test('a batch that the one before it kept out, committed late, is not taken for written', async () => {
+  const store = new LossyStore();
+  const writer = await openWriter(store);
+  store.lose('late');
+  await assert.rejects(append(writer, '{"a":1}'));
+  assert.deepEqual(await writer.settle(), { lastBatchIsIn: false });
+  store.commitLate();
+  await assert.rejects(append(writer, '{"b":1}'));
+  assert.deepEqual(await writer.settle(), { lastBatchIsIn: false });
+  await append(writer, '{"b":1}');
+  assert.deepEqual(
+    store.kept.map(({ facts }) => facts),
+    ['{}', '{"a":1}', '{"b":1}'],
+  );
+});
