@@ -75,7 +75,7 @@ for (const key of [undefined, 'k']) {
   });
 }
 
-test('of a call whose caller leaves before it is answered no status is on record', async () => {
+test('R47: of a call whose caller leaves before it is answered no status is on record, and of a change that nobody knows its outcome', async () => {
   for (const [target, requestId, came] of [
     ['restQuery', 'left-query', ['failed', 'caller-left', undefined]],
     ['restAction', 'left-action', ['unknown', 'caller-left', undefined]],

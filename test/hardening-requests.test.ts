@@ -146,12 +146,16 @@ test('R24: params.path never leaves the adapter', async () => {
   assert.equal(elsewhere.connections, 0);
 });
 
-test('R25: a line break in params.accept or params.contentType is 400, and so is a stream without end', async () => {
+test('R25: a line break in params.accept or params.contentType is 400, and so is a stream without end; any other accept is passed on', async () => {
   listening();
   for (const bad of ['a/b\r\nX-Evil: 1', 'a/b\n', 'text/event-stream'])
     await refused(relay(gateway, 'restQuery', 'nso', { params: { path: 'a', accept: bad } }), '/params/accept');
   const params = { path: 'a', accept, contentType: 'a/b\r\nX-Evil: 1' };
   await refused(relay(gateway, 'restAction', 'nso', { params, body: {} }), '/params/contentType');
+  far.answer(() => jsonReply('{}'));
+  const other = 'application/vnd.somebody.else+cbor;q=0.5, */*';
+  assert.equal((await relay(gateway, 'restQuery', 'nso', { params: { path: 'a', accept: other } })).status, 200);
+  assert.equal(far.request.header('accept'), other);
 });
 
 test('R26: an adapter name is a name: no path, no property of a prototype', async () => {

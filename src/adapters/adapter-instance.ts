@@ -87,7 +87,7 @@ export function createAdapterInstance(options: {
         const attempt = await route.attempt(node, call);
         if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
         const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
-        if (delay === undefined || (delay >= scope.remaining() && !route.canGoOn(target))) return resultOf(attempt);
+        if (delay === undefined || !route.canGoOn(target, delay)) return resultOf(attempt);
         if ('reply' in attempt) attempt.reply.discard();
         node = await route.next(target, delay, attempt);
       }

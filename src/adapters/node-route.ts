@@ -50,9 +50,11 @@ export class NodeRoute {
     }
   }
 
-  /** There is a node that was not tried and takes calls, so that nobody has to wait for one that was. */
-  canGoOn(target: Target): boolean {
-    return target === 'any' && this.#options.nodes.some((node) => !this.#tried.includes(node) && node.breaker.wait() === 0);
+  /** The time that is left is more than `delay` milliseconds, or there is a node that was not tried and takes calls: nobody waits then. */
+  canGoOn(target: Target, delay: number): boolean {
+    const { nodes, scope } = this.#options;
+    if (delay < scope.remaining()) return true;
+    return target === 'any' && nodes.some((node) => !this.#tried.includes(node) && node.breaker.wait() === 0);
   }
 
   /**

@@ -94,7 +94,7 @@ function judge({ bytes }: NdjsonLine): { readonly automation: Automation } | { r
   const tooLong = { problems: [{ pointer: '', detail: `is over ${documentLimits.document} bytes; shorten the document` }] };
   if (bytes === undefined) return tooLong;
   try {
-    const read = readImported(readEnvelope(bytes, { opaque: [] }).value);
+    const read = readImported(readEnvelope(bytes, { opaque: [], sentAs: 'line' }).value);
     if (read.kind === 'problems') return read;
     const automation = { ...read.automation, _id: read.automation._id ?? generateId() };
     return Buffer.byteLength(documentText(automation)) > documentLimits.document ? tooLong : { automation };

@@ -20,7 +20,7 @@ const approximateSeconds = { second: 1, minute: 60, hour: 3_600, day: 86_400, we
 export function parseRepeatInterval(
   text: string,
 ): ({ readonly kind: 'interval' } & RepeatInterval) | { readonly kind: 'fault'; readonly detail: string } {
-  const [, digits = '', plural = ''] = /^([1-9][0-9]{0,15}) ([a-z]+)$/u.exec(text) ?? [];
+  const [, digits = '', plural = ''] = /^([1-9][0-9]*) ([a-z]+)$/u.exec(text) ?? [];
   const unit = units.find((each) => each === plural || `${each}s` === plural);
   if (unit === undefined) return { kind: 'fault', detail: `must be a count and a unit (${units.join(', ')})${suggestion(text)}` };
   const count = Number(digits);

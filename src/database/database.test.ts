@@ -344,15 +344,19 @@ suite('PostgreSQL alone', () => {
 });
 
 eachStore((store) => {
-  test('a database or a user that PostgreSQL does not know is named so', { skip: store.dialect === 'sqlite' }, async (t) => {
+  test('a database or a user that PostgreSQL does not know is named so, and a file of its URL that is not there', {
+    skip: store.dialect === 'sqlite',
+  }, async (t) => {
     const options = await store.fresh(t);
     assert.ok(options.kind === 'postgres');
-    const [nowhere, nobody] = [new URL(options.url.reveal()), new URL(options.url.reveal())];
+    const [nowhere, nobody, noFile] = [1, 2, 3].map(() => new URL(options.url.reveal())) as [URL, URL, URL];
     nowhere.pathname = '/no_such_database';
+    noFile.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem';
     nobody.username = 'no_such_user';
     for (const [url, advice] of [
       [nowhere, /3D000.*does not exist; create it/u],
       [nobody, /28000.*does not let the user of store\.url in/u],
+      [noFile, /ENOENT.*sslrootcert.*is not there/u],
     ] as const)
       await assert.rejects(
         openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, part: 'main', log: noLog }),

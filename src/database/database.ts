@@ -158,6 +158,8 @@ const startFaults = [
   { reason: '28000', advice: 'the server does not let the user of store.url in; create the role, or allow it in pg_hba.conf' },
   { reason: '28P01', advice: 'the password of store.url is wrong' },
   { reason: 'ECONNREFUSED', advice: 'nothing listens at its address; check store.url, and that the server runs' },
+  { reason: 'no TLS', advice: 'store.url asks for TLS (sslmode), which the server does not offer' },
+  { reason: 'ENOENT', advice: 'a file that store.url names (sslrootcert, sslcert or sslkey) is not there' },
   { reason: 'ENOTFOUND', advice: 'its host cannot be looked up; check store.url' },
 ] as const;
 

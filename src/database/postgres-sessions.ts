@@ -85,6 +85,7 @@ function changesRows(command: string): boolean {
 
 /** pg's own errors (time-outs, a connection that ended) carry no code; their texts hold no data, but a URL error quotes the URL. */
 function reasonOf(error: unknown): string {
+  if (error instanceof Error && error.message.includes('does not support SSL')) return 'no TLS';
   return systemCode(error) ?? 'no connection';
 }
 

@@ -76,7 +76,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Read from the far side what you need to know. To have the call made again, send it with another key.',
   },
   'reload-unavailable': {
-    meaning: 'The gateway has no configuration file to read again, as the demo has none, or it is stopping.',
+    meaning: 'The gateway has no configuration file to read again, or it is stopping.',
     remedy: 'Start the gateway with `serve --config FILE`; after that, what changed in the file can be reloaded.',
   },
   'precondition-failed': {

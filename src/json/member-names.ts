@@ -51,7 +51,7 @@ export function groupByName({ bytes, count, start, end }: MemberNames): NameGrou
 const [backslash, letterU] = [0x5c, 0x75];
 /** What the letter behind a backslash stands for, where that is not itself. */
 const escapes = new Map(
-  [...'bfnrt'].map((letter) => [letter.charCodeAt(0), (JSON.parse(`"\\${letter}"`) as string).charCodeAt(0)]),
+  ['b', 'f', 'n', 'r', 't'].map((letter) => [letter.charCodeAt(0), (JSON.parse(`"\\${letter}"`) as string).charCodeAt(0)]),
 );
 
 /** Names one behind the other, without escapes: in UTF-8, and half a surrogate pair as UTF-8 would have it if it had one. */

@@ -1,5 +1,5 @@
 import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { groupByName } from '#json/member-names.ts';
+import { groupByName, type NameGroups } from '#json/member-names.ts';
 import { type ScanningExports, ScanningProgram } from '#json/scanning-program.ts';
 
 /** What assembly/instance-data.ts exports. */
@@ -76,56 +76,90 @@ export class InstanceWriter {
   /** Writes the members that the instance has complete once more, a property for each name, at the place of its first one. */
   #merge(count: number, places: number, instance: number, end: number): number {
     const memory = this.#program.bytes(0, this.size);
-    const placeOf = (index: number, field: number): number => memory.readUInt32LE(places + (index * placeFields + field) * 4);
+    const members = new Members(memory.subarray(instance, end), memory.subarray(places));
     const groups = groupByName({
-      bytes: memory.subarray(instance, end),
+      bytes: members.bytes,
       count,
-      start: (index) => placeOf(index, 0),
+      start: (index) => members.place(index, 0),
       // Between the name and the value stands the colon.
-      end: (index) => placeOf(index, 1) - 1,
+      end: (index) => members.place(index, 1) - 1,
     });
     if (groups === undefined) return 0;
-    const { next, repeats } = groups;
+    const merged = members.merged(count, groups);
+    memory.set(merged, instance);
+    return instance + merged.length;
+  }
+}
+
+/** The members that an instance has complete, and what they become where names are repeated. */
+class Members {
+  readonly bytes: Buffer;
+  readonly #places: Buffer;
+  #merged: Buffer = Buffer.alloc(0);
+  #size = 0;
+
+  constructor(bytes: Buffer, places: Buffer) {
+    this.bytes = bytes;
+    this.#places = places;
+  }
+
+  /** Where in `bytes` a member's name (field 0) or value (1) begins, or it ends (2); whether its value is a string (3). */
+  place(index: number, field: number): number {
+    return this.#places.readUInt32LE((index * placeFields + field) * 4);
+  }
+
+  merged(count: number, { next, repeats }: NameGroups): Buffer {
     // What is escaped is twice as long at most.
-    const merged = Buffer.allocUnsafe(2 * (end - instance));
-    let size = 0;
-    const add = (from: number, to: number): void => void (size += memory.copy(merged, size, instance + from, instance + to));
-    const addEncoded = (index: number): void => {
-      const isString = placeOf(index, 3) === 1;
-      // What is no string stands escaped between quotes already.
-      const quotes = isString ? 0 : 1;
-      const to = instance + placeOf(index, 2) - quotes;
-      for (let at = instance + placeOf(index, 1) + quotes; at < to; at += 1) {
-        const byte = memory[at] ?? 0;
-        if (isString && (byte === quote || byte === backslash)) merged[size++] = backslash;
-        merged[size++] = byte;
-      }
-    };
+    this.#merged = Buffer.allocUnsafe(2 * this.bytes.length);
     for (let index = 0; index < count; index += 1) {
       if (repeats[index] === 1) continue;
-      if (size > 0) merged[size++] = comma;
+      if (this.#size > 0) this.#put(comma);
       const first = index;
-      if (next[first] === 0) {
-        // All that follow and stand alone as well, with the commas between them.
-        while (next[index + 1] === 0 && repeats[index + 1] === 0) index += 1;
-        add(placeOf(first, 0), placeOf(index, 2));
-        continue;
-      }
-      add(placeOf(first, 0), placeOf(first, 1));
-      size += merged.write('"[', size, 'latin1');
-      for (let member = first; ; member = next[member] ?? 0) {
-        addEncoded(member);
-        if (next[member] === 0) break;
-        merged[size++] = comma;
-      }
-      size += merged.write(']"', size, 'latin1');
+      // All that follow and stand alone as well, with the commas between them.
+      if (next[first] === 0) while (next[index + 1] === 0 && repeats[index + 1] === 0) index += 1;
+      this.#add(this.place(first, 0), next[first] === 0 ? this.place(index, 2) : this.place(first, 1));
+      if (next[first] !== 0) this.#addArray(first, next);
     }
-    add(placeOf(count - 1, 2), end - instance);
-    memory.set(merged.subarray(0, size), instance);
-    return instance + size;
+    this.#add(this.place(count - 1, 2), this.bytes.length);
+    return this.#merged.subarray(0, this.#size);
+  }
+
+  /** The values of a name as the text of an array, in a string. */
+  #addArray(first: number, next: Uint32Array): void {
+    this.#put(quote);
+    this.#put(bracket);
+    for (let member = first; ; member = next[member] ?? 0) {
+      this.#addEncoded(member);
+      if (next[member] === 0) break;
+      this.#put(comma);
+    }
+    this.#put(closingBracket);
+    this.#put(quote);
+  }
+
+  /** What is no string stands escaped between quotes already. */
+  #addEncoded(index: number): void {
+    const isString = this.place(index, 3) === 1;
+    const quotes = isString ? 0 : 1;
+    const to = this.place(index, 2) - quotes;
+    for (let at = this.place(index, 1) + quotes; at < to; at += 1) {
+      const byte = this.bytes[at] ?? 0;
+      if (isString && (byte === quote || byte === backslash)) this.#put(backslash);
+      this.#put(byte);
+    }
+  }
+
+  #add(from: number, to: number): void {
+    this.#size += this.bytes.copy(this.#merged, this.#size, from, to);
+  }
+
+  #put(byte: number): void {
+    this.#merged[this.#size++] = byte;
   }
 }
 
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
+const bracket = 0x5b;
+const closingBracket = 0x5d;

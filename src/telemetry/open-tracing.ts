@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
+import { systemCode } from '#base/system-code.ts';
 import type { Tracing } from '#base/tracing.ts';
 import type { Sender } from '#outbound/sender.ts';
 import { readTraceSettings, type TraceSettings } from './trace-settings.ts';
@@ -47,7 +48,18 @@ export async function openTracing(needs: TracingNeeds): Promise<(Tracing & { clo
 }
 
 async function tlsOf({ files }: TraceSettings): Promise<CollectorTls> {
-  const text = (file: string): Promise<string> => readFile(file, 'utf8');
+  const text = async (file: string): Promise<string> => {
+    try {
+      return await readFile(file, 'utf8');
+    } catch (error) {
+      throw new Error(
+        `The file ${file}, which a variable of traces names (OTEL_EXPORTER_OTLP_…), cannot be read (${systemCode(error)}).`,
+        {
+          cause: error,
+        },
+      );
+    }
+  };
   return {
     ...(files.ca === undefined ? {} : { ca: await text(files.ca) }),
     ...(files.cert === undefined ? {} : { cert: await text(files.cert) }),

@@ -8,6 +8,8 @@ import { escapeXmlAttribute, forbiddenCharacter, scalarText } from './xml-text.t
 export interface NamespaceScope {
   readonly declared: ReadonlyMap<string, string>;
   readonly outer: NamespaceScope | undefined;
+  /** What was looked up here before: elements of a list ask for the same again and again, through all that is around them. */
+  readonly found: Map<string, string | undefined>;
 }
 
 const xmlNamespace = 'http://www.w3.org/XML/1998/namespace';
@@ -20,15 +22,19 @@ export const outermostScope: NamespaceScope = {
     ['xml', xmlNamespace],
   ]),
   outer: undefined,
+  found: new Map(),
 };
 
 /** The namespace that a prefix stands for, undefined where it is not declared. */
 export function namespaceOf(prefix: string, scope: NamespaceScope): string | undefined {
-  for (let at: NamespaceScope | undefined = scope; at !== undefined; at = at.outer) {
-    const namespace = at.declared.get(prefix);
-    if (namespace !== undefined) return namespace;
+  if (scope.outer === undefined) return scope.declared.get(prefix);
+  if (scope.found.has(prefix)) return scope.found.get(prefix);
+  let namespace: string | undefined;
+  for (let at: NamespaceScope | undefined = scope; at !== undefined && namespace === undefined; at = at.outer) {
+    namespace = at.declared.get(prefix);
   }
-  return undefined;
+  scope.found.set(prefix, namespace);
+  return namespace;
 }
 
 interface AttributePlace {
@@ -55,7 +61,8 @@ export function readAttributes(
   if (attributes.length === 0) return { text: '', scope: place.scope };
   const declared = new Map<string, string>();
   for (const attribute of attributes) declare(declared, attribute, place.list);
-  const scope = declared.size === 0 ? place.scope : { declared, outer: place.scope };
+  const scope =
+    declared.size === 0 ? place.scope : { declared, outer: place.scope, found: new Map<string, string | undefined>() };
   const seen = new Set<string>();
   for (const attribute of attributes) checkUnique(attribute, scope, seen, place.list);
   return { text: attributes.map(({ written, value }) => ` ${written}="${escapeXmlAttribute(value)}"`).join(''), scope };

@@ -82,6 +82,7 @@ const orchestratorErrors: readonly ErrorCode[] = [
   'upstream-error',
   'redirect-refused',
   'adapter-busy',
+  'adapter-unavailable',
 ];
 
 const preferHeader = {
