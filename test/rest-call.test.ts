@@ -854,12 +854,16 @@ describe('where there is no answer', () => {
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text, chunk: 10_000 }));
     const unannounced = await restCall(gateway, get(far.url)).catch(() => undefined);
     if (unannounced?.complete === true) assertProblem(unannounced, 502, 'response-too-large');
+    // What came of a change is known: the far side said it, at too great a length.
+    const change = await restCall(gateway, { ...get(far.url), verb: 'POST', body: {} }).catch(() => undefined);
+    if (change?.complete === true) assertProblem(change, 502, 'response-too-large');
   });
 
   test('a limit below 64 KiB is judged before anything is answered', async (t) => {
     const small = await startGateway(t, { config: { outbound: { allow: [far.authority], responseLimit: '16KiB' } } });
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_385), chunk: 1000 }));
     assertProblem(await restCall(small, get(far.url)), 502, 'response-too-large');
+    assertProblem(await restCall(small, { ...get(far.url), verb: 'POST', body: {} }), 502, 'response-too-large');
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_384), chunk: 1000 }));
     assert.equal(responseOf(await restCall(small, get(far.url))).length, 16_384);
   });

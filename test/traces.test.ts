@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/calls.ts';
 import { createAuthority } from './support/certificate.ts';
 import { type Collector, collector, type ReceivedSpan } from './support/collector.ts';
+import { command } from './support/command.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Owner } from './support/owner.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { configurationOf, type Gateway, startGateway } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { tlsFarSide } from './support/tls-far-side.ts';
 import { until } from './support/until.ts';
@@ -337,4 +338,13 @@ test('without an endpoint, or with the SDK disabled, nothing is recorded and tra
   assert.equal(far.request.header('tracestate'), undefined);
   await other.stop();
   assert.equal(idle.requests.length, 0);
+});
+
+test('a file of certificates that cannot be read ends the start, and is named with what names it', async (t) => {
+  const file = temporaryFile(t, 'gateway.yaml', JSON.stringify(configurationOf({})));
+  const { code, stderr } = await command(['serve', '--config', file], {
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://127.0.0.1:1', OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem' },
+  });
+  assert.equal(code, 1);
+  assert.match(stderr, /\/nowhere\/ca\.pem, .*OTEL_EXPORTER_OTLP_.* cannot be read \(ENOENT\)/u);
 });

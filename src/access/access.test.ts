@@ -72,6 +72,18 @@ eachStore((store) => {
     assert.equal(hashed.length, 1);
   });
 
+  test('nor is it kept for who comes when the hash is done, with nobody else in between', async (t) => {
+    const hash = Promise.withResolvers<void>();
+    const database = await store.open(t);
+    const { access, hashed } = await openAccess(t, { database, clock: createTestClock(), beforeHash: hash.promise });
+    const before = asked(access, basic('admin', 'right'));
+    while (hashed.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    access.reload(accessConfig({ users: { admin: ['readonly'] } }));
+    hash.resolve();
+    assert.deepEqual((await before).principal.roles, ['admin']);
+    assert.deepEqual((await asked(access, basic('admin', 'right'))).principal.roles, ['readonly']);
+  });
+
   test('Basic credentials are hashed once, then answered from the cache without a promise', async (t) => {
     const { access, hashed, clock } = await open(t, store);
     const expected = { principal: { username: 'admin', roles: ['admin'], groups: ['noc'] }, via: 'basic' };

@@ -29,6 +29,8 @@ test('calls beyond the concurrency wait in order, and beyond the queue are refus
   release();
   await Promise.all(waiting);
   assert.deepEqual(order, [1, 2]);
+  // A slot is given back once, however often that is said.
+  assert.equal(slots.inFlight, 0);
 });
 
 test('a caller that leaves gives its place in the queue back', async (t) => {

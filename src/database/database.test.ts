@@ -364,6 +364,16 @@ eachStore((store) => {
       );
   });
 
+  test('a transaction in which a failure was swallowed is not taken for committed', {
+    skip: store.dialect === 'sqlite' && 'SQLite goes on after it',
+  }, async (t) => {
+    const { query } = await store.open(t);
+    const work = query.transaction().execute(async (transaction) => {
+      await sql`select no_such_column`.execute(transaction).catch(() => undefined);
+    });
+    await assert.rejects(work, isUnavailable);
+  });
+
   test('connections that the server ends are replaced', { skip: store.dialect === 'sqlite' && 'PostgreSQL only' }, async (t) => {
     const options = await store.fresh(t);
     const [victim, other] = [await store.open(t, options), await store.open(t, options)];

@@ -28,6 +28,8 @@ test('paths that could leave the adapter or change on the way are refused', () =
     'a/.%2E/b',
     'a/%252e%252e/b',
     'a%2f..%2fb',
+    'a/..%00/b',
+    'a/.%2500./b',
     'a/..;x/b',
     'a\\b',
     'a#b',
