@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/calls.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { openConnection, requestBytes } from './support/http-client.ts';
+import { type Connection, openConnection, requestBytes } from './support/http-client.ts';
 import { basic, childEnvironment, configurationOf, executable, type Gateway, startGateway } from './support/start-gateway.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -78,8 +78,8 @@ for (const [name, call] of Object.entries(calls)) {
   });
 }
 
-test('a call whose caller leaves is one line that says so', { timeout: 30_000 }, async () => {
-  far.answer(() => undefined);
+/** A query on a connection that can be ended before it is answered. */
+async function leavingCaller(): Promise<{ readonly connection: Connection; readonly requestId: string }> {
   const connection = await openConnection(gateway.port);
   const requestId = crypto.randomUUID();
   connection.write(
@@ -90,6 +90,12 @@ test('a call whose caller leaves is one line that says so', { timeout: 30_000 },
       body: JSON.stringify(query),
     }),
   );
+  return { connection, requestId };
+}
+
+test('a call whose caller leaves is one line that says so', { timeout: 30_000 }, async () => {
+  far.answer(() => undefined);
+  const { connection, requestId } = await leavingCaller();
   while (far.requests.length === 0) await delay(10);
   connection.socket.destroy();
   const [line] = await linesAbout(gateway, requestId);
@@ -103,16 +109,7 @@ test('a call whose caller resets its connection within a long reply is one line 
 }, async () => {
   far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.alloc(3_000_000, 'a') }));
   for (let round = 0; round < 10; round += 1) {
-    const connection = await openConnection(gateway.port);
-    const requestId = crypto.randomUUID();
-    connection.write(
-      requestBytes(gateway.port, {
-        method: 'POST',
-        target: '/orchestrator_manager/restQuery/Local%20NSO',
-        headers: { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json', 'X-Request-Id': requestId },
-        body: JSON.stringify(query),
-      }),
-    );
+    const { connection, requestId } = await leavingCaller();
     await once(connection.socket, 'data');
     connection.socket.resetAndDestroy();
     const lines = await linesAbout(gateway, requestId);
