@@ -25,7 +25,7 @@ export function parseRepeatInterval(
   if (unit === undefined) return { kind: 'fault', detail: `must be a count and a unit (${units.join(', ')})${suggestion(text)}` };
   const count = Number(digits);
   if (count * approximateSeconds[unit] > mostYears * approximateSeconds.year) {
-    return { kind: 'fault', detail: `is over ${mostYears} years; a shorter one is meant, such as "1 year"` };
+    return { kind: 'fault', detail: `is over ${mostYears} years; a shorter one is meant, such as "1 ${unit}"` };
   }
   return { kind: 'interval', count, unit };
 }
