@@ -1,4 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { Turns } from '#base/turns.ts';
 import { matchesPassword, type PasswordHash, passwordBytesAtMost } from './password-hash.ts';
 
 /** Passwords checked a few at a time, so that a flood of logins neither fills the memory nor starves the thread pool. */
@@ -30,25 +31,8 @@ export function createPasswordVerifier({
   queue,
   matches = matchesPassword,
 }: PasswordVerifierOptions): PasswordVerifier {
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const turns = new Turns(concurrency);
   let present = 0;
-
-  const turn = (): Promise<void> => {
-    if (running < concurrency) {
-      running += 1;
-      return Promise.resolve();
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    waiting.push(resolve);
-    return promise;
-  };
-
-  const next = (): void => {
-    const first = waiting.shift();
-    if (first === undefined) running -= 1;
-    else first();
-  };
 
   return {
     enter(password) {
@@ -58,14 +42,7 @@ export function createPasswordVerifier({
       if (present >= concurrency + queue) throw tooManyLogins();
       present += 1;
       return {
-        async verify(hash) {
-          await turn();
-          try {
-            return await matches(password, hash);
-          } finally {
-            next();
-          }
-        },
+        verify: (hash) => turns.during(() => matches(password, hash)),
         leave() {
           present -= 1;
         },

@@ -74,14 +74,8 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
   let exporting = 0;
   const listings = new Turns(listingsAtOnce);
   return {
-    async list(request) {
-      await listings.take(listingWait, tooManyListings);
-      try {
-        return await listAutomations(database, request, sizes.collected);
-      } finally {
-        listings.giveBack();
-      }
-    },
+    list: (request) =>
+      listings.during(() => listAutomations(database, request, sizes.collected), { limit: listingWait, late: tooManyListings }),
     read: (id) => readAutomation(read, id),
     change: (work) =>
       database.exclusively('automation', async (transaction) => {

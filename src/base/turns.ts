@@ -1,3 +1,9 @@
+/** How long somebody waits for a turn, in milliseconds, and what that ends in. */
+interface Patience {
+  readonly limit: number;
+  readonly late: () => Error;
+}
+
 /** Lets so many go at a time, and the others in the order they came. */
 export class Turns {
   readonly #queue: (() => void)[] = [];
@@ -16,21 +22,22 @@ export class Turns {
     return this.#queue.length;
   }
 
-  /** Resolves when it is their turn, which they give back; rejects with what `late` answers after `limit` milliseconds. */
-  take(limit: number, late: () => Error): Promise<void> {
+  /** Resolves when it is their turn, which they give back. */
+  take(patience?: Patience): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
       return Promise.resolve();
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      this.#queue.splice(this.#queue.indexOf(go), 1);
-      reject(late());
-    }, limit);
     const go = (): void => {
       clearTimeout(timer);
       resolve();
     };
+    const giveUp = ({ late }: Patience): void => {
+      this.#queue.splice(this.#queue.indexOf(go), 1);
+      reject(late());
+    };
+    const timer = patience === undefined ? undefined : setTimeout(giveUp, patience.limit, patience);
     this.#queue.push(go);
     return promise;
   }
@@ -39,5 +46,15 @@ export class Turns {
     const go = this.#queue.shift();
     if (go === undefined) this.#free += 1;
     else go();
+  }
+
+  /** Does `work` when it is its turn. */
+  async during<T>(work: () => Promise<T>, patience?: Patience): Promise<T> {
+    await this.take(patience);
+    try {
+      return await work();
+    } finally {
+      this.giveBack();
+    }
   }
 }

@@ -84,7 +84,7 @@ export class SqliteSessions implements SessionSource {
   }
 
   #turn(): Promise<void> {
-    return this.#turns.take(turnLimit, () => storeUnavailable('waited too long for a connection'));
+    return this.#turns.take({ limit: turnLimit, late: () => storeUnavailable('waited too long for a connection') });
   }
 }
 
