@@ -12,8 +12,8 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
+import { tuneGarbageCollection } from '../src/base/garbage-collection.ts';
 import { noLog } from '../src/base/log.ts';
-import { limitYoungGeneration } from '../src/base/young-generation.ts';
 import { openDatabase, type StoreOptions } from '../src/database/database.ts';
 import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores.ts';
 import { type AnsweredQuestion, askAll } from './catalogue/answers.ts';
@@ -31,7 +31,7 @@ const { values } = parseArgs({
   },
 });
 // As the executable does: how long collections take depends on it.
-limitYoungGeneration();
+tuneGarbageCollection();
 const [documents, runs] = [Number(values.documents), Number(values.runs)];
 const timeLimit = 3_600_000;
 const interruption = AbortSignal.any([interrupted(), AbortSignal.timeout(timeLimit)]);

@@ -17,8 +17,8 @@ if (Number(major) < 26) {
   enableCompileCache(cache);
   // A worker thread looks here when it starts.
   process.env['NODE_COMPILE_CACHE'] ??= cache;
-  const { limitYoungGeneration } = await import('#base/young-generation.ts');
-  limitYoungGeneration();
+  const { tuneGarbageCollection } = await import('#base/garbage-collection.ts');
+  tuneGarbageCollection();
   const { runCli } = await import('#cli/cli.ts');
   const { untilInterrupted } = await import('./until-interrupted.ts');
   process.exitCode = await runCli({

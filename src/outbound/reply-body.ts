@@ -1,6 +1,6 @@
+import { countStreamed } from '#base/garbage-collection.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { GatheredBytes } from '#base/gathered-bytes.ts';
-import { countStreamed } from '#base/young-generation.ts';
 import { wholeReplyLimit } from './outbound-call.ts';
 
 /** What waits in smaller chunks is put together up to this: each piece costs some microseconds and hundreds of bytes, whatever its size. */

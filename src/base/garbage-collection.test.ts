@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { countStreamed, limitYoungGeneration } from './young-generation.ts';
+import { countStreamed, tuneGarbageCollection } from './garbage-collection.ts';
 
 test('a flood of short-lived objects does not let the young generation grow to its default', async (t) => {
-  t.after(limitYoungGeneration());
+  t.after(tuneGarbageCollection());
   const kept: unknown[] = [];
   for (let round = 0; round < 400; round += 1) {
     for (let index = 0; index < 3_000; index += 1) kept.push({ text: `x${index}`, list: [index, round, {}] });
@@ -24,4 +26,15 @@ test('buffers that streamed by are collected long before the memory outside of t
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
   }
   assert.ok(most < 32 * 1024 ** 2, `${most} bytes`);
+});
+
+test('V8 knows every flag that is set, for it passes over others without a word', () => {
+  const source = readFileSync(new URL('garbage-collection.ts', import.meta.url), 'utf8');
+  const flags = [...source.matchAll(/setFlagsFromString\([`'](--[a-z-]+)/gu)].map(([, flag = '']) => flag);
+  assert.ok(flags.length >= 5, flags.join(' '));
+  for (const flag of flags) {
+    const args = [/growth-factor|percent/u.test(flag) ? `${flag}=1` : flag, '--eval', ''];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    assert.equal(status, 0, `${flag}: ${stderr}`);
+  }
 });

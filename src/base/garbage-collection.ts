@@ -1,9 +1,12 @@
-import { PerformanceObserver } from 'node:perf_hooks';
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { constants, type PerformanceEntry, type PerformanceNodeEntry, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Bytes of both halves of V8's new space at which it is to stop growing. */
 const newSpaceLimit = 16 * 1024 ** 2;
+
+/** Bytes in use after a collection of the whole heap, up to which the heap may double before the next one. */
+const smallHeap = 128 * 1024 ** 2;
 
 /**
  * Keeps V8's young generation small: left alone it grows to 64 MiB under a streaming reply, which would be all the memory that a
@@ -11,19 +14,39 @@ const newSpaceLimit = 16 * 1024 ** 2;
  * leads to the limit at once, for a start collects less often then, and later 1, which is no growth. Returns what undoes it.
  *
  * It is collected by the thread that waits for it: there is little to do, and a helper that gets no processor is waited for.
+ *
+ * The heap as a whole is collected when it has doubled, as long as that is little memory. V8 would do so each ten MiB, for it goes by the
+ * time that this takes; code that was optimized and is not at work at that moment is lost with it (decision 0008).
  */
-export function limitYoungGeneration(): () => void {
+export function tuneGarbageCollection(): () => void {
   setFlagsFromString('--no-parallel-scavenge');
   const grow = (): void => setGrowth(newSpaceLimit / newSpaceSize());
   grow();
-  const observer = new PerformanceObserver(grow);
+  setWholeGrowth(100);
+  const observer = new PerformanceObserver((collections) => {
+    grow();
+    const wasWhole = collections.getEntries().some(isWhole);
+    if (wasWhole) setWholeGrowth(getHeapStatistics().used_heap_size <= smallHeap ? 100 : usualWholeGrowth);
+  });
   observer.observe({ entryTypes: ['gc'] });
   return () => {
     observer.disconnect();
     setGrowth(usualGrowth);
+    setWholeGrowth(usualWholeGrowth);
     setFlagsFromString('--parallel-scavenge');
   };
 }
+
+function isWhole(entry: PerformanceEntry): boolean {
+  return (entry as PerformanceNodeEntry).detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+}
+
+/** Percent; 0: V8 goes by its own measurements. */
+function setWholeGrowth(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`);
+}
+
+const usualWholeGrowth = 0;
 
 /** V8's own. */
 const usualGrowth = 2;
