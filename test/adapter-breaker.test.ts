@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import { assertProblem, relay } from './support/calls.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
@@ -21,6 +23,7 @@ const gateway = await startGateway(
       { name: 'gone', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, breaker: { failures: 3, openFor: '1h' } },
       { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '1s' } },
       { name: 'patient', kind: 'nso', url: far.url, breaker: { failures: 3, openFor: '1h' } },
+      { name: 'quick', kind: 'nso', url: far.url, timeouts: { total: '1s' }, breaker: { failures: 3, openFor: '1h' } },
       { name: 'neighbour', kind: 'nso', url: neighbour.url },
     ],
   },
@@ -152,4 +155,29 @@ test('callers who allow less time than the far side takes open no breaker', asyn
   for (const reply of replies) assertProblem(reply, 504, 'upstream-timeout');
   far.answer(() => jsonReply('{}'));
   assert.equal((await query('patient')).status, 200);
+});
+
+test('a store that takes longer than the whole call is not held against the orchestrator, which hears nothing of it', async (t) => {
+  const store = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
+  t.after(() => store.close());
+  far.answer(() => jsonReply('{}'));
+  await until('nothing is open', async () => (await query('quick')).status === 200);
+  const before = far.requests.length;
+  store.exec('begin immediate');
+  const began = performance.now();
+  const replies = await Promise.all(Array.from({ length: 6 }, () => action('quick')));
+  assert.ok(performance.now() - began < 4_000);
+  store.exec('rollback');
+  for (const reply of replies) {
+    assertProblem(reply, 503, 'audit-unavailable');
+    assert.equal(reply.header('retry-after'), '1');
+  }
+  assert.equal((await action('quick')).status, 200);
+  assert.equal(far.requests.length, before + 1);
+  const { text } = await gateway.send({ role: 'admin', target: '/audit?outcome=refused' });
+  const { list } = JSON.parse(text) as { readonly list: readonly { readonly code: string; readonly attempts: number }[] };
+  assert.deepEqual(
+    list.filter(({ code }) => code === 'audit-unavailable').map(({ attempts }) => attempts),
+    [0, 0, 0, 0, 0, 0],
+  );
 });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
 import { assertProblem, instancesOf, relay, responseOf, restCall } from './support/calls.ts';
@@ -103,6 +105,23 @@ test('a query that is between two attempts when its adapter instance is removed 
   await reloadAdapters(gateway);
   assert.deepEqual(instancesOf(await before), [{ from: 'old' }]);
 });
+
+test(
+  'an action that is being put on record when its adapter instance is replaced goes to the old address',
+  patience,
+  async (t) => {
+    const gateway = await started(t, adapterAt(old));
+    old.answer(() => jsonReply('{"from":"old"}'));
+    const store = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
+    t.after(() => store.close());
+    store.exec('begin immediate');
+    const action = relay(gateway, 'restAction', 'a', { params, body: {} });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await reloadAdapters(gateway, adapterAt(young));
+    store.exec('rollback');
+    assert.deepEqual((await action).json(), [{ result: '{"from":"old"}' }]);
+  },
+);
 
 test('an adapter instance whose configuration stays keeps its connection, whatever else changes', patience, async (t) => {
   const password = temporaryFile(t, 'password', 'one');

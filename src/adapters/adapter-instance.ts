@@ -55,7 +55,9 @@ export interface AdapterInstance {
    * Sender.send does, with `adapter-busy` or `adapter-unavailable`.
    */
   perform(call: AdapterCall, scope: CallScope): Promise<FarSideReply>;
-  /** Resolves once every call that was begun is done, replies that stream included, and its connections are closed. */
+  /** A call begins, also where it is put on record before it is performed: the instance stays open until the result is called, once. */
+  hold(): () => void;
+  /** Resolves once every call that holds it is done, replies that stream included, and its connections are closed. */
   close(): Promise<void>;
 }
 
@@ -76,23 +78,18 @@ export function createAdapterInstance(options: {
   const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
 
   const perform: AdapterInstance['perform'] = async (call, scope) => {
-    const over = usage.begin();
-    try {
-      const route = new NodeRoute({ name: instance.name, nodes, health, scope });
-      // What a GET reads any node can tell, however often it may be sent.
-      const target = call.method === 'GET' ? 'any' : 'primary';
-      const first = route.begin(target);
-      let node = first instanceof Promise ? await first : first;
-      for (let count = 0; ; count += 1) {
-        const attempt = await route.attempt(node, call);
-        if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
-        const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
-        if (delay === undefined || !route.canGoOn(target, delay)) return resultOf(attempt);
-        if ('reply' in attempt) attempt.reply.discard();
-        node = await route.next(target, delay, attempt);
-      }
-    } finally {
-      over();
+    const route = new NodeRoute({ name: instance.name, nodes, health, scope });
+    // What a GET reads any node can tell, however often it may be sent.
+    const target = call.method === 'GET' ? 'any' : 'primary';
+    const first = route.begin(target);
+    let node = first instanceof Promise ? await first : first;
+    for (let count = 0; ; count += 1) {
+      const attempt = await route.attempt(node, call);
+      if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
+      const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
+      if (delay === undefined || !route.canGoOn(target, delay)) return resultOf(attempt);
+      if ('reply' in attempt) attempt.reply.discard();
+      node = await route.next(target, delay, attempt);
     }
   };
 
@@ -105,6 +102,7 @@ export function createAdapterInstance(options: {
     standing: () => standingOf(nodes),
     defaultContentType: (path) => kind.defaultContentType(`${basePath}/${path}`),
     perform,
+    hold: () => usage.begin(),
     async close() {
       health.stop();
       // A call that waits for its slot or between two attempts has nothing at a node yet, and will.

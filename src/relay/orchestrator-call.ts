@@ -81,6 +81,8 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
     );
   }
   const scope = openScope(context, adapter.totalLimit);
+  // A reload may replace it from now on.
+  const letGo = adapter.hold();
   try {
     return await recorded({ context, scope, method: call.method }, () =>
       adapter
@@ -96,6 +98,8 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
   } catch (failure) {
     scope.finish();
     throw failure;
+  } finally {
+    letGo();
   }
 }
 

@@ -1,5 +1,7 @@
-import type { CallScope } from '#outbound/call-scope.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
+import { untilEnded } from '#outbound/until-ended.ts';
 import type { CallContext } from './call-context.ts';
 import { heldReply } from './held-reply.ts';
 import type { RelayReply } from './relay-reply.ts';
@@ -21,7 +23,7 @@ interface RecordedCall {
 }
 
 async function recordedAhead({ context, scope }: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
-  const earlier = await context.intend();
+  const earlier = await intended(context, scope);
   if (earlier !== undefined) return earlier;
   scope.permitChange();
   if (!context.isIdempotent) return await concluded(context, send);
@@ -32,6 +34,30 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
   } finally {
     scope.carriedOut();
   }
+}
+
+/**
+ * As CallContext.intend, within the time of the call. Where that is over first, or its caller leaves, nothing is sent, and where the intent is on
+ * record in the end, that follows it.
+ */
+async function intended(context: CallContext, scope: CallScope): Promise<RelayReply | undefined> {
+  const intent = context.intend();
+  try {
+    return await untilEnded(scope, intent);
+  } catch (thrown) {
+    if (thrown !== scope.ended) throw thrown;
+    const failure = thrown instanceof TimeLimitPassed ? notInTime(thrown) : thrown;
+    const recording = intent.then((earlier) => (earlier === undefined ? context.concluded({ failure }) : undefined));
+    // That the record cannot be written is told by the log.
+    recording.catch(() => {});
+    throw failure;
+  }
+}
+
+/** No far side was asked: it is not to blame. */
+function notInTime(cause: TimeLimitPassed): GatewayError {
+  const detail = `The call could not be put on record within its ${cause.milliseconds} ms, so it did not leave the gateway: the store is slow.`;
+  return new GatewayError('audit-unavailable', detail, { cause, headers: { 'Retry-After': '1' } });
 }
 
 async function concluded(context: CallContext, send: () => Promise<RelayReply>): Promise<RelayReply> {
