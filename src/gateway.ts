@@ -38,6 +38,8 @@ export interface Gateway {
   reload(): Promise<ReloadResult>;
   /** Accepts no more, lets calls in flight finish, closes everything. */
   stop(): Promise<void>;
+  /** Ends the connections of callers, so that a `stop` that waits for their calls goes on. */
+  breakOff(): void;
 }
 
 interface GatewayOptions {
@@ -115,7 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync() };
+  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), breakOff: () => server.breakOff() };
 }
 
 /** Every route but the documentation's. */

@@ -23,6 +23,8 @@ type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
 
 /** Milliseconds that calls in flight have to finish after SIGTERM or SIGINT. */
 const drainLimit = 30_000;
+/** Milliseconds after that for everything to be closed: the audit log has to say what came of the calls that were broken off. */
+const closeLimit = 5_000;
 
 /** Runs a gateway until SIGTERM or SIGINT; answers the exit code. `ready` is told its address once it listens. */
 export async function serve(
@@ -135,9 +137,10 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
       if (draining) process.exit(1);
       draining = true;
       log.info('draining: no new connections, calls in flight finish');
-      const limit = setTimeout(() => {
+      let limit = setTimeout(() => {
         log.error('calls in flight did not finish in time; they are broken off');
-        process.exit(0);
+        gateway.breakOff();
+        limit = setTimeout(() => process.exit(0), closeLimit);
       }, drainLimit);
       gateway.stop().then(
         () => {

@@ -98,6 +98,38 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
+test('calls that do not finish in time are broken off, on record with what came of them, and the log ends as it should', {
+  timeout: 90_000,
+}, async (t) => {
+  const gateway = await started(t);
+  const asked = Promise.withResolvers<void>();
+  far.answer(({ target }) => {
+    if (target === '/an-action') asked.resolve();
+    return undefined;
+  });
+  const call = (route: string, path: string, more: object = {}): Promise<unknown> =>
+    gateway
+      .send({
+        role: 'admin',
+        method: 'POST',
+        target: `/orchestrator_manager/${route}/a`,
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ params: { path, accept }, ...more }),
+      })
+      .catch(() => undefined);
+  void call('restQuery', 'a-query');
+  void call('restAction', 'an-action', { body: {} });
+  await asked.promise;
+  assert.equal(await gateway.stop(), 0);
+  const restarted = await gateway.restart();
+  const { list } = JSON.parse((await restarted.send({ role: 'admin', target: '/audit' })).text) as {
+    readonly list: readonly { readonly event: string; readonly address?: string; readonly outcome?: string }[];
+  };
+  assert.equal(list.find(({ address }) => address === 'a-query')?.outcome, 'failed');
+  assert.equal(list.find(({ address }) => address === 'an-action')?.outcome, 'unknown');
+  assert.equal(list.filter(({ event }) => event === 'end').length, 1);
+});
+
 /** Whether a connection is made; one that was made by the system alone is closed without a reply. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -56,6 +56,8 @@ export interface HttpServer {
   useCertificate(tls: Certificate): void;
   /** Stops accepting, lets calls in flight finish, closes idle connections. */
   close(): Promise<void>;
+  /** Ends every connection at once; a `close` that waits for calls in flight goes on. */
+  breakOff(): void;
 }
 
 /** Milliseconds. Slow headers end in 408; bodies have limits of their own (body-time.ts). */
@@ -139,6 +141,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       connections.drain();
       await app.close();
     },
+    breakOff: () => app.server.closeAllConnections(),
   };
 }
 
