@@ -92,6 +92,16 @@ describe('with several urls', () => {
     }
   });
 
+  test('an action does not wait for nodes that hang, once the primary is known', async (t) => {
+    const { nodes, gateway } = await group(t, ['primary', 'secondary']);
+    const [first, second] = nodes;
+    second?.far.answer(() => undefined);
+    const begun = performance.now();
+    assert.equal((await action(gateway)).status, 200);
+    assert.ok(performance.now() - begun < 5_000);
+    assert.equal(first?.applied, 1);
+  });
+
   test('a query goes on to the other node at once, however long the first wants to be left alone', async (t) => {
     const { nodes, gateway } = await group(t, ['none', 'none']);
     nodes[0]?.far.answer(() => httpReply({ status: 503, headers: { 'Retry-After': '3600' }, body: 'maintenance' }));

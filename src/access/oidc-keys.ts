@@ -16,6 +16,8 @@ const usableFor = 60 * minute;
 const unknownKeyInterval = 30_000;
 const retryAfterFailure = 5_000;
 const fetchLimit = 10_000;
+/** Callers wait this long for fresh keys where there are usable ones. */
+const patience = 1_000;
 const documentLengthAtMost = 1_048_576;
 
 /** An issuer's signing keys, found by OpenID Connect Discovery. */
@@ -66,7 +68,10 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
   return {
     async get() {
       const mayTry = underWay !== undefined || clock.monotonic() - tried >= retryAfterFailure;
-      if (age() >= freshFor && mayTry) await renewOnce();
+      if (age() >= freshFor && mayTry) {
+        const renewed = renewOnce();
+        await (age() >= usableFor ? renewed : inTime(renewed, patience, () => false));
+      }
       if (fetched === undefined || age() >= usableFor) throw keysUnavailable();
       return fetched.keys;
     },

@@ -20,6 +20,7 @@ interface Issuer {
   keys: unknown;
   discovery: Record<string, unknown> | undefined;
   status: number;
+  isSilent: boolean;
   /** Paths asked for. */
   readonly asked: string[];
   stop(): Promise<void>;
@@ -28,6 +29,7 @@ interface Issuer {
 async function startIssuer(t: TestContext): Promise<Issuer> {
   const server = createServer((request, response) => {
     issuer.asked.push(request.url ?? '');
+    if (issuer.isSilent) return;
     const document =
       request.url === '/keys' ? issuer.keys : (issuer.discovery ?? { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` });
     response.writeHead(issuer.status, { 'Content-Type': 'application/json' });
@@ -43,7 +45,7 @@ async function startIssuer(t: TestContext): Promise<Issuer> {
   };
   t.after(stop);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const issuer: Issuer = { url, keys: { keys: [] }, discovery: undefined, status: 200, asked: [], stop };
+  const issuer: Issuer = { url, keys: { keys: [] }, discovery: undefined, status: 200, isSilent: false, asked: [], stop };
   return issuer;
 }
 
@@ -248,6 +250,19 @@ test('an issuer that goes away for a while does not take its callers along', asy
   issuer.status = 200;
   clock.advance(5_000);
   assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'accepted');
+});
+
+test('an issuer that hangs holds nobody up for long while its keys can be used', async (t) => {
+  const issuer = await startIssuer(t);
+  const key = await makeKey('ES256', 'one');
+  issuer.keys = { keys: [key.jwk] };
+  const { access, clock, claims } = await open(t, issuer);
+  assert.equal(await codeOf(access, await key.sign(claims)), 'accepted');
+  issuer.isSilent = true;
+  clock.advance(11 * 60_000);
+  const begun = performance.now();
+  assert.equal(await codeOf(access, await key.sign({ ...claims, again: 1 })), 'accepted');
+  assert.ok(performance.now() - begun < 5_000);
 });
 
 test('an issuer taken out of the configuration is no longer believed, and its tokens are no session cookies', async (t) => {

@@ -2,8 +2,8 @@ import type { AdapterNode } from './adapter-node.ts';
 
 /** Probes the nodes of an adapter instance, all at once, now and then. */
 export interface HealthChecks {
-  /** Resolves when every node was asked, once more or by the round that is under way. */
-  checkNow(): Promise<void>;
+  /** Asks every node that is not being asked already. Resolves once `isEnough` says so after one of them has answered, or all have. */
+  checkNow(isEnough?: () => boolean): Promise<void>;
   stop(): void;
 }
 
@@ -13,14 +13,19 @@ export function startHealthChecks(options: {
   readonly health: { readonly interval: number } | 'off';
 }): HealthChecks {
   const { nodes, health } = options;
-  let round: Promise<void> | undefined;
+  const asked = new Map<(typeof nodes)[number], Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  const checkNow = (): Promise<void> => {
-    round ??= Promise.all(nodes.map((node) => node.probe())).then(() => {
-      round = undefined;
-    });
-    return round;
+  const ask = (node: (typeof nodes)[number]): Promise<void> => {
+    const probe = asked.get(node) ?? node.probe().finally(() => asked.delete(node));
+    asked.set(node, probe);
+    return probe;
+  };
+  const checkNow = async (isEnough: () => boolean = () => false): Promise<void> => {
+    const probes = nodes.map(ask);
+    const enough = Promise.withResolvers<void>();
+    for (const probe of probes) void probe.then(() => (isEnough() ? enough.resolve() : undefined));
+    await Promise.race([enough.promise, Promise.all(probes)]);
   };
   // Never later than asked for, and not always the same: gateways that started together are not to ask together for ever.
   const plan = (interval: number): void => {

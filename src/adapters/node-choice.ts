@@ -35,6 +35,16 @@ export function primaryOf<Node extends NodeView>(nodes: readonly Node[]): Node |
   return primaries.find((node) => node.breaker.wait() === 0) ?? primaries[0];
 }
 
+/** Whether the primary is known before all nodes were asked: none that stands before it can still turn out to be one. */
+export function isPrimaryKnown(nodes: readonly NodeView[]): boolean {
+  const primary = primaryOf(nodes);
+  if (primary === undefined) return false;
+  return nodes.slice(0, nodes.indexOf(primary)).every((node) => {
+    const { state, role } = node.standing();
+    return state === 'offline' || role !== undefined;
+  });
+}
+
 export function noPrimary(name: string, nodes: readonly NodeView[]): GatewayError {
   const found = nodes.map((node) => {
     const { state, role, lastError } = node.standing();

@@ -2,7 +2,7 @@ import type { CallScope } from '#outbound/call-scope.ts';
 import { pause, untilEnded } from '#outbound/until-ended.ts';
 import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
-import { nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
+import { isPrimaryKnown, nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
 
 interface NodeRouteOptions {
   /** Of the adapter instance. */
@@ -76,7 +76,11 @@ export class NodeRoute {
 
   async #primaryNow(): Promise<AdapterNode | undefined> {
     const { nodes, health, scope } = this.#options;
-    await untilEnded(scope, health.checkNow());
+    // A node that hangs does not hold the call up where another one is the primary.
+    await untilEnded(
+      scope,
+      health.checkNow(() => isPrimaryKnown(nodes)),
+    );
     return primaryOf(nodes);
   }
 
