@@ -387,7 +387,7 @@ describe('X-Request-Id', () => {
 });
 
 describe('traceparent', () => {
-  const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+  const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
   const passed = async (headers: Readonly<Record<string, string>>): Promise<readonly string[]> => {
     far.answer(() => jsonReply('{}'));
     resultOf(await relay(gateway, 'restAction', 'nso', action, { headers }));
@@ -398,6 +398,15 @@ describe('traceparent', () => {
     const found = await passed({ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
     assert.equal(found[1], '0af7651916cd43dd8448eb211c80319c');
     assert.notEqual(found[2], 'b7ad6b7169203331');
+    assert.equal(found[3], '01');
+  });
+  test('takes along no flag but that the caller records the trace: the others mean nothing in this version', async () => {
+    for (const [given, passedOn] of [
+      ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff', '01'],
+      ['cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-a8-more', '00'],
+    ] as const) {
+      assert.equal((await passed({ traceparent: given }))[3], passedOn, given);
+    }
   });
   for (const given of [
     'garbage',

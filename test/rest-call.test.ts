@@ -480,6 +480,10 @@ describe('the response without headers', () => {
       assert.equal(await textOf(httpReply({ headers: { 'Content-Type': type }, body: 'ünicode' })), 'ünicode');
     });
   }
+  test('is text where the far side names its media type twice', async () => {
+    const headers = { 'Content-Type': ['application/json; charset=utf-8', 'application/json; charset=utf-8'] };
+    assert.equal(await textOf(httpReply({ headers, body: '{"a":"ü"}' })), '{"a":"ü"}');
+  });
   test('is text where there is no media type and it is UTF-8', async () => {
     assert.equal(await textOf(httpReply({ body: 'ünicode' })), 'ünicode');
   });
@@ -728,6 +732,12 @@ describe('redirects', () => {
     assert.equal(canary.connections, 0);
   });
 
+  test('are not followed where there are two: together they are an address that nobody named', async () => {
+    far.answer(({ target }) =>
+      target === '/0' ? httpReply({ status: 302, headers: { Location: ['/1', '/1'] } }) : jsonReply('{}'),
+    );
+    assertProblem(await restCall(gateway, get(`${far.url}/0`)), 502, 'upstream-protocol-error');
+  });
   test('are not followed where there is no Location: the status is the answer', async () => {
     far.answer(() => httpReply({ status: 302, body: 'x' }));
     const reply = await restCall(gateway, get(far.url));

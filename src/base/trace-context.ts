@@ -40,6 +40,7 @@ function isSound(tracestate: string): boolean {
 /** Continues the caller's trace; starts a new one where there is none. */
 export function continueTrace(received: ReceivedTrace | undefined): TraceContext {
   const traceId = received?.traceId ?? randomHex(16);
-  const spanId = randomHex(8);
-  return { traceId, traceparent: `00-${traceId}-${spanId}-${received?.flags ?? '00'}` };
+  // Flags that level 1 does not know are sent as 0 (section 3.2.2.5.2).
+  const sampled = Number.parseInt(received?.flags ?? '00', 16) & 1;
+  return { traceId, traceparent: `00-${traceId}-${randomHex(8)}-0${sampled}` };
 }

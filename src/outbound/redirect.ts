@@ -21,9 +21,11 @@ export function isRedirect(status: number): boolean {
 /**
  * The call that follows a redirect by the Fetch standard (HTTP-redirect fetch): POST becomes GET on 301 and 302, everything on
  * 303; credentials are dropped on a change of origin. Throws `destination-denied` for a target that could not have been called in the first
- * place, `upstream-protocol-error` for a Location that is no URL.
+ * place, `upstream-protocol-error` for a Location that is no URL, and for several of them.
  */
-export function nextHop(hop: Hop, status: number, location: string): Hop {
+export function nextHop(hop: Hop, status: number, location: string | readonly string[]): Hop {
+  if (typeof location !== 'string')
+    throw new GatewayError('upstream-protocol-error', 'The far side redirects, and names more than one Location.');
   const url = target(hop.url, location);
   const becomesGet = ((status === 301 || status === 302) && hop.method === 'POST') || (status === 303 && hop.method !== 'GET');
   const dropped = new Set([...(becomesGet ? bodyHeaders : []), ...(url.origin === hop.url.origin ? [] : credentialHeaders)]);
@@ -39,7 +41,7 @@ function target(base: URL, location: string): URL {
   if (resolved === null)
     throw new GatewayError('upstream-protocol-error', 'The far side redirects, and the Location it names is no URL.');
   const read = readDestination(resolved.href);
-  if ('problem' in read) throw denied(`the Location it names cannot be called: ${read.problem}`);
+  if ('problem' in read) throw denied(`the Location it names cannot be called: it ${read.problem}`);
   return read.url;
 }
 

@@ -127,9 +127,9 @@ function joined(parts: readonly Buffer[]): Buffer {
   return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
 }
 
-/** What the reply says of its body; undefined where it names no type. */
-export function mediaTypeOf(reply: FarSideReply): MediaType | undefined {
-  const value = headerValue(reply.headers, 'content-type')?.trim() ?? '';
+/** What the reply says of its body, of several types the last (Fetch standard, "extract a MIME type"); undefined where it names none. */
+export function mediaTypeOf({ headers }: FarSideReply): MediaType | undefined {
+  const value = [headers['content-type'] ?? []].flat().at(-1)?.trim() ?? '';
   return value === '' ? undefined : (readMediaType(value) ?? { essence: 'application/octet-stream' });
 }
 

@@ -4,7 +4,7 @@ import { basicCredentials } from '#outbound/basic-credentials.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { acceptedCodings } from '#outbound/content-decoding.ts';
 import { readDestination } from '#outbound/destination.ts';
-import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { type Hop, isRedirect, nextHop } from '#outbound/redirect.ts';
 import type { Sender } from '#outbound/sender.ts';
 import { type CallContext, openScope } from './call-context.ts';
@@ -191,7 +191,7 @@ async function followed(options: {
         },
         scope,
       );
-      const location = headerValue(reply.headers, 'location');
+      const { location } = reply.headers;
       if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
