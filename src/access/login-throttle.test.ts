@@ -115,5 +115,6 @@ test('an address is grouped the way it is given out', () => {
   assert.equal(addressGroup('::ffff:192.0.2.1'), '192.0.2.1');
   assert.equal(addressGroup('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
   assert.equal(addressGroup('fe80::1%eth0'), 'fe80:0:0:0::/64');
+  assert.equal(addressGroup('fe80::1%eth0.100'), 'fe80:0:0:0::/64');
   assert.equal(addressGroup('not an address'), 'not an address');
 });

@@ -79,6 +79,7 @@ function subjectOf(kind: AccountKind | 'address', name: string): string {
 
 /** An IPv4 address by itself, IPv6 by its /64: that much every subscriber has to himself. */
 export function addressGroup(address: string): string {
+  // ipaddr.js knows no zone id with a dot, a hyphen or an underscore, as those of VLANs and bridges are.
   const bare = address.replace(/%.*$/u, '');
   if (!ipaddr.isValid(bare)) return address;
   const parsed = ipaddr.process(bare);

@@ -45,7 +45,7 @@ export function createSlots(options: { readonly name: string; readonly concurren
         inFlight += 1;
         return handOut();
       }
-      if (waiting.size >= queue) throw busy(name, `${concurrency} calls are in flight and ${queue} wait already`);
+      if (waiting.size >= queue) throw busy(name, `its limits are reached (concurrency ${concurrency}, queue ${queue})`);
       return new Promise((resolve, reject) => {
         const next = (release: () => void): void => {
           scope.whenEnded(undefined);

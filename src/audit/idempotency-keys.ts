@@ -50,9 +50,13 @@ function reused(): GatewayError {
 }
 
 function inUse(): GatewayError {
-  return new GatewayError('idempotency-key-in-use', 'The call that came with this Idempotency-Key is under way; ask again.', {
-    headers: { 'Retry-After': '1' },
-  });
+  return new GatewayError(
+    'idempotency-key-in-use',
+    'The call that came with this Idempotency-Key is still under way: try again later.',
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  );
 }
 
 function notKept(): GatewayError {

@@ -21,15 +21,11 @@ export function maySee(principal: Principal, automation: Automation): boolean {
   return holds(principal, listingRoles) || mayWrite(principal, automation);
 }
 
-/** Whether the principal may change the automation. */
+/** Whether the principal may change an automation that its groups let it see. */
 export function mayWrite(principal: Principal, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
   const writers = automation.data?.gbac?.write ?? [];
-  return (
-    holds(principal, writingRoles) &&
-    isAmong(principal, readersOf(automation)) &&
-    (writers.length === 0 || isAmong(principal, new Set(writers)))
-  );
+  return holds(principal, writingRoles) && (writers.length === 0 || isAmong(principal, new Set(writers)));
 }
 
 function holds({ roles }: Principal, wanted: readonly Role[]): boolean {

@@ -123,7 +123,7 @@ async function* exportedFrom(read: Database['read']): AsyncGenerator<readonly st
 }
 
 function tooManyListings(): GatewayError {
-  const detail = `Listings take long now: this one waited for its turn for ${listingWait / 1000} seconds; try again later.`;
+  const detail = `Listings are slow right now: this one waited its turn for ${listingWait / 1000} seconds; try again later.`;
   return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 

@@ -41,7 +41,7 @@ export const errorCodes = {
   'outcome-unknown': { status: 502, title: 'The call left and was not answered: it may or may not have happened' },
   'adapter-busy': { status: 503, title: 'The adapter instance has no room for the call' },
   'adapter-unavailable': { status: 503, title: 'The adapter instance is unavailable' },
-  overloaded: { status: 503, title: 'The gateway has more to do than it can' },
+  overloaded: { status: 503, title: 'The gateway is overloaded' },
   'audit-unavailable': { status: 503, title: 'The call cannot be put on record' },
   'store-unavailable': { status: 503, title: 'The store is unavailable' },
   'upstream-timeout': { status: 504, title: 'The far side did not answer in time' },

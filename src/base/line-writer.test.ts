@@ -46,7 +46,9 @@ test('where nothing can be written lines wait, the end does not, and nothing thr
   lines.flush();
   await new Promise((resolve) => setTimeout(resolve, 250));
   lines.write('two\n');
+  const begun = performance.now();
   lines.end();
+  assert.ok(performance.now() - begun < 500);
 });
 
 test('what cannot be written waits as long as there is room; the rest is lost, and a line says how many there were', async (t) => {

@@ -506,8 +506,30 @@ test('outbound rules are hosts, suffixes, addresses or CIDRs with an optional po
   ]) {
     assert.equal((await problemsOf(t, allow(rule))).length, 1, rule);
   }
-  await only(t, allow('10.1.2.3/8'), /outbound\.allow\[0\]: "10\.1\.2\.3\/8" has bits set .* write 10\.0\.0\.0\/8/u);
+  await only(t, allow('10.1.2.3/8'), /outbound\.allow\[0\]: "10\.1\.2\.3\/8" has host bits set; write 10\.0\.0\.0\/8/u);
   await only(t, allow('10.1'), /would be read as the address 10\.0\.0\.1/u);
+});
+
+test('addresses and host names of the server are judged as those of outbound rules are', async (t) => {
+  const server = (text: string): string => `${callers}server: { ${text} }\n`;
+  assert.deepEqual(await problemsOf(t, server('host: "::1", trustedProxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]')), []);
+  await only(
+    t,
+    server('trustedProxies: [10.1.2.3/8]'),
+    /trustedProxies\[0\]: "10\.1\.2\.3\/8" has host bits set; write 10\.0\.0\.0\/8/u,
+  );
+  await only(t, server('trustedProxies: [proxy.example.net]'), /"proxy\.example\.net" is no address or CIDR/u);
+  await only(t, server('host: "10.1"'), /would be read as the address 10\.0\.0\.1/u);
+  await only(t, server('host: bücher.example'), /server\.host: is not in ASCII; write xn--bcher-kva\.example/u);
+  await only(t, server('host: a..b'), /empty label/u);
+});
+
+test('dots are segments of a path up to its query, and nothing in it', async (t) => {
+  const auth = (tokenUrl: string): string =>
+    `${callers}adapters:\n  - name: a\n    kind: rest\n    url: https://a.example\n    auth: { type: oauth2, tokenUrl: ${JSON.stringify(tokenUrl)}, clientId: c, clientSecret: { env: S } }\n`;
+  const given = { env: { S: 'secret' } };
+  assert.deepEqual(await problemsOf(t, auth('https://login.example/token?next=/a/../b'), given), []);
+  await only(t, auth('https://login.example/a/..?b=c'), /tokenUrl: has "\." or "\.\." segments/u, given);
 });
 
 test('any text is loaded or refused with problems that have a place in it', async (t) => {

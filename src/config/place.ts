@@ -1,4 +1,4 @@
-import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import type { ConfigProblem } from './config-problem.ts';
 import type { YamlText } from './yaml-text.ts';
 
@@ -69,17 +69,13 @@ export class Reading {
   place(node: unknown, path: string, offset: number): Place {
     if (this.#paths.add(path).size > valuesAtMost) throw new TooManyValues();
     const written = (node ?? null) as Node | null;
-    const target = isAlias(written) ? (this.#follow(written) ?? written) : written;
+    const target = isAlias(written) ? (written.resolve(this.#yaml.document) ?? written) : written;
     return { reading: this, node: target, offset: startOf(target) ?? startOf(written) ?? offset, path };
   }
 
   /** The place of a default, written as YAML; problems in it would be ours, and are reported at `parent`. */
   defaultPlace(text: string, path: string, parent: Place): Place {
     return this.place(parseDocument(text).contents, path, parent.offset);
-  }
-
-  #follow(alias: Alias): Node | undefined {
-    return alias.resolve(this.#yaml.document);
   }
 
   #at(place: Place, message: string): ConfigProblem {

@@ -10,9 +10,9 @@ export async function readRegularFile(path: string, limit: number): Promise<File
   try {
     // O_NONBLOCK: opening a FIFO that nobody writes would otherwise block for ever.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { size, isRegular } = await handle.stat().then((stat) => ({ size: stat.size, isRegular: stat.isFile() }));
-    if (!isRegular) return { fault: `${path} is no regular file` };
-    if (size > limit) return { fault: `${path} is larger than ${limit} bytes` };
+    const stat = await handle.stat();
+    if (!stat.isFile()) return { fault: `${path} is no regular file` };
+    if (stat.size > limit) return { fault: `${path} is larger than ${limit} bytes` };
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(await handle.readFile()) };
   } catch (error) {
     return { fault: `${path} ${reason(error)}` };

@@ -97,8 +97,7 @@ function inTransaction<T>(database: DatabaseSync, work: () => T): T {
 function withPlainIntegers(row: Readonly<Record<string, SqliteValue>>): SqliteRow {
   const plain: Record<string, SqliteValue> = {};
   for (const [name, value] of Object.entries(row)) {
-    plain[name] =
-      typeof value === 'bigint' && BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    plain[name] = typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
   return plain;
 }

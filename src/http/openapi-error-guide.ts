@@ -110,7 +110,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Wait as long as `Retry-After` says, then send the right password. Tokens that are valid already keep working.',
   },
   'headers-too-large': {
-    meaning: 'The request has more than 16 KiB or more than 100 of headers.',
+    meaning: 'The request has more than 16 KiB of headers, or more than 100 of them.',
     remedy: 'Send fewer or shorter ones; cookies of other services are the usual cause.',
   },
   'internal-error': {
@@ -162,7 +162,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'outcome-unknown': {
     meaning:
-      'A call that can change state left the gateway and was not answered. It may have been carried out or not; the gateway does not send it again. The status is 504 on a time-out, otherwise 502; it is 409 where a call came again with the Idempotency-Key of such a one.',
+      'A call that can change state left the gateway and was not answered. It may have been carried out or not; the gateway does not send it again. The status is 504 on a time-out, otherwise 502; it is 409 where a request repeats the Idempotency-Key of such a call.',
     remedy:
       'Find out at the far side what happened, then decide whether to send it again, with a new Idempotency-Key if it has one.',
   },
@@ -178,7 +178,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   overloaded: {
     meaning:
-      'The gateway is more than 250 ms behind with its work, close to the end of its memory, or has more calls in flight than it may open files for: calls and logins wait outside, health and metrics are answered. Or, of a listing or an export of automations alone, those that came before take long.',
+      'The gateway is more than 250 ms behind with its work, close to the end of its memory, or has more calls in flight than it may open files for: calls and logins wait outside, health and metrics are answered. A listing or an export of automations gets this, too, while others before it take long.',
     remedy:
       'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways, memory or open files (`ulimit -n`).',
   },

@@ -69,7 +69,7 @@ function exceeded({ calls, per }: { readonly calls: number; readonly per: number
   const seconds = Math.max(1, Math.ceil(wait / 1000));
   return new GatewayError(
     'too-many-requests',
-    `You have used up the ${calls} calls per ${per / 1000} s that a caller has here (server.rateLimit): wait ${seconds} s.`,
+    `You are over the rate limit of a caller (server.rateLimit: calls ${calls}, per ${per / 1000} s): wait ${seconds} s.`,
     { headers: { 'Retry-After': String(seconds) } },
   );
 }

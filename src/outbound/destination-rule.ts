@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Address, type Block, canonicalAddress, liesIn, readAddress } from './address.ts';
-import { comparableName, hostNameProblem } from './host-name.ts';
+import { comparableName, readHostName } from './host-name.ts';
 
 /** One entry of `outbound.allow` or `outbound.deny`, read. `port` undefined means any port. */
 export interface DestinationRule {
@@ -21,7 +21,7 @@ type Read<Name extends string, Value> = { readonly [name in Name]: Value } | { r
 
 /**
  * Reads a rule (contract 9): a host name, `*.suffix`, address or CIDR, each with an optional `:port`; IPv6 with a port stands in
- * brackets (`[::1]:9000`, `[fd00::/8]:443`). A CIDR with bits set behind its prefix is a problem: it may mean two things.
+ * brackets (`[::1]:9000`, `[fd00::/8]:443`). A CIDR with host bits set is a problem: it may mean two things.
  */
 export function readRule(text: string): Read<'rule', DestinationRule> {
   const split = splitPort(text);
@@ -84,15 +84,12 @@ function readTarget(host: string): Read<'target', RuleTarget> {
 }
 
 function readName(text: string, target: (name: string) => RuleTarget): Read<'target', RuleTarget> {
-  // Only what cannot end the host: the parser is asked for the ASCII form of a name, and for nothing else.
-  const host = /^[^/?#@\\:%]+$/u.test(text) ? (URL.parse(`http://${text}/`)?.hostname ?? '') : '';
-  if (host === '') return { problem: `"${text}" is no host name, *.suffix, address or CIDR` };
-  if (isIP(host) !== 0) return { problem: `"${text}" would be read as the address ${host}; write it so` };
-  const problem = hostNameProblem(host);
-  return problem === undefined ? { target: target(comparableName(host)) } : { problem: `"${text}" is no rule: ${problem}` };
+  const read = readHostName(text);
+  return 'problem' in read ? read : { target: target(read.name) };
 }
 
-function readNetwork(text: string): Read<'target', RuleTarget> {
+/** Reads an address or a CIDR. */
+export function readNetwork(text: string): Read<'target', RuleTarget> {
   const [base = '', length, ...more] = text.split('/');
   const address = readAddress(base);
   if (address === undefined || more.length > 0) return { problem: `"${text}" is no address or CIDR (zone ids are not possible)` };
@@ -102,7 +99,7 @@ function readNetwork(text: string): Read<'target', RuleTarget> {
   const network = networkOf(address, bits);
   if (network.toString() !== address.toString()) {
     return {
-      problem: `"${text}" has bits set behind its prefix; write ${network.toString()}/${bits} for the network, or ${address.toString()} for the address`,
+      problem: `"${text}" has host bits set; write ${network.toString()}/${bits} for the network, or ${address.toString()} for the address`,
     };
   }
   return { target: { kind: 'network', ...canonicalNetwork(network, bits) } };

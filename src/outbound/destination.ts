@@ -17,14 +17,14 @@ const visibleAscii = /^[\x21-\x5b\x5d-\x7e]*$/u;
 
 /**
  * The URI of a restCall as the WHATWG URL parser reads it, without its fragment, or what is wrong with it (contract 2: absolute
- * http or https, 1 to 8,192 characters, no userinfo, nothing invisible, valid labels, port 1 to 65535). A problem is the second
- * half of a sentence about the URI and quotes no more of it than one label of its host, since a URI may carry secrets.
+ * http or https, 1 to 8,192 characters, no userinfo, nothing invisible, valid labels, port 1 to 65535). A problem is the predicate
+ * of a sentence about the URI and quotes no more of it than one label of its host, since a URI may carry secrets.
  */
 export function readDestination(uri: string): { readonly url: URL } | { readonly problem: string } {
   const problem = textProblem(uri) ?? authorityProblem(uri);
   if (problem !== undefined) return { problem };
   const url = URL.parse(uri);
-  if (url === null) return { problem: 'it is no valid URL: its host or its port cannot be read' };
+  if (url === null) return { problem: 'is no valid URL: its host or its port cannot be read' };
   const unusable = urlProblem(url);
   if (unusable !== undefined) return { problem: unusable };
   url.hash = '';
@@ -32,13 +32,13 @@ export function readDestination(uri: string): { readonly url: URL } | { readonly
 }
 
 function textProblem(uri: string): string | undefined {
-  if (uri === '') return 'it is empty';
-  if (longerThan(uri, longestUri)) return `it is longer than ${longestUri} characters`;
+  if (uri === '') return 'is empty';
+  if (longerThan(uri, longestUri)) return `is longer than ${longestUri} characters`;
   if (visibleAscii.test(uri)) return undefined;
   for (const { pattern, what } of unwanted) {
     const found = pattern.exec(uri);
     if (found !== null)
-      return `it holds ${what} (${codePoint(found[0])}) at character ${Array.from(uri.slice(0, found.index)).length + 1}; percent-encode what belongs there`;
+      return `holds ${what} (${codePoint(found[0])}) at character ${Array.from(uri.slice(0, found.index)).length + 1}; percent-encode what belongs there`;
   }
   return undefined;
 }
@@ -47,20 +47,21 @@ function textProblem(uri: string): string | undefined {
 function authorityProblem(uri: string): string | undefined {
   // RFC 9110 4.2.1: an http URI with an empty host is invalid; the WHATWG parser would skip any number of slashes, none included.
   const authority = /^https?:\/\/([^/?#]+)/iu.exec(uri)?.[1];
-  if (authority === undefined) return 'it is no absolute http or https URI; it must begin with http://HOST or https://HOST';
+  if (authority === undefined) return 'is no absolute http or https URI; it must begin with http://HOST or https://HOST';
   if (authority.includes('@'))
-    return 'it holds user information ("@" before the host); give user and password beside the URI instead';
+    return 'holds user information ("@" before the host); give user and password beside the URI instead';
   if (visibleAscii.test(authority) && !authority.includes('%')) return undefined;
   // UTS 46 maps these to nothing: what looks like one name would be another. Percent-encoding hides them from the test above.
   const hidden = /[\p{Cf}\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.exec(percentDecoded(authority));
-  if (hidden !== null) return `its host holds an invisible character (${codePoint(hidden[0])})`;
+  if (hidden !== null) return `has a host with an invisible character (${codePoint(hidden[0])})`;
   return undefined;
 }
 
 function urlProblem(url: URL): string | undefined {
-  if (url.port === '0') return 'its port is 0; ports are 1 to 65535';
+  if (url.port === '0') return 'has port 0; ports are 1 to 65535';
   const host = url.hostname;
-  return host.startsWith('[') || isIP(host) !== 0 ? undefined : hostNameProblem(host);
+  const problem = host.startsWith('[') || isIP(host) !== 0 ? undefined : hostNameProblem(host);
+  return problem === undefined ? undefined : `names no host that can be looked up: ${problem}`;
 }
 
 /** As the parser decodes a host: what is no UTF-8 becomes U+FFFD, which it refuses afterwards. */

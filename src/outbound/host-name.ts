@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
 
 const longestName = 253;
@@ -6,6 +7,16 @@ const longestLabel = 63;
 /** The name that two spellings share: lower case, without the one trailing dot of a fully qualified name (RFC 1034 3.1). */
 export function comparableName(host: string): string {
   return (host.endsWith('.') ? host.slice(0, -1) : host).toLowerCase();
+}
+
+/** The name in its comparable ASCII form, or what is wrong with the text, as a sentence without its full stop. */
+export function readHostName(text: string): { readonly name: string } | { readonly problem: string } {
+  // Only what cannot end the host: the parser is asked for the ASCII form of a name, and for nothing else.
+  const host = /^[^/?#@\\:%]+$/u.test(text) ? (URL.parse(`http://${text}/`)?.hostname ?? '') : '';
+  if (host === '') return { problem: `"${text}" is no host name or address` };
+  if (isIP(host) !== 0) return { problem: `"${text}" would be read as the address ${host}; write it so` };
+  const problem = hostNameProblem(host);
+  return problem === undefined ? { name: comparableName(host) } : { problem: `"${text}" cannot be a host: ${problem}` };
 }
 
 /**

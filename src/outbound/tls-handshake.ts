@@ -77,7 +77,7 @@ function withoutTrailingDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 
-/** The last session of each of the 100 hosts used last. A resumed session skips the name check, so a key is one host and port. */
+/** The last session of each of the 100 hosts that gave one last. A resumed session skips the name check, so a key is one host and port. */
 class SessionCache {
   readonly #sessions = new Map<string, Buffer>();
 

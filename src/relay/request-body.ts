@@ -3,16 +3,16 @@ import { writeForm } from '#json/form.ts';
 import { writeXmlBody } from '#xml/xml-body.ts';
 import { isForm, isJson, isXml, readMediaType } from './media-type.ts';
 
-/** Why a `body` object cannot be sent as that media type, or undefined where it can: as JSON, as a form or as XML, in UTF-8. */
+/** Why a `body` object cannot be sent as that media type (a predicate), or undefined where it can: as JSON, as a form or as XML, in UTF-8. */
 export function contentTypeProblem(contentType: string): string | undefined {
   const type = readMediaType(contentType);
-  if (type === undefined) return `${JSON.stringify(contentType.slice(0, 128))} is no media type`;
+  if (type === undefined) return `is no media type: ${JSON.stringify(contentType.slice(0, 128))}`;
   if (type.charset !== undefined && type.charset !== 'utf-8' && type.charset !== 'utf8') {
-    return `the body is sent in UTF-8, not in ${type.charset}`;
+    return `has the charset ${type.charset}; a body is sent in UTF-8`;
   }
   return isJson(type) || isForm(type) || isXml(type)
     ? undefined
-    : `a body can be sent as JSON, as a form or as XML, not as ${type.essence}`;
+    : `is ${type.essence}; a body can be sent as JSON, as a form or as XML`;
 }
 
 /**
@@ -22,7 +22,7 @@ export function contentTypeProblem(contentType: string): string | undefined {
 export function writeRequestBody(span: Buffer, contentType: string): Buffer {
   const problem = contentTypeProblem(contentType);
   if (problem !== undefined) {
-    throw new GatewayError('invalid-request', `The body cannot be sent: ${problem}.`, {
+    throw new GatewayError('invalid-request', `The body cannot be sent: its media type ${problem}.`, {
       errors: [{ pointer: '/params/contentType', detail: problem }],
     });
   }
