@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
+import { assertProblem, relay } from './support/calls.ts';
 import { farSide, jsonReply } from './support/far-side.ts';
 import { type Connection, openConnection, requestBytes } from './support/http-client.ts';
 import { startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Rows 36 to 42, 45, 46, 48 and 100 of docs/security.md, over raw sockets; test/hostile-callers.test.ts has more, and rows 43, 44, 47 and 49.
 
 const far = await farSide({ after });
 const gateway = await startGateway(
   { after },
-  { config: { outbound: { allow: [far.authority], timeouts: { idle: '1s', total: '3s' }, responseLimit: '1GiB' } } },
+  {
+    config: { outbound: { allow: [far.authority], timeouts: { idle: '1s', total: '3s' }, responseLimit: '1GiB' } },
+    adapters: [{ name: 'a', kind: 'rest', url: far.url }],
+  },
 );
 
 const host = `Host: 127.0.0.1:${gateway.port}\r\n`;
@@ -159,6 +164,80 @@ test('R48: a thousand pipelined requests are answered in their order, each judge
     const reply = await connection.reply();
     assert.deepEqual([reply?.header('x-request-id'), reply?.status], [`r${at}`, at % 7 === 0 ? 200 : 401]);
   }
+});
+
+test('R48: a pipelined action leaves once the reply to the one before it is out', async (t) => {
+  const { promise: firstMayEnd, resolve: endFirst } = Promise.withResolvers<void>();
+  far.answer(async ({ target }) => {
+    if (target === '/first') await firstMayEnd;
+    return jsonReply(`{"at":"${target}"}`);
+  });
+  const connection = await open(t);
+  const before = far.requests.length;
+  for (const path of ['first', 'second']) {
+    const body = JSON.stringify({ params: { path, accept: 'application/json' }, body: {} });
+    const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json', Connection: 'keep-alive' };
+    connection.write(requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/a', headers, body }));
+  }
+  await until('the first has arrived', () => far.requests.length === before + 1);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal(far.requests.length, before + 1);
+  endFirst();
+  for (const path of ['first', 'second']) assert.deepEqual((await connection.reply())?.json(), [{ result: `{"at":"/${path}"}` }]);
+});
+
+test('R48: crowds of pipelined requests hold up nobody else, and take no record of theirs', { timeout: 60_000 }, async (t) => {
+  far.answer(() => jsonReply('{}'));
+  const some = requestBytes(gateway.port, { target: '/audit', headers: { Connection: 'keep-alive' } });
+  const burst = Buffer.concat(Array.from({ length: 1_800 }, () => some));
+  const crowd = Array.from({ length: 20 }, () => connect(gateway.port, '127.0.0.1'));
+  const leave = (): void => {
+    for (const socket of crowd) socket.destroy();
+  };
+  t.after(leave);
+  for (const socket of crowd) {
+    socket.on('error', () => {}).resume();
+    socket.write(burst);
+  }
+  const names = Array.from({ length: 10 }, (_, index) => `bystander-${index}`);
+  for (const name of names) {
+    const reply = await relay(gateway, 'restQuery', 'a', { params: { path: name, accept: 'application/json' } });
+    assert.equal(reply.status, 200);
+  }
+  leave();
+  await until('all of them are on record', async () => {
+    const { text } = await gateway.send({ role: 'admin', target: '/audit?adapter=a&limit=1000' });
+    return names.every((name) => text.includes(`"${name}"`));
+  });
+  const { text } = await gateway.send({ role: 'admin', target: '/metrics' });
+  assert.match(text, /^gateway_audit_entries_dropped_total 0$/mu);
+});
+
+test('R48: behind a call that takes long requests wait for their turn, and where very many do connections are closed', async (t) => {
+  const { promise: mayEnd, resolve: endAll } = Promise.withResolvers<void>();
+  far.answer(async () => {
+    await mayEnd;
+    return jsonReply('{}');
+  });
+  const body = JSON.stringify({ params: { path: 'slow', accept: 'application/json' } });
+  const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json', Connection: 'keep-alive' };
+  const slow = requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restQuery/a', headers, body });
+  const short = 'GET /x HTTP/1.1\r\nHost:\r\n\r\n';
+  const opened = async (count: number): Promise<Connection> => {
+    const connection = await open(t);
+    connection.socket.on('error', () => {});
+    connection.write(Buffer.concat([slow, Buffer.from(short.repeat(count))]));
+    return connection;
+  };
+  const honest = await opened(4_000);
+  const crowd: Connection[] = [];
+  for (let count = 0; count < 10; count += 1) crowd.push(await opened(2_100));
+  await until('some are closed', () => crowd.some(({ socket }) => socket.destroyed));
+  assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
+  for (const { socket } of crowd) socket.destroy();
+  endAll();
+  assert.equal((await honest.reply())?.status, 200);
+  for (let count = 0; count < 4_000; count += 1) assert.equal((await honest.reply())?.status, 404);
 });
 
 test('R100: a method that a path does not know is 405 with Allow, OPTIONS too', async () => {

@@ -107,7 +107,7 @@ test('a call whose caller leaves is one line that says so', { timeout: 30_000 },
 test('a call whose caller resets its connection within a long reply is one line at info, and no fault of the gateway', {
   timeout: 30_000,
 }, async () => {
-  far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.alloc(3_000_000, 'a') }));
+  far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.alloc(30_000_000, 'a') }));
   for (let round = 0; round < 10; round += 1) {
     const { connection, requestId } = await leavingCaller();
     await once(connection.socket, 'data');

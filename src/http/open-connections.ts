@@ -5,7 +5,9 @@ import type { RequestScope } from './request-scope.ts';
 
 /** The connections of the front door, and which of them have nothing in flight: a drain does not wait for those, and newcomers displace them. */
 export interface OpenConnections {
-  /** A request has come; the result is called when its reply is over. */
+  /** A request has come whose turn it is not yet. */
+  waits(request: IncomingMessage): void;
+  /** A request is begun; the result is called when its reply is over. */
   begin(request: IncomingMessage, scope?: RequestScope): () => void;
   /**
    * What follows on this connection cannot be read: calls `answer` once every reply is over that is due to a request which came
@@ -37,13 +39,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   const inFlight = new Map<Socket, InFlight[]>();
   /** In the order in which they fell idle; also those that never sent a request. */
   const idle = new Set<Socket>();
-  const lastWords = new Map<Socket, (unfinished: RequestScope | undefined) => void>();
-  const answerLast = (socket: Socket): void => {
-    const requests = inFlight.get(socket) ?? [];
-    const answer = requests.some(({ request }) => request.complete) ? undefined : lastWords.get(socket);
-    if (answer !== undefined) lastWords.set(socket, () => {});
-    answer?.(requests[0]?.scope);
-  };
+  const lastWords = createLastWords((socket) => inFlight.get(socket) ?? []);
   const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.length ?? 0) === 0;
   let draining = false;
   server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
@@ -52,20 +48,24 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     socket.once('close', () => {
       inFlight.delete(socket);
       idle.delete(socket);
-      lastWords.delete(socket);
+      lastWords.forget(socket);
     });
   });
   return {
+    waits(request) {
+      inFlight.get(request.socket)?.push({ request, scope: undefined });
+    },
     begin(request, scope) {
       const { socket } = request;
       const [requests, begun] = [inFlight.get(socket) ?? [], { request, scope }];
-      requests.push(begun);
+      const waited = requests.findIndex((one) => one.request === request);
+      requests.splice(waited < 0 ? requests.length : waited, 1, begun);
       idle.delete(socket);
       return () => {
         requests.splice(requests.indexOf(begun), 1);
         if (isIdle(socket) && !socket.destroyed) idle.add(socket);
         if (isIdle(socket) && draining) socket.destroySoon();
-        else answerLast(socket);
+        else lastWords.sayIfDue(socket);
       };
     },
     has: (socket) => inFlight.has(socket),
@@ -77,11 +77,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
         socket.destroy();
       }
     },
-    endWith(socket, answer) {
-      if (lastWords.has(socket) || socket.destroyed) return;
-      lastWords.set(socket, answer);
-      answerLast(socket);
-    },
+    endWith: lastWords.keep,
     drain() {
       draining = true;
       // Node's own check of slow requests ends with server.close(): half a request would hold the drain up to its limit.
@@ -94,6 +90,28 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     get draining() {
       return draining;
     },
+  };
+}
+
+type LastWords = (unfinished: RequestScope | undefined) => void;
+
+/** What is said at the end of connections, each once no request is in flight on it that came whole. */
+function createLastWords(inFlightOn: (socket: Socket) => readonly InFlight[]) {
+  const kept = new Map<Socket, LastWords>();
+  const sayIfDue = (socket: Socket): void => {
+    const requests = inFlightOn(socket);
+    const say = requests.some(({ request }) => request.complete) ? undefined : kept.get(socket);
+    if (say !== undefined) kept.set(socket, () => {});
+    say?.(requests[0]?.scope);
+  };
+  return {
+    sayIfDue,
+    keep: (socket: Socket, say: LastWords): void => {
+      if (kept.has(socket) || socket.destroyed) return;
+      kept.set(socket, say);
+      sayIfDue(socket);
+    },
+    forget: (socket: Socket): void => void kept.delete(socket),
   };
 }
 

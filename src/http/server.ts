@@ -12,6 +12,7 @@ import type { Tracing } from '#base/tracing.ts';
 import { watchBodyTime } from './body-time.ts';
 import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
+import { takeInTurn } from './in-turn.ts';
 import type { Metrics } from './metrics.ts';
 import { acceptWaiting, type OpenConnections, trackConnections } from './open-connections.ts';
 import { overloaded } from './pressure.ts';
@@ -92,6 +93,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
   app.decorateRequest('endBodyTime', () => {});
+  takeInTurn(app.server, connections);
   limitConnections(app.server, connections, limit.connections);
   closeStalledConnections(app.server, connections, readerTimeout);
   const open = (request: FastifyRequest, reply: FastifyReply, route?: Route): void => {
