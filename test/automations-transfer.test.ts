@@ -94,6 +94,11 @@ describe('an import', () => {
     );
   });
 
+  test('names each of many bad lines', async () => {
+    const { errors = [] } = assertProblem(await importing(Buffer.from('{"name":5}\n'.repeat(300))), 400, 'invalid-request');
+    assert.deepEqual([errors.length, errors.at(-1)?.pointer], [300, '/300/name']);
+  });
+
   test('names every bad line, and changes nothing', async () => {
     await emptied();
     await importing(text([{ _id: 'kept', name: 'kept' }]));

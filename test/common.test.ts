@@ -412,6 +412,7 @@ describe('traceparent', () => {
     'garbage',
     '00-00000000000000000000000000000000-b7ad6b7169203331-01',
     '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more',
   ]) {
     test(`begins anew where the caller’s is malformed: ${given}`, async () => {
       const found = await passed({ traceparent: given });

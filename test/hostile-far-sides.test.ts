@@ -308,6 +308,19 @@ describe('interim replies', { concurrency: 8 }, () => {
     }
   });
 
+  test('that only begin like status 100 are an error, and what stands behind them is no reply', async () => {
+    const reply = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+    for (const begin of [
+      'HTTP/1.1 1000 X\r\nContent-Length: 2\r\n\r\n',
+      'HTTP/1.1 100foo: bar\0\r\n\r\n',
+      'HTTP/1.1 100 Continue\n\n',
+    ]) {
+      const { path } = script(() => begin + reply);
+      assertProblem(await routes['a GET of restCall'].call(path), 502, 'upstream-protocol-error');
+      assertProblem(await routes['an action'].call(path), 502);
+    }
+  });
+
   test('of status 100 without end are an error', async () => {
     const { path } = script(() => 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(5_000));
     assertProblem(await routes['a GET of restCall'].call(path), 502);

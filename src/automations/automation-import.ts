@@ -153,9 +153,12 @@ async function conflictError(refused: readonly Refused[], spool: ImportSpool): P
   return faults.error(lineOf.size > 0 ? 'invalid-request' : 'automation-exists');
 }
 
-/** Collects what is wrong with which lines; a hundred places are told, the lines are counted on. */
+/** Of an import, whose file may be long: its sender is to mend all of it at once. */
+const mostPlaces = 10_000;
+
+/** Collects what is wrong with which lines; so many places are told, the lines are counted on. */
 function createFaults() {
-  const list = createProblemList();
+  const list = createProblemList(mostPlaces);
   let count = 0;
   return {
     get count() {

@@ -18,7 +18,8 @@ export interface ReceivedTrace {
   readonly tracestate?: string;
 }
 
-const traceparentPattern = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/u;
+/** Later versions may say more than this one (section 3.2.4). */
+const traceparentPattern = /^(?!ff)(?!00.{54})[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/u;
 /** One member of a tracestate, by section 3.3.1. */
 const memberPattern = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/u;
 

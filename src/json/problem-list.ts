@@ -11,15 +11,20 @@ export interface ProblemList {
   add(pointer: string, detail: string): void;
 }
 
-/** A list of at most `mostProblems`. */
-export function createProblemList(): ProblemList {
-  return new FirstProblems();
+/** A list of at most `most`. */
+export function createProblemList(most = mostProblems): ProblemList {
+  return new FirstProblems(most);
 }
 
 /** A class, since every request makes two of them: V8 takes a microsecond for an object literal with a getter. */
 class FirstProblems implements ProblemList {
   /** Made with the first one: most requests have none. */
   #problems: Map<string, RequestProblem> | undefined;
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   get problems(): readonly RequestProblem[] {
     return this.#problems === undefined ? none : [...this.#problems.values()];
@@ -27,7 +32,7 @@ class FirstProblems implements ProblemList {
 
   add(pointer: string, detail: string): void {
     this.#problems ??= new Map();
-    if (this.#problems.size < mostProblems && !this.#problems.has(pointer)) this.#problems.set(pointer, { pointer, detail });
+    if (this.#problems.size < this.#most && !this.#problems.has(pointer)) this.#problems.set(pointer, { pointer, detail });
   }
 }
 

@@ -5,6 +5,8 @@ const interim = Buffer.from('HTTP/1.1 1');
 const unasked = Buffer.from('HTTP/1.1 100');
 const switching = Buffer.from('HTTP/1.1 101');
 const endOfHead = Buffer.from('\r\n\r\n');
+/** A whole `100 Continue`, with or without fields (RFC 9112 4): what only begins as one is left to undici, which refuses it. */
+const continuing = /^HTTP\/1\.1 100(?: [^\r\n\0]*)?\r\n(?:[!-9;-~]+:[^\r\n\0]*\r\n)*\r\n$/u;
 /** Bytes before one reply. More is a flood, which undici is left to end. */
 const lookedAtMost = 16_384;
 
@@ -50,7 +52,7 @@ function withoutContinues(bytes: Buffer): { readonly passed: Buffer; readonly re
     const end = rest.indexOf(endOfHead);
     if (end < 0) break;
     const head = rest.subarray(0, end + endOfHead.length);
-    if (!beginsAs(unasked, head)) passed = Buffer.concat([passed, head]);
+    if (!continuing.test(head.toString('latin1'))) passed = Buffer.concat([passed, head]);
     rest = rest.subarray(head.length);
   }
   return { passed, rest };

@@ -30,7 +30,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'importAutomations',
       summary: 'Import automations (NDJSON)',
       description:
-        'All or nothing. Every field is kept as given; a document takes the place of the one with its `_id`, and gets an `_id` where it has none. The body may be of any length, and is judged to its end before anything is changed: each bad line is named as `/LINE/field` (the first hundred places).',
+        'All or nothing. Every field is kept as given; a document takes the place of the one with its `_id`, and gets an `_id` where it has none. The body may be of any length, and is judged to its end before anything is changed: each bad line is named as `/LINE/field` (the first ten thousand places).',
       success: {
         status: 200,
         description: 'How many documents were imported, and how many of them took the place of another.',
