@@ -9,7 +9,7 @@ import { longestCallOf } from './longest-call.ts';
 
 /** Opens the audit log on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
 export async function withStoredAudit<T>(config: Config, work: (audit: StoredAudit) => Promise<T>): Promise<T> {
-  const database = await openDatabase({ store: config.store, part: 'audit', log: noLog });
+  const database = await openDatabase({ store: config.store, part: 'audit', log: noLog, asItIs: true });
   try {
     const reader = createAuditReader({ database, clock: systemClock, longestCall: () => longestCallOf(config) });
     return await work({ ...reader, verify: (checkpoints) => verifyAudit(database, checkpoints) });

@@ -6,9 +6,13 @@ import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 
 /** Opens the catalogue on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
-export async function withStoredCatalogue<T>({ store }: Config, work: (catalogue: StoredCatalogue) => Promise<T>): Promise<T> {
+export async function withStoredCatalogue<T>(
+  { store }: Config,
+  use: 'read' | 'write',
+  work: (catalogue: StoredCatalogue) => Promise<T>,
+): Promise<T> {
   // The command itself says what is wrong; a log line beside it would only repeat it.
-  const database = await openDatabase({ store, part: 'main', log: noLog });
+  const database = await openDatabase({ store, part: 'main', log: noLog, ...(use === 'read' && { asItIs: true }) });
   try {
     const automations = createAutomationStore(database);
     return await work({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { command, shell, spawnCommand } from './support/command.ts';
 import { configurationOf, executable, startGateway } from './support/start-gateway.ts';
@@ -36,6 +36,7 @@ function lines(count: number): string {
 eachStore((store) => {
   test('what was imported is exported byte for byte, and imported again', async (t) => {
     const { directory } = await place(t, store);
+    assert.equal((await command(['import', '-'], { directory, input: '' })).code, 0);
     const empty = await command(['export'], { directory });
     assert.deepEqual(empty, { code: 0, stdout: '', stderr: 'exported 0 automations\n' });
     writeFileSync(join(directory, 'catalogue.ndjson'), lines(250));
@@ -46,6 +47,16 @@ eachStore((store) => {
     const again = await command(['import', '-'], { directory, input: exported.stdout });
     assert.deepEqual(again, { code: 0, stdout: 'imported 250 automations, 250 of them replaced\n', stderr: '' });
     assert.equal((await command(['export'], { directory })).stdout, lines(250));
+  });
+
+  test('commands that read make no store: where there is none they fail, and leave nothing behind', async (t) => {
+    const { directory, url } = await place(t, store);
+    for (const reading of [['export'], ['audit', 'list'], ['audit', 'verify']]) {
+      const { code, stderr } = await command(reading, { directory });
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, /There is no store at .*ENOENT|has not the tables of this version/u);
+    }
+    if (url.startsWith('sqlite:')) assert.deepEqual(readdirSync(dirname(url.slice('sqlite:'.length))), []);
   });
 
   test('a gateway that runs on the store lists what was imported with its next request', async (t) => {

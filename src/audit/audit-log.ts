@@ -154,6 +154,7 @@ function failureLog(log: Log): { readonly onFailure: (error: unknown) => void; r
       failing = true;
       log.error('the audit log cannot be written: calls that change something are refused', {
         errorName: error instanceof Error ? error.name : 'unknown',
+        reason: systemCode(error),
       });
     },
     onSuccess() {

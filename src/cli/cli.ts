@@ -54,7 +54,7 @@ export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
 
 async function run(context: CommandContext, argv: readonly string[]): Promise<number> {
   const { name, more } = namedCommand(argv);
-  if (name === '--help' || name === '-h' || name === '--version') return await about(context, name, more);
+  if (name === '--help' || name === '-h' || name === 'help' || name === '--version') return await about(context, name, more);
   const command = commands.find((candidate) => candidate.name === name);
   if (command === undefined) {
     context.stderr.write(name === undefined ? programHelp(commands) : unknownCommand(name));

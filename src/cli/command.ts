@@ -27,8 +27,15 @@ export interface CommandContext {
   readonly hashPassword: (password: string) => Promise<string>;
   /** Opens the audit log on the configured store for as long as the work takes. */
   readonly withAudit: <T>(config: Config, work: (audit: StoredAudit) => Promise<T>) => Promise<T>;
-  /** Opens the catalogue on the configured store and closes it when `work` is done. Rejects with a GatewayError where it cannot. */
-  readonly withCatalogue: <T>(config: Config, work: (catalogue: StoredCatalogue) => Promise<T>) => Promise<T>;
+  /**
+   * Opens the catalogue on the configured store and closes it when `work` is done; to `read` a store has to be there. Rejects with a
+   * GatewayError where it cannot.
+   */
+  readonly withCatalogue: <T>(
+    config: Config,
+    use: 'read' | 'write',
+    work: (catalogue: StoredCatalogue) => Promise<T>,
+  ) => Promise<T>;
   /** The first SIGINT or SIGTERM while `work` runs aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
@@ -349,7 +350,20 @@ eachStore((store) => {
   }, async (t) => {
     const options = await store.fresh(t);
     assert.ok(options.kind === 'postgres');
-    const [nowhere, nobody, noFile] = [1, 2, 3].map(() => new URL(options.url.reveal())) as [URL, URL, URL];
+    const { query } = await store.open(t, options);
+    const role = `gateway_test_${randomBytes(8).toString('hex')}`;
+    await sql.raw(`create role ${role} login`).execute(query);
+    const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(query);
+    await sql.raw(`grant usage on schema ${rows[0]?.name} to ${role}`).execute(query);
+    const [nowhere, nobody, noFile, noSchema, noRights] = Array.from({ length: 5 }, () => new URL(options.url.reveal())) as [
+      URL,
+      URL,
+      URL,
+      URL,
+      URL,
+    ];
+    noSchema.searchParams.set('options', '-c search_path=no_such_schema');
+    noRights.username = role;
     nowhere.pathname = '/no_such_database';
     noFile.search = '?sslmode=verify-full&sslrootcert=/nowhere/ca.pem';
     nobody.username = 'no_such_user';
@@ -357,11 +371,14 @@ eachStore((store) => {
       [nowhere, /3D000.*does not exist; create it/u],
       [nobody, /28000.*does not let the user of store\.url in/u],
       [noFile, /ENOENT.*sslrootcert.*is not there/u],
+      [noSchema, /3F000.*search_path/u],
+      [noRights, /42501.*no right to create or use the tables/u],
     ] as const)
       await assert.rejects(
         openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, part: 'main', log: noLog }),
         advice,
       );
+    await sql.raw(`drop owned by ${role}; drop role ${role}`).execute(query);
   });
 
   test('a transaction in which a failure was swallowed is not taken for committed', {

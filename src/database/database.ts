@@ -1,15 +1,17 @@
+import { access } from 'node:fs/promises';
 import { Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
+import { systemCode } from '#base/system-code.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { createPostgresSessions } from './postgres-sessions.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { cannotOpen } from './sqlite-connection.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
-import { isWriteRefusal, storeUnavailable } from './store-failure.ts';
+import { isWriteRefusal, StatementRefused, storeUnavailable } from './store-failure.ts';
 import { fileOf, type StorePart } from './store-part.ts';
 import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import type { Tables } from './tables.ts';
@@ -50,16 +52,19 @@ interface OpenOptions {
   readonly part: StorePart;
   readonly log: Log;
   readonly watcher?: StoreWatcher;
+  /** Nothing is created and nothing brought up to date: for whoever only looks into a store. */
+  readonly asItIs?: true;
 }
 
 /**
  * Opens a part of the store and brings its schema up to date; on PostgreSQL that is the whole of it. Rejects with `store-unavailable`
  * and what to do about it.
  */
-export async function openDatabase({ store: configured, part, log, watcher }: OpenOptions): Promise<Database> {
+export async function openDatabase({ store: configured, part, log, watcher, asItIs }: OpenOptions): Promise<Database> {
   const { store, name } = placeOf(part, configured);
   const dialect = store.kind;
-  if (store.kind === 'postgres') await migratePostgres(store.url);
+  if (asItIs === true) await refuseMissing(store);
+  else if (store.kind === 'postgres') await migratePostgres(store.url);
   const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
   const close = async (): Promise<void> => {
     // The last connection to a SQLite file folds the write-ahead log in, and one that only reads cannot.
@@ -77,13 +82,11 @@ export async function openDatabase({ store: configured, part, log, watcher }: Op
   const query = kyselyOver(dialect, watched(writers, 'write'));
   const read = kyselyOver(dialect, watched(readers, 'read'));
   try {
-    if (dialect === 'sqlite') await migrate({ query, dialect, migrations, part });
+    if (asItIs === true) await refuseOtherTables(read, { dialect, part });
+    else if (dialect === 'sqlite') await migrateSqlite(query, read, part);
   } catch (error) {
-    // A full disk or a read-only file: what is there can be served nevertheless, and writing begins once it is possible.
-    if (!isWriteRefusal(error) || !(await isUpToDate(read, part))) {
-      await close();
-      throw store.kind === 'sqlite' ? namingFile(error, store.file) : error;
-    }
+    await close();
+    throw store.kind === 'sqlite' ? namingFile(error, store.file) : explained(error);
   }
   return {
     query,
@@ -130,17 +133,54 @@ function namingFile(error: unknown, file: string): unknown {
   );
 }
 
-/** True where nothing has to be written to a SQLite file before the gateway can start: the schema is there and up to date. */
-async function isUpToDate(read: Kysely<Tables>, part: StorePart): Promise<boolean> {
+interface Schema {
+  readonly dialect: 'sqlite' | 'postgres';
+  readonly part: StorePart;
+}
+
+/** True where the schema is there and the one of this version. Rejects where the store does not answer. */
+async function isUpToDate(read: Kysely<Tables>, { dialect, part }: Schema): Promise<boolean> {
   try {
     const rows = await read.selectFrom('schema_migration').select('number').execute();
     const applied = new Set(rows.map(({ number }) => number));
     const last = migrations.at(-1)?.number ?? 0;
-    const wanted = migrationsOf({ dialect: 'sqlite', migrations, part });
+    const wanted = migrationsOf({ dialect, migrations, part });
     return wanted.every(({ number }) => applied.has(number)) && rows.every(({ number }) => number <= last);
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof StatementRefused) return false;
+    throw error;
   }
+}
+
+async function migrateSqlite(query: Kysely<Tables>, read: Kysely<Tables>, part: StorePart): Promise<void> {
+  const schema = { dialect: 'sqlite', part } as const;
+  try {
+    await migrate({ query, ...schema, migrations });
+  } catch (error) {
+    // A full disk or a read-only file: what is there can be served nevertheless, and writing begins once it is possible.
+    if (!isWriteRefusal(error) || !(await isUpToDate(read, schema).catch(() => false))) throw error;
+  }
+}
+
+async function refuseMissing(store: StoreOptions): Promise<void> {
+  if (store.kind !== 'sqlite') return;
+  try {
+    await access(store.file);
+  } catch (error) {
+    const code = systemCode(error) ?? 'unknown';
+    throw storeUnavailable(
+      code,
+      `There is no store at ${store.file} (${code}): check store.url. The gateway makes it when it starts.`,
+    );
+  }
+}
+
+async function refuseOtherTables(read: Kysely<Tables>, schema: Schema): Promise<void> {
+  if (await isUpToDate(read, schema)) return;
+  throw storeUnavailable(
+    'schema',
+    'The store has not the tables of this version: check store.url, and that this version of the gateway was started on it.',
+  );
 }
 
 /** Milliseconds. A readiness probe is not to wait in the queue of a store that is stuck. */
@@ -157,6 +197,21 @@ const startFaults = [
   { reason: '3D000', advice: 'the database that store.url names does not exist; create it, or correct store.url' },
   { reason: '28000', advice: 'the server does not let the user of store.url in; create the role, or allow it in pg_hba.conf' },
   { reason: '28P01', advice: 'the password of store.url is wrong' },
+  {
+    reason: '42501',
+    advice:
+      'its user has no right to create or use the tables; make it the owner of the database (alter database … owner to …), or grant it create and usage on the schema',
+  },
+  {
+    reason: '3F000',
+    advice:
+      'no schema of the search_path is there for its user; create one, grant usage and create on it, or correct search_path',
+  },
+  { reason: '25006', advice: 'it can only be read (a standby, or default_transaction_read_only); name the primary in store.url' },
+  {
+    reason: '53300',
+    advice: 'it has no connection left; raise max_connections or the limit of the role or database, or run fewer gateways',
+  },
   { reason: 'ECONNREFUSED', advice: 'nothing listens at its address; check store.url, and that the server runs' },
   { reason: 'no TLS', advice: 'store.url asks for TLS (sslmode), which the server does not offer' },
   { reason: 'ENOENT', advice: 'a file that store.url names (sslrootcert, sslcert or sslkey) is not there' },
@@ -170,19 +225,22 @@ async function migratePostgres(url: Secret): Promise<void> {
   try {
     await migrate({ query, dialect: 'postgres', migrations, part: 'main' });
   } catch (error) {
-    if (error instanceof GatewayError && error.cause instanceof Error) {
-      const { message } = error.cause;
-      const known = startFaults.find(({ reason }) => message === `store: ${reason}`);
-      throw new GatewayError(
-        'store-unavailable',
-        `PostgreSQL cannot be used (${message}): ${known?.advice ?? 'check store.url, the rights of its user, and that the server answers'}.`,
-        { cause: error.cause },
-      );
-    }
-    throw error;
+    throw explained(error);
   } finally {
     await sessions.close();
   }
+}
+
+/** What to do about a PostgreSQL that cannot be used. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof GatewayError && error.cause instanceof Error) || error.cause.message === 'store: schema') return error;
+  const { message } = error.cause;
+  const known = startFaults.find(({ reason }) => message === `store: ${reason}`);
+  return new GatewayError(
+    'store-unavailable',
+    `PostgreSQL cannot be used (${message}): ${known?.advice ?? 'check store.url, the rights of its user, and that the server answers'}.`,
+    { cause: error.cause },
+  );
 }
 
 function kyselyOver(dialect: 'sqlite' | 'postgres', sessions: SessionSource): Kysely<Tables> {

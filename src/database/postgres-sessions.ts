@@ -39,7 +39,8 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
   // An idle connection that the server ends; the pool drops it by itself, but an unheard 'error' event would end the process.
   pool.on('error', () => {});
   return {
-    begin: 'begin',
+    // Whatever the database's own default is: under `serializable` calls that have nothing to do with each other would fail.
+    begin: 'begin isolation level read committed',
     open: async () => {
       try {
         return sessionOver(await pool.connect());
@@ -83,11 +84,17 @@ function changesRows(command: string): boolean {
   return command === 'INSERT' || command === 'UPDATE' || command === 'DELETE';
 }
 
-/** pg's own errors (time-outs, a connection that ended) carry no code; their texts hold no data, but a URL error quotes the URL. */
+/** pg's own errors carry no code; their texts hold no data, but a URL error quotes the URL. */
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.message.includes('does not support SSL')) return 'no TLS';
-  return systemCode(error) ?? 'no connection';
+  const message = error instanceof Error ? error.message : '';
+  return systemCode(error) ?? ownFaults.find(({ pattern }) => pattern.test(message))?.reason ?? 'no connection';
 }
+
+const ownFaults = [
+  { pattern: /does not support SSL/u, reason: 'no TLS' },
+  { pattern: /timeout/iu, reason: 'no answer in time' },
+  { pattern: /Connection terminated/u, reason: 'the connection ended' },
+] as const;
 
 function parseInteger(text: string): number | bigint {
   const value = Number(text);

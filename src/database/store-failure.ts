@@ -52,7 +52,7 @@ const writeRefusals: readonly { readonly reasons: RegExp; readonly advice: strin
     advice: 'The disk of the store is full. Nothing can be written until its operator makes room',
   },
   {
-    reasons: /^(?:SQLite (?:8|264|520|776|1032|1288|1544)|25006|EACCES|EPERM|EROFS)$/u,
+    reasons: /^(?:SQLite (?:8|264|520|776|1032|1288|1544)|25006|42501|EACCES|EPERM|EROFS)$/u,
     advice: 'The store can only be read. Nothing can be written until its operator makes it writable',
   },
   {
@@ -89,9 +89,10 @@ export function sqliteFailureKind(resultCode: number): FailureKind {
 
 /**
  * SQLSTATE classes that say "not now": authorisation, transaction rollback, connection, resources, intervention, system error,
- * a database that does not exist, a standby that only reads, a lock or statement that took too long.
+ * a database that does not exist, a standby that only reads, a lock or statement that took too long; rights or a schema that are not there
+ * (a grant that was taken away), and damage.
  */
-const postgresUnavailable = /^(?:08|28|40|53|57|58|3D000|25006|25P03|55P03)/u;
+const postgresUnavailable = /^(?:08|28|40|53|57|58|3D000|25006|25P03|55P03|42501|3F000|XX)/u;
 
 /** A failure without a five-character SQLSTATE comes from the socket or the pool, not from a server that judged the statement. */
 export function postgresFailureKind(code: string): FailureKind {

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
+import { systemCode } from '#base/system-code.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { problemReply, unexpectedFailure } from './problem.ts';
 import { writeHead } from './reply-head.ts';
@@ -63,7 +64,8 @@ const smallBody = 65_536;
 function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
   const cause = thrown instanceof Error ? thrown : new Error('not an Error');
   const frames = (cause.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
-  log.error('a request failed unexpectedly', { requestId, errorName: cause.name, stack: frames.slice(0, 8).join('\n') });
+  const stack = frames.slice(0, 8).join('\n');
+  log.error('a request failed unexpectedly', { requestId, errorName: cause.name, reason: systemCode(cause), stack });
 }
 
 /** Fastify's own refusals in the gateway's words. */

@@ -58,7 +58,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       if (given.audit === undefined) throw new Error('this test has no audit log');
       return work(given.audit);
     },
-    withCatalogue: async (_config, work) => {
+    withCatalogue: async (_config, _use, work) => {
       if (given.catalogue === undefined) throw new Error('this test has no catalogue');
       return work(given.catalogue);
     },

@@ -20,7 +20,7 @@ export const automationExport: Command = {
     const loaded = await loadOrReport(context, option('config'), 'export');
     if (loaded === undefined) return 1;
     try {
-      const automations = await context.withCatalogue(loaded.config, (catalogue) => printAll(context, catalogue));
+      const automations = await context.withCatalogue(loaded.config, 'read', (catalogue) => printAll(context, catalogue));
       context.stderr.write(`exported ${counted(automations, 'automation')}\n`);
       return 0;
     } catch (error) {

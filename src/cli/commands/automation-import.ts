@@ -35,7 +35,7 @@ export const automationImport: Command = {
       };
       try {
         const source = reading({ context, file, interruption });
-        const { imported, replaced } = await context.withCatalogue(loaded.config, (catalogue) =>
+        const { imported, replaced } = await context.withCatalogue(loaded.config, 'write', (catalogue) =>
           catalogue.import(source, {
             interruption,
             onProgress: (state) => progress.show((elapsed) => progressText(state, elapsed)),
