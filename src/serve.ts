@@ -48,7 +48,13 @@ export async function serve(
   process.on('SIGUSR2', debugToggle(log));
   const hangUpEarly = (): void => log.warn('SIGHUP: the gateway is starting, with the configuration that it has read');
   process.on('SIGHUP', hangUpEarly);
+  // Nothing is in flight. The first process of a container would not be ended by them otherwise, and go on to serve.
+  const endEarly = (): void => process.exit(0);
+  process.on('SIGTERM', endEarly);
+  process.on('SIGINT', endEarly);
   const gateway = await start(options, log, process);
+  process.off('SIGTERM', endEarly);
+  process.off('SIGINT', endEarly);
   process.off('SIGHUP', hangUpEarly);
   if (gateway === undefined) return 1;
   // Before anybody is told: who reads the line may send a signal at once.

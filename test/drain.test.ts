@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
 import { instancesOf, responseOf, resultOf } from './support/calls.ts';
+import { spawnCommand } from './support/command.ts';
 import { farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { type Connection, openConnection, type Reply, requestBytes } from './support/http-client.ts';
 import { logLines } from './support/reloading.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { configurationOf, type Gateway, startGateway } from './support/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Contract 8: SIGTERM and SIGINT drain. No new connections, calls in flight finish, exit code 0.
@@ -128,6 +134,25 @@ test('calls that do not finish in time are broken off, on record with what came 
   assert.equal(list.find(({ address }) => address === 'a-query')?.outcome, 'failed');
   assert.equal(list.find(({ address }) => address === 'an-action')?.outcome, 'unknown');
   assert.equal(list.filter(({ event }) => event === 'end').length, 1);
+});
+
+test('SIGTERM ends a start that waits, which serves nobody then', { timeout: 30_000 }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-starting-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({})));
+  // Another process is at the store, as while it is brought up to date.
+  const held = new DatabaseSync(join(directory, 'gateway.db'));
+  t.after(() => held.close());
+  held.exec('pragma journal_mode = wal; begin immediate');
+  const child = spawnCommand(['serve'], { directory });
+  const exited = once(child, 'exit');
+  t.after(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stdout?.on('data', (text: Buffer) => (said += text.toString()));
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  child.kill('SIGTERM');
+  assert.deepEqual(await exited, [0, null]);
+  assert.equal(said, '');
 });
 
 /** Whether a connection is made; one that was made by the system alone is closed without a reply. */
