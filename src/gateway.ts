@@ -80,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   measureAudit(metrics.registry, () => audit.counts());
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
-  telemetry.measure({ store: () => store.figures(), overloaded: () => pressure.overloaded });
+  telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const { openMetrics } = config.server;
   const served = servedRoutes({

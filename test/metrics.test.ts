@@ -116,6 +116,15 @@ const outcomes = [
     },
   },
   {
+    name: 'answered by an orchestrator that there is no such resource is failed',
+    outcome: 'failed',
+    labels: { route, adapter },
+    work: () => {
+      far.answer(() => httpReply({ status: 404 }));
+      return relay(gateway, 'restAction', adapter, action);
+    },
+  },
+  {
     name: 'that changes something and is not answered is unknown',
     outcome: 'unknown',
     labels: { route, adapter },

@@ -40,6 +40,8 @@ export class EntryQueue {
   #told = 0;
   /** The batch that the writer is in doubt about, without the entry that speaks of those. */
   #doubtful: readonly Waiting[] = [];
+  /** Entries that are on their way to the store. */
+  #onTheWay = 0;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -68,7 +70,7 @@ export class EntryQueue {
   }
 
   counts(): { readonly waiting: number; readonly dropped: number } {
-    return { waiting: this.#urgent.length + this.#left, dropped: this.#dropped };
+    return { waiting: this.#urgent.length + this.#left + this.#onTheWay, dropped: this.#dropped };
   }
 
   /** Writes what there is, `last` behind it, and takes no more. Answers how many entries could not be written, and whether `last` is. */
@@ -165,8 +167,9 @@ export class EntryQueue {
     // What came of a call need not outlive the machine: it is unknown then, and the call is not made again.
     const durability = batch.some(({ kind }) => kind === 'ahead') ? 'disk' : 'process';
     const entries = batch.map(({ entry }) => entry);
+    this.#onTheWay = entries.length;
     try {
-      await this.#options.writer.append(entries, durability);
+      await this.#options.writer.append(entries, durability).finally(() => (this.#onTheWay = 0));
     } catch (error) {
       if (error instanceof KeysTaken) return await this.#written(withoutTaken(batch, error));
       this.#failed(batch, error);

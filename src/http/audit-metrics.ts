@@ -13,7 +13,7 @@ export function measureAudit(registry: Registry, counts: () => { readonly waitin
   let told = 0;
   const dropped = new Counter({
     name: 'gateway_audit_entries_dropped_total',
-    help: 'Entries of the audit log that were dropped: the store was away for long.',
+    help: 'Entries of the audit log that were dropped: more waited for the store than there is room for.',
     registers: [],
     collect() {
       const now = counts().dropped;

@@ -11,6 +11,8 @@ export interface Metrics extends Omit<CallMetrics, 'callDone'> {
   readonly registry: Registry;
   readonly mediaType: string;
   text(): Promise<string>;
+  /** Shows how many connections of callers are open, and how many may be. */
+  watchConnections(open: () => number, limit: number): void;
   requestStarted(): void;
   /** `status`: undefined where its caller left before it was answered. */
   requestDone(scope: RequestScope, status: number | undefined): void;
@@ -42,13 +44,17 @@ export function createMetrics(): Metrics {
     registry,
   });
   let inFlight = 0;
-  showInFlight(registry, () => inFlight);
+  show(registry, 'gateway_requests_in_flight', 'Requests being served now.', () => inFlight);
   return {
     attemptDone: calls.attemptDone,
     expectCalls: calls.expectCalls,
     registry,
     mediaType: registry.contentType,
     text: () => registry.metrics(),
+    watchConnections(open, limit) {
+      show(registry, 'gateway_caller_connections', 'Connections of callers that are open.', open);
+      show(registry, 'gateway_caller_connections_limit', 'Connections of callers that there may be.', () => limit);
+    },
     requestStarted() {
       inFlight += 1;
     },
@@ -68,13 +74,13 @@ export function createMetrics(): Metrics {
   };
 }
 
-function showInFlight(registry: Registry, count: () => number): void {
+function show(registry: Registry, name: string, help: string, value: () => number): void {
   const gauge = new Gauge({
-    name: 'gateway_requests_in_flight',
-    help: 'Requests being served now.',
+    name,
+    help,
     registers: [],
     collect() {
-      this.set(count());
+      this.set(value());
     },
   });
   registry.registerMetric(gauge);

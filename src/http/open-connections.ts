@@ -15,6 +15,7 @@ export interface OpenConnections {
    * for a connection the first counts.
    */
   endWith(socket: Socket, answer: (unfinished: RequestScope | undefined) => void): void;
+  readonly count: number;
   /** It is open and, where it is secure, has shaken hands. */
   has(socket: Socket): boolean;
   /** True where every reply that was due on this connection is over. */
@@ -67,6 +68,9 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
         if (isIdle(socket) && draining) socket.destroySoon();
         else lastWords.sayIfDue(socket);
       };
+    },
+    get count() {
+      return inFlight.size;
     },
     has: (socket) => inFlight.has(socket),
     isIdle,

@@ -93,6 +93,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.decorateRequest('scope', null as unknown as RequestScope);
   app.decorateRequest('caller', null);
   app.decorateRequest('endBodyTime', () => {});
+  options.metrics.watchConnections(() => connections.count, limit.connections);
   takeInTurn(app.server, connections);
   limitConnections(app.server, connections, limit.connections);
   closeStalledConnections(app.server, connections, readerTimeout);

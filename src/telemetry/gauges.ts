@@ -45,11 +45,26 @@ export function createPoolGauges(registry: Registry): WatchPool {
 /** What is looked at when metrics are asked for. */
 export interface ProcessMeasurements {
   readonly store: () => { readonly busy: number; readonly idle: number; readonly waiting: number };
+  /** Resolves where the store answers within a second; rejects where not. */
+  readonly pingStore: () => Promise<void>;
   readonly overloaded: () => boolean;
 }
 
 /** The store's connections and the gateway's pressure. */
-export function createProcessGauges(registry: Registry, { store, overloaded }: ProcessMeasurements): void {
+export function createProcessGauges(registry: Registry, { store, pingStore, overloaded }: ProcessMeasurements): void {
+  const up = new Gauge({
+    name: 'gateway_store_up',
+    help: '1 where the store answers within a second.',
+    registers: [],
+    async collect() {
+      this.set(
+        await pingStore().then(
+          () => 1,
+          () => 0,
+        ),
+      );
+    },
+  });
   const connections = new Gauge({
     name: 'gateway_store_connections',
     help: 'Connections of the store, and statements that wait for one, by state.',
@@ -67,6 +82,5 @@ export function createProcessGauges(registry: Registry, { store, overloaded }: P
       this.set(overloaded() ? 1 : 0);
     },
   });
-  registry.registerMetric(connections);
-  registry.registerMetric(overload);
+  for (const gauge of [up, connections, overload]) registry.registerMetric(gauge);
 }
