@@ -184,7 +184,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'audit-unavailable': {
     meaning:
-      'The record of a call that may change something cannot be written to the audit log, so the call did not leave the gateway; where `detail` says that it was redirected, it did not go on from the address that it was sent to.',
+      'The record of a call that may change something cannot be written to the audit log, or not within the time of the call, so the call did not leave the gateway; where `detail` says that it was redirected, it did not go on from the address that it was sent to.',
     remedy:
       'Send the request again after `Retry-After`: nothing has happened; with a new Idempotency-Key if it was redirected. The operator looks at `/readyz` and the log.',
   },

@@ -129,7 +129,7 @@ export function refuseErrorStatus(reply: FarSideReply): void {
   reply.discard();
   throw new GatewayError(
     'upstream-error',
-    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said}`}.`,
+    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said.replace(/\.$/u, '')}`}.`,
     aboutReply(reply),
   );
 }
