@@ -143,14 +143,16 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
       if (draining) process.exit(1);
       draining = true;
       log.info('draining: no new connections, calls in flight finish');
-      let limit = setTimeout(() => {
+      let exitTimer: NodeJS.Timeout | undefined;
+      const drainTimer = setTimeout(() => {
         log.error('calls in flight did not finish in time; they are broken off');
         gateway.breakOff();
-        limit = setTimeout(() => process.exit(0), closeLimit);
+        exitTimer = setTimeout(() => process.exit(0), closeLimit);
       }, drainLimit);
       gateway.stop().then(
         () => {
-          clearTimeout(limit);
+          clearTimeout(drainTimer);
+          clearTimeout(exitTimer);
           process.off('SIGHUP', reload);
           resolve(0);
         },

@@ -110,21 +110,23 @@ test('calls that do not finish in time are broken off, on record with what came 
   const gateway = await started(t);
   const asked = Promise.withResolvers<void>();
   far.answer(({ target }) => {
-    if (target === '/an-action') asked.resolve();
+    if (target === '/kept-action') asked.resolve();
     return undefined;
   });
-  const call = (route: string, path: string, more: object = {}): Promise<unknown> =>
+  const call = (route: string, path: string, more: object = {}, key = {}): Promise<unknown> =>
     gateway
       .send({
         role: 'admin',
         method: 'POST',
         target: `/orchestrator_manager/${route}/a`,
-        headers: { 'Content-Type': 'application/json' },
+        headers: { 'Content-Type': 'application/json', ...key },
         body: JSON.stringify({ params: { path, accept }, ...more }),
       })
       .catch(() => undefined);
   void call('restQuery', 'a-query');
   void call('restAction', 'an-action', { body: {} });
+  // It goes on without its caller, but not without the gateway.
+  void call('restAction', 'kept-action', { body: {} }, { 'Idempotency-Key': 'kept' });
   await asked.promise;
   assert.equal(await gateway.stop(), 0);
   const restarted = await gateway.restart();
@@ -133,6 +135,7 @@ test('calls that do not finish in time are broken off, on record with what came 
   };
   assert.equal(list.find(({ address }) => address === 'a-query')?.outcome, 'failed');
   assert.equal(list.find(({ address }) => address === 'an-action')?.outcome, 'unknown');
+  assert.equal(list.find(({ address }) => address === 'kept-action')?.outcome, 'unknown');
   assert.equal(list.filter(({ event }) => event === 'end').length, 1);
 });
 

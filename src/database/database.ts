@@ -15,7 +15,7 @@ import { isWriteRefusal, StatementRefused, storeUnavailable } from './store-fail
 import { fileOf, type StorePart } from './store-part.ts';
 import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import type { Tables } from './tables.ts';
-import { logAvailability, watchAvailability } from './watch-availability.ts';
+import { type Availability, logAvailability, watchAvailability } from './watch-availability.ts';
 import { type StoreWatcher, watchTime } from './watch-time.ts';
 
 /** Where the gateway keeps what must outlive it. `file` is an absolute path; the audit log is in a file beside it (store-part.ts). */
@@ -76,7 +76,7 @@ export async function openDatabase({ store: configured, part, log, watcher, asIt
   };
   // A SQLite file that cannot be written can often be read; PostgreSQL is there or not.
   const writing = logAvailability(name, log);
-  const reading = dialect === 'sqlite' ? logAvailability(name, log) : writing;
+  const reading = dialect === 'sqlite' ? ofReaders(logAvailability(name, log)) : writing;
   const watched = (source: SessionSource, access: 'read' | 'write'): SessionSource =>
     watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), access === 'read' ? reading : writing);
   const query = kyselyOver(dialect, watched(writers, 'write'));
@@ -102,6 +102,11 @@ export async function openDatabase({ store: configured, part, log, watcher, asIt
     figures: () => sumOf(dialect === 'postgres' ? [writers] : [writers, readers]),
     close,
   };
+}
+
+/** Nothing is written there: that it can be read is the news. */
+function ofReaders(known: Availability): Availability {
+  return { failed: (error) => known.failed(error), answered: () => known.answered(true) };
 }
 
 /** Where a part is, and what it is called in the log. */

@@ -3,7 +3,7 @@ import type { Log } from '#base/log.ts';
 import { isWriteRefusal } from './store-failure.ts';
 import type { SessionSource, StoreSession } from './store-session.ts';
 
-interface Availability {
+export interface Availability {
   failed(error: unknown): void;
   /** `changed`: something was written, and is kept. */
   answered(changed: boolean): void;

@@ -39,12 +39,13 @@ export function createCallMetrics(registry: Registry): CallMetrics {
   });
   const expect = (route: string, adapter: string): void => {
     for (const outcome of auditOutcomes) outcomes.expect(route, adapter, outcome);
+    for (const status of statusClasses) replies.expect(route, adapter, status);
   };
   return {
     callDone(scope) {
       const { route = '', adapter = '', upstreamStatus } = scope;
       outcomes.count(route, adapter, callOutcome(scope));
-      if (upstreamStatus !== undefined) replies.count(route, adapter, `${Math.floor(upstreamStatus / 100)}xx`);
+      if (upstreamStatus !== undefined) replies.count(route, adapter, statusClass(upstreamStatus));
     },
     attemptDone: ({ adapter = '' }, milliseconds) => attempts.observe(adapter, milliseconds / 1000),
     expectCalls(adapters) {
@@ -55,4 +56,11 @@ export function createCallMetrics(registry: Registry): CallMetrics {
       }
     },
   };
+}
+
+const statusClasses = ['2xx', '3xx', '4xx', '401', '5xx'];
+
+/** 401 by itself: it speaks of the gateway's own credentials, and not of what was asked. */
+function statusClass(status: number): string {
+  return status === 401 ? '401' : `${Math.floor(status / 100)}xx`;
 }

@@ -25,6 +25,8 @@ export interface OpenConnections {
   /** From now on every connection ends with the reply in flight, and one that has none after a moment of grace. */
   drain(): void;
   readonly draining: boolean;
+  /** What ends the calls that go on without their callers. */
+  readonly endings: Set<() => void>;
 }
 
 interface InFlight {
@@ -94,6 +96,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     get draining() {
       return draining;
     },
+    endings: new Set(),
   };
 }
 

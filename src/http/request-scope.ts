@@ -56,6 +56,7 @@ export class RequestScope implements CallContext {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
+  readonly #endings: Set<() => void>;
   readonly #observers: AttemptObservers;
   readonly #audit: AuditLog;
   #intended: Intended | undefined;
@@ -76,12 +77,15 @@ export class RequestScope implements CallContext {
     readonly relays: boolean;
     readonly sourceAddress: string;
     readonly clock: Clock;
+    /** What is called where the gateway ends before its calls do. */
+    readonly endings: Set<() => void>;
     readonly observers: AttemptObservers;
     readonly audit: AuditLog;
   }) {
     this.#request = options.request;
     this.#response = options.response;
     this.#clock = options.clock;
+    this.#endings = options.endings;
     this.#observers = options.observers;
     this.#audit = options.audit;
     this.route = options.route;
@@ -128,6 +132,11 @@ export class RequestScope implements CallContext {
   whenOver(callback: (complete: boolean) => void): void {
     if (this.isClosed) callback(false);
     else this.#whenOver = callback;
+  }
+
+  whenEnding(callback: () => void): () => void {
+    this.#endings.add(callback);
+    return () => this.#endings.delete(callback);
   }
 
   /** The reply is out, or its connection broke before that: nothing of it is left to send. */

@@ -57,7 +57,7 @@ export interface HttpServer {
   useCertificate(tls: Certificate): void;
   /** Stops accepting, lets calls in flight finish, closes idle connections. */
   close(): Promise<void>;
-  /** Ends every connection at once; a `close` that waits for calls in flight goes on. */
+  /** Ends every connection and call at once; a `close` that waits for calls in flight goes on. */
   breakOff(): void;
 }
 
@@ -90,9 +90,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   const limit = frontDoorLimit();
   const connections = trackConnections(app.server, { secure: options.server.tls !== undefined });
-  app.decorateRequest('scope', null as unknown as RequestScope);
-  app.decorateRequest('caller', null);
-  app.decorateRequest('endBodyTime', () => {});
   options.metrics.watchConnections(() => connections.count, limit.connections);
   takeInTurn(app.server, connections);
   limitConnections(app.server, connections, limit.connections);
@@ -144,7 +141,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       connections.drain();
       await app.close();
     },
-    breakOff: () => app.server.closeAllConnections(),
+    breakOff() {
+      app.server.closeAllConnections();
+      for (const end of connections.endings) end();
+    },
   };
 }
 
@@ -174,6 +174,9 @@ function createApp(
     },
     clientErrorHandler: on.onUnreadable,
   } as object) as unknown as FastifyInstance;
+  app.decorateRequest('scope', null as unknown as RequestScope);
+  app.decorateRequest('caller', null);
+  app.decorateRequest('endBodyTime', () => {});
   // Node answers "Expect: 100-continue" before anybody asked who the caller is; route-runner.ts does it instead.
   for (const event of ['checkContinue', 'checkExpectation']) {
     app.server.on(event, (request: IncomingMessage, response: ServerResponse) => app.server.emit('request', request, response));
@@ -206,6 +209,7 @@ function openRequest(
     relays: route?.group === 'relay',
     sourceAddress: sourceAddressOf(request),
     clock: options.clock,
+    endings: connections.endings,
     observers: options,
     audit: options.audit,
   });

@@ -19,6 +19,8 @@ export interface CallContext {
   begins(): void;
   /** Calls back once: when the reply is out (`complete`), or when the caller has left before that. */
   whenOver(callback: (complete: boolean) => void): void;
+  /** Calls back where the gateway ends before the call does; the result takes that back. */
+  whenEnding(callback: () => void): () => void;
   /** Tells what is known of the call for log, metrics and the audit log. */
   note(facts: CallFacts): void;
   /** It came with an idempotency key. */

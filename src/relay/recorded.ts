@@ -1,3 +1,4 @@
+import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
@@ -29,9 +30,11 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
   if (!context.isIdempotent) return await concluded(context, send);
   // Its caller comes back for the reply, perhaps because it lost its connection.
   scope.carryOn();
+  const forget = context.whenEnding(() => scope.end(new CallerLeft()));
   try {
     return await concluded(context, async () => heldReply(await send()));
   } finally {
+    forget();
     scope.carriedOut();
   }
 }

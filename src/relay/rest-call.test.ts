@@ -14,6 +14,7 @@ const context = {
   begins() {},
   note() {},
   whenOver() {},
+  whenEnding: () => () => {},
   concluded: async () => {},
 } as unknown as CallContext;
 
