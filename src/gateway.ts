@@ -38,7 +38,7 @@ export interface Gateway {
   reload(): Promise<ReloadResult>;
   /** Accepts no more, lets calls in flight finish, closes everything. */
   stop(): Promise<void>;
-  /** Ends the connections of callers, so that a `stop` that waits for their calls goes on. */
+  /** Ends every connection and call of callers, so that a `stop` that waits for them goes on. */
   breakOff(): void;
 }
 
