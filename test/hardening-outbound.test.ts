@@ -14,7 +14,6 @@ import { createDestinationPolicy } from '../src/outbound/destination-policy.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
 import { createSender } from '../src/outbound/sender.ts';
 import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
-import { connectOnce } from './support/connect-once.ts';
 import { farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
@@ -92,7 +91,7 @@ function noting(answers: readonly (readonly string[])[]) {
     },
   });
   const codeOf = (origin: string): Promise<string> =>
-    connectOnce(connect, origin).then(
+    connect(origin).then(
       () => 'connected',
       (error: unknown) => (error instanceof GatewayError ? error.code : String(error)),
     );

@@ -290,7 +290,7 @@ describe('interim replies', { concurrency: 8 }, () => {
     assert.equal(resultOf(await routes['an action'].call(path)), '{"a":1}');
   });
 
-  // undici by itself breaks the connection off here (lib/dispatcher/client-h1.js).
+  // RFC 9110 15.2: a client puts up with it.
   test('of status 100 that nobody asked for are skipped, however they are cut (RFC 9110 15.2)', async () => {
     const [asked, hints] = ['HTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'];
     const orders = [asked + asked, hints + asked, asked + hints + hints + asked + hints].map((interim) =>

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { createServer as createHttpServer } from 'node:http';
 import { connect as connectTcp, createServer, Socket } from 'node:net';
 import { test } from 'node:test';
-import { Agent, request } from 'undici';
 import { GatewayError } from '#base/gateway-error.ts';
-import { connectOnce } from '../../test/support/connect-once.ts';
 import { allClosed, listen } from '../../test/support/listen.ts';
+import { sendThrough } from '../../test/support/send-through.ts';
 import { createConnector } from './connector.ts';
 import { createDestinationPolicy, type DestinationPolicy } from './destination-policy.ts';
 import { dialDirectly } from './dial.ts';
+import { createSender } from './sender.ts';
 
 const timeouts = { dns: 5_000, connect: 5_000 };
 
@@ -29,34 +29,30 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('undici sends its requests over the checked connection and reuses it', async (t) => {
+test('requests go over the checked connection, which is used again', async (t) => {
   const server = createHttpServer((incoming, outgoing) => outgoing.end(`${incoming.headers.host} ${incoming.url}`));
   const { port, accepted } = await listen(t, server);
-  const agent = new Agent({
-    connections: 1,
+  const sender = createSender({
     connect: createConnector({ policy: policyOf(['*.lab.example']), resolve: answers('127.0.0.1'), timeouts }),
   });
-  t.after(() => agent.destroy());
+  t.after(() => sender.close());
   for (const path of ['/one', '/two']) {
-    const { body } = await request(`http://a.lab.example:${port}${path}`, { dispatcher: agent });
-    assert.equal(await body.text(), `a.lab.example:${port} ${path}`);
+    const { body } = await sendThrough(sender, `http://a.lab.example:${port}${path}`);
+    assert.equal(body.toString(), `a.lab.example:${port} ${path}`);
   }
   assert.equal(accepted(), 1);
 });
 
-test('undici hands the refusal of the connector to its caller as it is', async (t) => {
+test('the refusal of the connector comes to the caller as it is', async (t) => {
   const { port, accepted } = await listen(t, createServer());
-  const agent = new Agent({ connect: createConnector({ policy: policyOf([]), resolve: answers('127.0.0.1'), timeouts }) });
-  t.after(() => agent.destroy());
+  const sender = createSender({ connect: createConnector({ policy: policyOf([]), resolve: answers('127.0.0.1'), timeouts }) });
+  t.after(() => sender.close());
   await assert.rejects(
-    request(`http://far.example:${port}/`, { dispatcher: agent }),
+    sendThrough(sender, `http://far.example:${port}/`),
     failsWith('destination-denied', /127\.0\.0\.1.*loopback/u),
   );
-  await assert.rejects(
-    request(`https://127.0.0.1:${port}/`, { dispatcher: agent }),
-    failsWith('destination-denied', /loopback/u),
-  );
-  await assert.rejects(request(`https://[::1]:${port}/`, { dispatcher: agent }), failsWith('destination-denied', /\[::1\]/u));
+  await assert.rejects(sendThrough(sender, `https://127.0.0.1:${port}/`), failsWith('destination-denied', /loopback/u));
+  await assert.rejects(sendThrough(sender, `https://[::1]:${port}/`), failsWith('destination-denied', /\[::1\]/u));
   assert.equal(accepted(), 0);
 });
 
@@ -75,11 +71,11 @@ test('a denied name is not looked up, a denied address not dialled', async () =>
       return new Socket();
     },
   });
-  await assert.rejects(connectOnce(connect, 'http://localhost/'), failsWith('destination-denied', /name of this machine/u));
-  await assert.rejects(connectOnce(connect, 'http://bad.example/'), failsWith('destination-denied', /outbound\.deny/u));
+  await assert.rejects(connect('http://localhost/'), failsWith('destination-denied', /name of this machine/u));
+  await assert.rejects(connect('http://bad.example/'), failsWith('destination-denied', /outbound\.deny/u));
   assert.deepEqual(asked, []);
   await assert.rejects(
-    connectOnce(connect, 'http://mixed.example/'),
+    connect('http://mixed.example/'),
     failsWith('destination-denied', /10\.0\.0\.1:80, to which mixed\.example resolves/u),
   );
   assert.deepEqual([asked, dialled], [['mixed.example'], []]);
@@ -89,7 +85,7 @@ test('without a policy any address is dialled, by literal and by name', async (t
   const { port } = await listen(t, createServer());
   const connect = createConnector({ resolve: answers('127.0.0.1'), timeouts });
   for (const origin of [`http://127.0.0.1:${port}`, `http://localhost:${port}`, `http://0.0.0.0:${port}`]) {
-    const socket = await connectOnce(connect, origin);
+    const socket = await connect(origin);
     assert.equal(socket.remoteAddress, '127.0.0.1');
     socket.destroy();
   }
@@ -106,7 +102,7 @@ test('the checked addresses are tried in turn until one answers', async (t) => {
       return dialDirectly(destination);
     },
   });
-  const socket = await connectOnce(connect, `http://far.example:${port}`);
+  const socket = await connect(`http://far.example:${port}`);
   socket.destroy();
   assert.deepEqual(dialled, ['127.0.0.2', '127.0.0.3', '127.0.0.1']);
 });
@@ -117,7 +113,7 @@ test('a refused connection is upstream-connect-failed and names each address and
   await new Promise((resolve) => server.close(resolve));
   const connect = createConnector({ resolve: answers('127.0.0.1', '127.0.0.2'), timeouts });
   await assert.rejects(
-    connectOnce(connect, `http://far.example:${port}`),
+    connect(`http://far.example:${port}`),
     failsWith(
       'upstream-connect-failed',
       new RegExp(`127\\.0\\.0\\.1:${port} refused the connection \\(ECONNREFUSED\\); 127\\.0\\.0\\.2:${port} refused`, 'u'),
@@ -134,7 +130,7 @@ test('a connection that never comes is upstream-timeout, naming phase, address a
   };
   const connect = createConnector({ resolve: answers('10.0.0.1', '10.0.0.2'), timeouts: { dns: 1_000, connect: 60 }, dial });
   await assert.rejects(
-    connectOnce(connect, 'http://10.0.0.9:81/'),
+    connect('http://10.0.0.9:81/'),
     failsWith('upstream-timeout', /60 ms \(phase connect.*10\.0\.0\.9:81.*timeouts\.connect/u),
   );
   assert.ok(sockets.every((socket) => socket.destroyed));
@@ -148,7 +144,7 @@ test('an address that never answers leaves time for the next one', async (t) => 
     timeouts: { dns: 1_000, connect: 3_000 },
     dial: (destination) => (destination.host === '127.0.0.9' ? silent : dialDirectly(destination)),
   });
-  const socket = await connectOnce(connect, `http://far.example:${port}`);
+  const socket = await connect(`http://far.example:${port}`);
   socket.destroy();
   assert.ok(silent.destroyed);
 });
@@ -157,19 +153,16 @@ test('a connection that ends elsewhere than at the checked address is denied and
   const { port, open } = await listen(t, createServer());
   const allow = ['0.0.0.0', '127.0.0.2', '::ffff:127.0.0.1'];
   const straight = createConnector({ policy: policyOf(allow), resolve: answers('127.0.0.2'), timeouts });
-  await assert.rejects(
-    connectOnce(straight, `http://0.0.0.0:${port}`),
-    failsWith('destination-denied', /ended at 127\.0\.0\.1/u),
-  );
+  await assert.rejects(straight(`http://0.0.0.0:${port}`), failsWith('destination-denied', /ended at 127\.0\.0\.1/u));
   const diverted = createConnector({
     policy: policyOf(allow),
     resolve: answers('127.0.0.2'),
     timeouts,
     dial: () => connectTcp(port, '127.0.0.1'),
   });
-  await assert.rejects(connectOnce(diverted, `http://far.example:${port}`), failsWith('destination-denied', /127\.0\.0\.2/u));
+  await assert.rejects(diverted(`http://far.example:${port}`), failsWith('destination-denied', /127\.0\.0\.2/u));
   await allClosed(open);
-  const mapped = await connectOnce(straight, `http://[::ffff:127.0.0.1]:${port}`);
+  const mapped = await straight(`http://[::ffff:127.0.0.1]:${port}`);
   mapped.destroy();
 });
 
@@ -180,9 +173,9 @@ test('an answer of the look-up that is no address is never dialled', async () =>
     return new Socket();
   };
   const free = createConnector({ resolve: answers('far.example'), timeouts, dial });
-  await assert.rejects(connectOnce(free, 'http://far.example/'), failsWith('upstream-dns-failed', /no usable address/u));
+  await assert.rejects(free('http://far.example/'), failsWith('upstream-dns-failed', /no usable address/u));
   await assert.rejects(
-    connectOnce(createConnector({ resolve: answers(), timeouts, dial }), 'http://far.example/'),
+    createConnector({ resolve: answers(), timeouts, dial })('http://far.example/'),
     failsWith('upstream-dns-failed', /no usable/u),
   );
   const judged = createConnector({
@@ -191,7 +184,7 @@ test('an answer of the look-up that is no address is never dialled', async () =>
     timeouts,
     dial,
   });
-  await assert.rejects(connectOnce(judged, 'http://far.example/'), failsWith('destination-denied', /not a plain IP address/u));
+  await assert.rejects(judged('http://far.example/'), failsWith('destination-denied', /not a plain IP address/u));
   assert.deepEqual(dialled, []);
 });
 
@@ -204,19 +197,19 @@ test('what the resolver says and how long it may take is passed on', async () =>
     },
     timeouts: { dns: 1_234, connect: 1 },
   });
-  await assert.rejects(connectOnce(connect, 'http://gone.example/'), failsWith('upstream-dns-failed', /no gone\.example/u));
+  await assert.rejects(connect('http://gone.example/'), failsWith('upstream-dns-failed', /no gone\.example/u));
   assert.deepEqual(limits, [1_234]);
 });
 
 test('an unexpected failure is a GatewayError too, and shows nothing of its cause', async () => {
   const connect = createConnector({ resolve: () => Promise.reject(new TypeError('inner matters')), timeouts });
   await assert.rejects(
-    connectOnce(connect, 'http://far.example/'),
+    connect('http://far.example/'),
     failsWith('upstream-connect-failed', /^No connection to far\.example could be made\.$/u),
   );
 });
 
-test('a pooled connection that failed once is tried anew', async (t) => {
+test('a far side that could not be connected to once is tried anew', async (t) => {
   const server = createHttpServer((_incoming, outgoing) => outgoing.end('ok'));
   const { port } = await listen(t, server);
   let times = 0;
@@ -227,12 +220,9 @@ test('a pooled connection that failed once is tried anew', async (t) => {
     },
     timeouts,
   });
-  const agent = new Agent({ connect });
-  t.after(() => agent.destroy());
-  await assert.rejects(
-    request(`http://far.example:${port}/`, { dispatcher: agent }),
-    failsWith('upstream-dns-failed', /not yet/u),
-  );
-  const { body } = await request(`http://far.example:${port}/`, { dispatcher: agent });
-  assert.equal(await body.text(), 'ok');
+  const sender = createSender({ connect });
+  t.after(() => sender.close());
+  await assert.rejects(sendThrough(sender, `http://far.example:${port}/`), failsWith('upstream-dns-failed', /not yet/u));
+  const { body } = await sendThrough(sender, `http://far.example:${port}/`);
+  assert.equal(body.toString(), 'ok');
 });

@@ -1,5 +1,4 @@
 import { isIP, type Socket } from 'node:net';
-import type { buildConnector } from 'undici';
 import { type Clock, systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { ConnectDeadline } from './connect-deadline.ts';
@@ -8,6 +7,9 @@ import { type Dial, dialDirectly, dialInTurn, dialOne } from './dial.ts';
 import { createProxy, type ProxyOptions } from './proxy-connect.ts';
 import type { Resolve } from './resolver.ts';
 import { createHandshake, type TlsOptions } from './tls-handshake.ts';
+
+/** Opens a connection to `scheme://host[:port]`. */
+export type Connect = (origin: string) => Promise<Socket>;
 
 interface ConnectorOptions {
   /** Without one (adapters: the operator named the far side) nothing is decided, all else is the same. */
@@ -33,12 +35,12 @@ interface Target {
 }
 
 /**
- * The `connect` of an undici Agent that dials only what was checked: one look-up, a decision on each of its addresses, then those
+ * Dials only what was checked: one look-up, a decision on each of its addresses, then those
  * very addresses in turn, and TLS by the name of the URI (never by a Host header). Fails with `destination-denied`,
  * `upstream-dns-failed`, `upstream-connect-failed`, `upstream-tls-failed` or `upstream-timeout`; no socket outlives a failure.
- * Throws at once where a PEM text or the proxy's URL cannot be used. One connector, and one Agent, for each policy.
+ * Throws at once where a PEM text or the proxy's URL cannot be used. One connector, and one pool, for each policy.
  */
-export function createConnector(options: ConnectorOptions): buildConnector.connector {
+export function createConnector(options: ConnectorOptions): Connect {
   const { policy, resolve, timeouts, clock = systemClock, dial = dialDirectly, onStep } = options;
   const handshake = createHandshake(options.tls ?? { verify: true });
   const proxy =
@@ -82,19 +84,13 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     return proxy?.resolves === true ? undefined : await resolve(name, { timeout: timeouts.dns });
   }
 
-  async function answer(request: buildConnector.Options, callback: buildConnector.Callback): Promise<void> {
-    let socket: Socket;
+  return async (origin) => {
+    const url = new URL(origin);
     try {
-      socket = await open(readTarget(request));
+      return await open(readTarget(url));
     } catch (error) {
-      callback(asGatewayError(error, request), null);
-      return;
+      throw asGatewayError(error, url);
     }
-    callback(null, socket);
-  }
-
-  return (request, callback) => {
-    void answer(request, callback);
   };
 }
 
@@ -107,7 +103,7 @@ export function refuseBeforeLookup(policy: DestinationPolicy, url: URL): void {
   permit(isIP(host) === 0 ? policy.decideName(host, port) : policy.decideAddress({ host, address: host, port }));
 }
 
-function readTarget({ hostname, port, protocol }: Pick<URL, 'hostname' | 'port' | 'protocol'>): Target {
+function readTarget({ hostname, port, protocol }: URL): Target {
   const secure = protocol === 'https:';
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return { host, port: port === '' ? (secure ? 443 : 80) : Number(port), secure };
@@ -117,7 +113,7 @@ function permit(decision: DestinationDecision | undefined): void {
   if (decision?.allowed === false) throw deniedError(decision);
 }
 
-function asGatewayError(error: unknown, { hostname }: buildConnector.Options): GatewayError {
+function asGatewayError(error: unknown, { hostname }: URL): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError('upstream-connect-failed', `No connection to ${hostname} could be made.`, { cause: error });
 }

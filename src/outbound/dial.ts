@@ -65,7 +65,7 @@ export async function dialOne(options: {
   const socket = dial({ host: address, port });
   return await untilReady({ socket, event: 'connect', limit }, () => {
     if (pinned && !sameAddress(socket.remoteAddress, address)) throw strayed(address, port, socket.remoteAddress);
-    // As undici sets its own sockets: requests leave at once, and a far side that vanished is noticed.
+    // Requests leave at once, and a far side that vanished is noticed.
     return socket.setNoDelay(true).setKeepAlive(true, 60_000);
   });
 }

@@ -1,36 +1,36 @@
-import type { Dispatcher } from 'undici';
 import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Attempt } from './attempt.ts';
 import type { Sending } from './call-scope.ts';
+import type { WaitingRequest } from './connection-pool.ts';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
+import type { ConnectionUser, FarSideConnection } from './far-side-connection.ts';
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
 import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
+import { requestHead, takesBody } from './request-head.ts';
 import { Silence } from './silence.ts';
 
 /** More interim answers than this are a flood (hardening row 60). */
 const interimLimit = 16;
 
 /**
- * One request and its reply, as undici's dispatch handler. `reply` settles when the body is whole or its first 64 KiB are
- * there. A state-changing request is written at most once, whatever undici does with its connections.
+ * One request and its reply. `reply` settles when the body is whole or its first 64 KiB are there. The request is written at most once:
+ * on the one connection that it is begun on.
  */
-export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Sending {
+export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource, Sending {
   readonly reply: Promise<FarSideReply>;
   readonly #call: OutboundCall;
   readonly #attempt: Attempt | undefined;
   readonly #resolve: (reply: FarSideReply) => void;
   readonly #reject: (reason: Error) => void;
-  #controller: Dispatcher.DispatchController | undefined;
+  /** Until the message has come, for it is another's then. */
+  #connection: FarSideConnection | undefined;
   #body: ReplyBody | undefined;
   #decoder: ContentDecoder | undefined;
   #status: number | undefined;
   #headers: ReplyHeaders = {};
   #interim = 0;
-  /** Bytes of the body on the wire: those that have arrived, and as many as there are; NaN where the far side does not say. */
-  #arrived = 0;
-  #declared = Number.NaN;
   #left = false;
   /** The whole message has come. */
   #ended = false;
@@ -53,6 +53,14 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     return this.#left;
   }
 
+  get over(): boolean {
+    return this.#over !== undefined;
+  }
+
+  get origin(): string {
+    return this.#call.origin;
+  }
+
   get bodyLength(): number {
     return this.#call.body?.length ?? 0;
   }
@@ -68,43 +76,39 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     this.#over = reason;
     this.#silence.end();
     this.#decoder?.destroy();
-    this.#controller?.abort(reason);
+    this.#connection?.destroy();
     this.#fail(reason);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#over !== undefined) {
-      controller.abort(this.#over);
-    } else if (this.#left && this.#call.stateChanging) {
-      this.abort(new Error('a second sending was refused'));
-    } else {
-      this.#left = true;
-      this.#silence.limit('firstByte', this.#call.timeouts.firstByte);
+  begin(connection: FarSideConnection): void {
+    this.#connection = connection;
+    const { method, body, timeouts } = this.#call;
+    const head = requestHead(this.#call, this.#attempt?.headers ?? this.#call.headers);
+    if (head === undefined) {
+      this.abort(new GatewayError('internal-error', 'The gateway made a request that cannot be sent.'));
+      return;
     }
+    this.#left = true;
+    this.#silence.limit('firstByte', timeouts.firstByte);
+    const filled = body !== undefined && body.length > 0;
+    connection.send(this, { head, body: filled ? body : undefined, last: filled && !takesBody(method) });
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ReplyHeaders): void {
-    if (status < 200) {
-      this.#interim += 1;
-      if (this.#interim > interimLimit) {
-        this.abort(
-          new GatewayError('upstream-protocol-error', `The far side sent more than ${interimLimit} interim (1xx) answers.`),
-        );
-      }
-      return;
-    }
+  interim(): void {
+    this.#interim += 1;
+    if (this.#interim > interimLimit)
+      this.abort(
+        new GatewayError('upstream-protocol-error', `The far side sent more than ${interimLimit} interim (1xx) answers.`),
+      );
+  }
+
+  head(status: number, headers: ReplyHeaders): void {
     this.#status = status;
     this.#silence.limit('idle', this.#call.timeouts.idle);
-    const unreadable = transferFault(headerValue(headers, 'transfer-encoding'));
-    if (unreadable !== undefined) {
-      this.abort(unreadable);
-      return;
-    }
     const contentEncoding = headerValue(headers, 'content-encoding');
-    this.#declared = Number(headerValue(headers, 'content-length'));
+    const declared = Number(headerValue(headers, 'content-length'));
     // The limit is on decoded bytes, and the length of a 204 or 304 is not that of a body (RFC 9110 8.6).
-    if (this.#declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
+    if (declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
       this.abort(tooLarge(this.#call.responseLimit));
       return;
     }
@@ -120,23 +124,23 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     this.#body = new ReplyBody(this.#call.responseLimit, this);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  data(piece: Buffer): void {
     this.#silence.broken();
-    this.#arrived += chunk.length;
-    if (this.#decoder === undefined) this.#body?.push(chunk);
-    else if (!this.#decoder.write(chunk)) this.#pauseFarSide();
+    if (this.#decoder === undefined) this.#body?.push(piece);
+    else if (!this.#decoder.write(piece)) this.#pauseFarSide();
   }
 
-  onResponseEnd(): void {
+  ended(): void {
+    this.#connection = undefined;
     this.#ended = true;
     this.#silence.end();
     if (this.#decoder === undefined) this.#complete();
     else this.#decoder.end();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+  failed(reason: Error): void {
     if (this.#over === completed) return;
-    this.#over ??= error;
+    this.#over ??= reason;
     this.#silence.end();
     this.#decoder?.destroy();
     this.#fail(this.#over);
@@ -162,20 +166,15 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     else this.#decoder.resume();
   }
 
-  /**
-   * Not behind the last byte: where undici is paused there it does not see that the reply is whole, and takes an end of the connection that
-   * comes meanwhile for the reply's breaking off (undici 8.12, `onHttpSocketEnd`).
-   */
   #pauseFarSide(): void {
-    if (this.#arrived === this.#declared) return;
     // What is not asked for cannot come.
     this.#silence.end();
-    this.#controller?.pause();
+    this.#connection?.pause();
   }
 
   #resumeFarSide(): void {
-    if (this.#controller?.paused === true) this.#silence.limit('idle', this.#call.timeouts.idle);
-    this.#controller?.resume();
+    if (this.#connection?.paused === true) this.#silence.limit('idle', this.#call.timeouts.idle);
+    this.#connection?.resume();
   }
 
   #complete(): void {
@@ -183,7 +182,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
     this.#body?.end();
     if (this.#ended) return;
     this.#silence.end();
-    this.#controller?.abort(completed);
+    this.#connection?.destroy();
   }
 
   #fail(thrown: Error): void {
@@ -199,15 +198,6 @@ export class Exchange implements Dispatcher.DispatchHandler, ReplyBodySource, Se
 }
 
 const completed = new Error('the exchange is complete');
-
-/** undici takes chunked off and hands on what is below another coding, which no request of ours asked for (RFC 9112 7.4: no TE). */
-function transferFault(coding: string | undefined): GatewayError | undefined {
-  if (coding === undefined || /^[ \t]*(?:chunked|identity)[ \t]*$/iu.test(coding)) return undefined;
-  return new GatewayError(
-    'upstream-protocol-error',
-    'The reply of the far side has a transfer coding that nobody asked for; chunked is the only one that is taken.',
-  );
-}
 
 function undecodable(error: Error): GatewayError {
   return new GatewayError('upstream-protocol-error', 'The reply of the far side does not decode by its Content-Encoding.', {

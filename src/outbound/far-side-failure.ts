@@ -13,7 +13,7 @@ interface Progress {
 }
 
 /**
- * Turns whatever undici, Node or a decoder threw into one error of the closed table. Once a state-changing call has left,
+ * Turns whatever Node, the reader of replies or a decoder threw into one error of the closed table. Once a state-changing call has left,
  * any failure before the end of its reply means that its outcome is unknown (RFC 9110 9.2.2: never sent again).
  */
 export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Progress): Error {
@@ -36,16 +36,7 @@ function translate(thrown: unknown, progress: Progress): GatewayError {
   return new GatewayError(code, description, { cause: thrown });
 }
 
-const closedCodes = new Set([
-  'UND_ERR_SOCKET',
-  'CONNECTION_RESET',
-  'ECONNRESET',
-  'EPIPE',
-  'ECONNABORTED',
-  'ETIMEDOUT',
-  // A reply with `Connection: close` that ends before its length.
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-]);
+const closedCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
 
 function describe(
   thrown: unknown,
@@ -55,11 +46,8 @@ function describe(
   readonly description: string;
 } {
   const cause = codeOf(thrown);
-  if (cause === 'UND_ERR_INVALID_ARG')
-    return { code: 'internal-error', description: 'The gateway made a request that cannot be sent.' };
   // With TLS 1.3 a far side refuses a missing client certificate only after the handshake.
   if (cause.startsWith('ERR_SSL_')) return { code: 'upstream-tls-failed', description: `The far side ended TLS (${cause}).` };
-  // undici fails what waits for a connection along with it: whatever happened there, nothing of this call was written.
   if (!left) {
     const description = `The connection for the call failed before anything of the call was sent (${cause}).`;
     return { code: 'upstream-connect-failed', description };

@@ -3,15 +3,15 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { createServer as createHttpsServer } from 'node:https';
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Agent, request } from 'undici';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Secret } from '#base/secret.ts';
 import { createAuthority } from '../../test/support/certificate.ts';
-import { connectOnce } from '../../test/support/connect-once.ts';
 import { allClosed, listen } from '../../test/support/listen.ts';
-import { createConnector } from './connector.ts';
+import { sendThrough } from '../../test/support/send-through.ts';
+import { type Connect, createConnector } from './connector.ts';
 import { createDestinationPolicy } from './destination-policy.ts';
 import type { ProxyOptions } from './proxy-connect.ts';
+import { createSender } from './sender.ts';
 
 const authority = createAuthority();
 const identity = authority.issue({ names: ['far.example', 'proxy.example', '127.0.0.1'] });
@@ -62,12 +62,7 @@ interface Setup {
   readonly connectLimit?: number;
 }
 
-function connector({
-  proxy,
-  addresses = ['198.41.0.4'],
-  policy = true,
-  connectLimit = 5_000,
-}: Setup): ReturnType<typeof createConnector> {
+function connector({ proxy, addresses = ['198.41.0.4'], policy = true, connectLimit = 5_000 }: Setup): Connect {
   return createConnector({
     ...(policy ? { policy: createDestinationPolicy({ allow: [], deny: [], ownListeners: () => [] }) } : {}),
     resolve: (host) => Promise.resolve(host === 'proxy.example' ? ['127.0.0.1'] : addresses),
@@ -93,14 +88,13 @@ for (const proxyScheme of ['http', 'https'] as const) {
     test(`an ${scheme} call goes through an ${proxyScheme} proxy to the checked address`, async (t) => {
       const far = await listen(t, scheme === 'https' ? createHttpsServer(identity, echo) : createHttpServer(echo));
       const proxy = await startProxy(t, far.port, { secure: proxyScheme === 'https' });
-      const agent = new Agent({
-        connections: 1,
+      const sender = createSender({
         connect: connector({ proxy: { url: `${proxyScheme}://proxy.example:${proxy.port}`, resolves: false } }),
       });
-      t.after(() => agent.destroy());
+      t.after(() => sender.close());
       for (const path of ['/one', '/two']) {
-        const { body } = await request(`${scheme}://far.example:8443${path}`, { dispatcher: agent });
-        assert.equal(await body.text(), `GET far.example:8443 ${path}`);
+        const { body } = await sendThrough(sender, `${scheme}://far.example:8443${path}`);
+        assert.equal(body.toString(), `GET far.example:8443 ${path}`);
       }
       assert.deepEqual(proxy.asked, ['198.41.0.4:8443']);
       assert.deepEqual(proxy.credentials, [undefined]);
@@ -117,7 +111,7 @@ test('credentials are sent as Basic, an IPv6 address in brackets', async (t) => 
     password: new Secret('pässword'),
     resolves: false,
   };
-  const socket = await connectOnce(connector({ proxy: options, addresses: ['2001:4860:4860::8888'] }), 'http://far.example');
+  const socket = await connector({ proxy: options, addresses: ['2001:4860:4860::8888'] })('http://far.example');
   socket.destroy();
   assert.deepEqual(proxy.asked, ['[2001:4860:4860::8888]:80']);
   assert.deepEqual(proxy.credentials, [`Basic ${Buffer.from('gateway:pässword', 'utf8').toString('base64')}`]);
@@ -127,13 +121,10 @@ test('the policy judges what is asked of the proxy', async (t) => {
   const proxy = await startProxy(t, 9);
   const options: ProxyOptions = { url: `http://127.0.0.1:${proxy.port}`, resolves: false };
   await assert.rejects(
-    connectOnce(connector({ proxy: options, addresses: ['198.41.0.4', '10.0.0.1'] }), 'http://far.example'),
+    connector({ proxy: options, addresses: ['198.41.0.4', '10.0.0.1'] })('http://far.example'),
     failsWith('destination-denied', /10\.0\.0\.1/u),
   );
-  await assert.rejects(
-    connectOnce(connector({ proxy: options }), 'http://127.0.0.1'),
-    failsWith('destination-denied', /loopback/u),
-  );
+  await assert.rejects(connector({ proxy: options })('http://127.0.0.1'), failsWith('destination-denied', /loopback/u));
   assert.deepEqual(proxy.asked, []);
 });
 
@@ -141,10 +132,10 @@ test('a proxy that resolves is handed the name, and only names of this machine a
   const far = await listen(t, createHttpServer(echo));
   const proxy = await startProxy(t, far.port);
   const connect = connector({ proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: true }, addresses: ['10.0.0.1'] });
-  for (const origin of ['http://far.example:8080', 'http://8.8.8.8']) (await connectOnce(connect, origin)).destroy();
+  for (const origin of ['http://far.example:8080', 'http://8.8.8.8']) (await connect(origin)).destroy();
   assert.deepEqual(proxy.asked, ['far.example:8080', '8.8.8.8:80']);
-  await assert.rejects(connectOnce(connect, 'http://localhost'), failsWith('destination-denied', /name of this machine/u));
-  await assert.rejects(connectOnce(connect, 'http://10.0.0.1'), failsWith('destination-denied', /private/u));
+  await assert.rejects(connect('http://localhost'), failsWith('destination-denied', /name of this machine/u));
+  await assert.rejects(connect('http://10.0.0.1'), failsWith('destination-denied', /private/u));
   assert.equal(proxy.asked.length, 2);
 });
 
@@ -156,7 +147,7 @@ test('without a policy a proxy is asked for any address', async (t) => {
     addresses: ['10.0.0.1'],
     proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
   });
-  (await connectOnce(connect, 'http://far.example')).destroy();
+  (await connect('http://far.example')).destroy();
   assert.deepEqual(proxy.asked, ['10.0.0.1:80']);
 });
 
@@ -167,7 +158,7 @@ test('a refused tunnel is upstream-connect-failed with the status, after each ad
     proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
   });
   await assert.rejects(
-    connectOnce(connect, 'https://far.example'),
+    connect('https://far.example'),
     failsWith(
       'upstream-connect-failed',
       /refused a tunnel to 198\.41\.0\.4:443 with status 503; .*198\.41\.0\.5:443 with status 503\.$/u,
@@ -184,7 +175,7 @@ test('the next address is asked for when the proxy cannot reach the first', asyn
     addresses: ['198.41.0.4', '198.41.0.5'],
     proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
   });
-  (await connectOnce(connect, 'http://far.example')).destroy();
+  (await connect('http://far.example')).destroy();
   assert.deepEqual(proxy.asked, ['198.41.0.4:80', '198.41.0.5:80']);
 });
 
@@ -196,13 +187,10 @@ test('wrong credentials end it at once', async (t) => {
     password: new Secret('hunter2'),
     resolves: false,
   };
-  await assert.rejects(
-    connectOnce(connector({ addresses: ['198.41.0.4', '198.41.0.5'], proxy: options }), 'http://far.example'),
-    (error) => {
-      assert.doesNotMatch(String(error), /hunter2/u);
-      return failsWith('upstream-connect-failed', /status 407: it wants other credentials/u)(error);
-    },
-  );
+  await assert.rejects(connector({ addresses: ['198.41.0.4', '198.41.0.5'], proxy: options })('http://far.example'), (error) => {
+    assert.doesNotMatch(String(error), /hunter2/u);
+    return failsWith('upstream-connect-failed', /status 407: it wants other credentials/u)(error);
+  });
   assert.equal(proxy.asked.length, 1);
 });
 
@@ -212,7 +200,7 @@ test('a proxy that cannot be reached is named', async (t) => {
   await new Promise((resolve) => server.close(resolve));
   const connect = connector({ proxy: { url: `http://proxy.example:${port}`, resolves: false } });
   await assert.rejects(
-    connectOnce(connect, 'http://far.example'),
+    connect('http://far.example'),
     failsWith('upstream-connect-failed', new RegExp(`to the proxy: 127\\.0\\.0\\.1:${port} refused`, 'u')),
   );
 });
@@ -226,7 +214,7 @@ test('an https proxy must show a certificate for its own name', async (t) => {
     proxy: { url: `https://other.example:${proxy.port}`, resolves: false },
   });
   await assert.rejects(
-    connectOnce(connect, 'http://far.example'),
+    connect('http://far.example'),
     failsWith('upstream-tls-failed', /TLS with the proxy other\.example.*wrong name/u),
   );
   await allClosed(proxy.open);
@@ -250,7 +238,7 @@ for (const { what, answer, text } of badAnswers) {
       createServer((socket) => socket.once('data', () => socket.write(answer))),
     );
     await assert.rejects(
-      connectOnce(connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } }), 'http://far.example'),
+      connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } })('http://far.example'),
       failsWith('upstream-connect-failed', text),
     );
     await allClosed(open);
@@ -263,7 +251,7 @@ test('a proxy that hangs up is upstream-connect-failed', async (t) => {
     createServer((socket) => socket.once('data', () => socket.end())),
   );
   await assert.rejects(
-    connectOnce(connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } }), 'http://far.example'),
+    connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } })('http://far.example'),
     failsWith('upstream-connect-failed', /asked for 198\.41\.0\.4:80, closed the connection/u),
   );
 });
@@ -282,10 +270,7 @@ test('interim answers and a head in small pieces are read', async (t) => {
       });
     }),
   );
-  const socket = await connectOnce(
-    connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } }),
-    'http://far.example',
-  );
+  const socket = await connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } })('http://far.example');
   assert.equal(open.size, 1);
   socket.destroy();
 });
@@ -297,7 +282,7 @@ test('a proxy that never answers is upstream-timeout with the limit', async (t) 
   );
   const connect = connector({ connectLimit: 80, proxy: { url: `http://127.0.0.1:${port}`, resolves: false } });
   await assert.rejects(
-    connectOnce(connect, 'http://far.example'),
+    connect('http://far.example'),
     failsWith('upstream-timeout', /80 ms \(phase connect.*198\.41\.0\.4:80 by way of the proxy/u),
   );
   await allClosed(open);

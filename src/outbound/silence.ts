@@ -1,8 +1,7 @@
 import { timedOut } from './call-scope.ts';
 
 /**
- * The limits on how long a far side says nothing, one at a time. undici has limits of its own, which are looked at twice a second only: a
- * call would go on for up to a second beyond them.
+ * The limits on how long a far side says nothing, one at a time.
  */
 export class Silence {
   readonly #passed: (reason: Error) => void;

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { GatewayError } from '#base/gateway-error.ts';
-import { connectOnce } from '../../test/support/connect-once.ts';
 import { createConnector } from './connector.ts';
 import { readDestination } from './destination.ts';
 import { createDestinationPolicy } from './destination-policy.ts';
@@ -82,7 +81,7 @@ async function run(
     },
   });
   return {
-    outcome: await connectOnce(connect, read.url.origin).then(() => assert.fail('nothing connects here'), outcomeOf),
+    outcome: await connect(read.url.origin).then(() => assert.fail('nothing connects here'), outcomeOf),
     dials,
     lookUps,
   };

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FarSide, farSide, httpReply } from '../../test/support/far-side.ts';
+import { connectedTo, sendThrough } from '../../test/support/send-through.ts';
+import { until } from '../../test/support/until.ts';
+import { createSender, type PooledSender } from './sender.ts';
+
+function senderTo(t: TestContext, far: FarSide): PooledSender {
+  const sender = createSender({ connect: () => connectedTo(far.port) });
+  t.after(() => sender.close());
+  return sender;
+}
+
+async function connectionsOf(
+  sender: PooledSender,
+  far: FarSide,
+  ...calls: readonly Parameters<typeof sendThrough>[2][]
+): Promise<readonly number[]> {
+  for (const call of calls) await sendThrough(sender, `${far.url}/`, call);
+  return far.requests.map(({ connection }) => connection);
+}
+
+const body = Buffer.from('{}');
+
+test('calls one after the other share a connection, those that change something another one', async (t) => {
+  const far = await farSide(t);
+  const sender = senderTo(t, far);
+  const post = { method: 'POST', body } as const;
+  assert.deepEqual(await connectionsOf(sender, far, {}, {}, post, post, {}), [1, 1, 2, 2, 1]);
+  assert.deepEqual(sender.figures(), { busy: 0, idle: 2, waiting: 0 });
+});
+
+test('a connection is not used again where a body went over it that its method does not have', async (t) => {
+  const far = await farSide(t);
+  assert.deepEqual(await connectionsOf(senderTo(t, far), far, { body }, {}, {}), [1, 2, 2]);
+  far.answer(() => httpReply());
+  const remove = { method: 'DELETE', body } as const;
+  assert.deepEqual(await connectionsOf(senderTo(t, far), far, remove, remove), [3, 4]);
+});
+
+const once200 = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n';
+const endings: readonly (readonly [what: string, reply: string])[] = [
+  ['says that it closes it', `${once200}Connection: close\r\n\r\nok`],
+  ['is HTTP/1.0', `${once200.replace('1.1', '1.0')}\r\nok`],
+  ['keeps it for no longer than a request may take', `${once200}Keep-Alive: timeout=2\r\n\r\nok`],
+  ['sends more than its reply', `${once200}\r\nok!`],
+];
+for (const [what, reply] of endings) {
+  test(`a connection is not used again where the far side ${what}`, async (t) => {
+    const far = await farSide(t, () => reply);
+    assert.deepEqual(await connectionsOf(senderTo(t, far), far, {}, {}), [1, 2]);
+  });
+}
+
+test('a connection on which something comes that nobody asked for is not used again, nor is what came taken for a reply', async (t) => {
+  const far = await farSide(t, (_request, socket) => {
+    socket.write(`${once200}\r\nok`);
+    setTimeout(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'), 20);
+  });
+  const sender = senderTo(t, far);
+  await sendThrough(sender, `${far.url}/`);
+  await sleep(100);
+  const { body: second } = await sendThrough(sender, `${far.url}/`);
+  assert.equal(second.toString(), 'ok');
+  assert.equal(far.requests.at(-1)?.connection, 2);
+});
+
+test('what has come on a kept connection by the end of the turn is seen before a request is written to it', async (t) => {
+  const far = await farSide(t, (_request, socket) => void socket.end(`${once200}\r\nok`));
+  const sender = senderTo(t, far);
+  for (let count = 0; count < 50; count += 1) {
+    const { status } = await sendThrough(sender, `${far.url}/`, { method: 'POST', body });
+    assert.equal(status, 200);
+  }
+});
+
+test('a far side that answers before it has read a whole request is not sent another on that connection', async (t) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.pause();
+      socket.write(`${once200}\r\nok`);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as { readonly port: number };
+  const dialled: unknown[] = [];
+  const sender = createSender({
+    connect: async () => {
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      dialled.push(socket);
+      return socket;
+    },
+  });
+  t.after(() => sender.close());
+  const large = Buffer.alloc(32 * 1024 ** 2);
+  for (const expected of [1, 2]) {
+    const { status } = await sendThrough(sender, `http://127.0.0.1:${port}/`, { method: 'POST', body: large });
+    assert.deepEqual([status, dialled.length], [200, expected]);
+  }
+});
+
+test('a far side that speaks before it is asked is refused, and nothing is sent to it', async (t) => {
+  const far = await farSide(t);
+  far.onConnection((socket) => void socket.write(`${once200}\r\nok`));
+  const sender = createSender({
+    connect: async () => {
+      const socket = await connectedTo(far.port);
+      await until('it speaks', () => socket.readableLength > 0);
+      return socket;
+    },
+  });
+  t.after(() => sender.close());
+  await assert.rejects(sendThrough(sender, `${far.url}/`, { method: 'POST', body }), { code: 'upstream-protocol-error' });
+  assert.equal(far.requests.length, 0);
+});
+
+test('a body of any size arrives as it was given, with its length', async (t) => {
+  const far = await farSide(t);
+  const sender = senderTo(t, far);
+  for (const size of [0, 1, 16_384, 16_385, 300_000]) {
+    const bytes = randomBytes(size);
+    far.answer(() => httpReply());
+    await sendThrough(sender, `${far.url}/`, { method: 'PUT', body: bytes, headers: ['x-a', 'é'] });
+    assert.ok(far.request.body.equals(bytes));
+    assert.equal(
+      far.request.head,
+      `PUT / HTTP/1.1\r\nhost: ${far.authority}\r\nconnection: keep-alive\r\nx-a: é\r\ncontent-length: ${size}`,
+    );
+  }
+});
+
+const unsendable: readonly (readonly [what: string, call: Parameters<typeof sendThrough>[2]])[] = [
+  ['a line end in a header', { headers: ['x-a', 'b\r\nx-c: d'] }],
+  ['a NUL in a header', { headers: ['x-a', '\0'] }],
+  ['a letter beyond latin-1 in a header', { headers: ['x-a', '\u010a'] }],
+  ['a blank in its path', { path: '/a HTTP/1.1' }],
+  ['a line end in its path', { path: '/a\r\nb' }],
+  ['no path', { path: '' }],
+];
+for (const [what, call] of unsendable) {
+  test(`a call with ${what} is not sent`, async (t) => {
+    const far = await farSide(t);
+    await assert.rejects(sendThrough(senderTo(t, far), `${far.url}/`, { method: 'POST', ...call }), { code: 'internal-error' });
+    assert.equal(far.requests.length, 0);
+  });
+}
+
+test('a sender that closes finishes what is in flight, closes what is idle, and takes nothing more', async (t) => {
+  let answer = (): void => {};
+  const far = await farSide(t, async ({ target }) => {
+    if (target === '/slow') await new Promise<void>((resolve) => (answer = resolve));
+    return `${once200}\r\nok`;
+  });
+  const sender = createSender({ connect: () => connectedTo(far.port) });
+  await sendThrough(sender, `${far.url}/`, { method: 'POST' });
+  const slow = sendThrough(sender, `${far.url}/slow`);
+  await until('both are there', () => far.requests.length === 2);
+  let closed = false;
+  const closing = sender.close().then(() => (closed = true));
+  await assert.rejects(sendThrough(sender, `${far.url}/`), { code: 'upstream-connect-failed' });
+  await sleep(30);
+  assert.ok(!closed);
+  answer();
+  assert.equal((await slow).status, 200);
+  await closing;
+  assert.deepEqual(sender.figures(), { busy: 0, idle: 0, waiting: 0 });
+});
+
+test('a connection of changes is not used again a second later, one of others is, and both are closed in the end', async (t) => {
+  const far = await farSide(t, () => `${once200}Keep-Alive: timeout=4\r\n\r\nok`);
+  const sender = senderTo(t, far);
+  await connectionsOf(sender, far, {}, { method: 'POST' });
+  await sleep(1_100);
+  assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }, {}), [1, 2, 3, 1]);
+  await until('they are closed', () => sender.figures().idle === 0);
+});

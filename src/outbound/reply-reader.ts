@@ -1,0 +1,268 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import type { ReplyHeaders } from './outbound-call.ts';
+import { addField, endsConnection, type Fields, keptFor, readFields } from './reply-fields.ts';
+
+/** Who is told of a reply while it is read. Where it has heard enough, it stops the reader. */
+export interface ReplyTaker {
+  /** A head with a 1xx status (RFC 9110 15.2): another one follows. */
+  interim(): void;
+  /** Once a reply; the names of headers are in lower case. */
+  head(status: number, headers: ReplyHeaders): void;
+  /** A piece of the body; never empty. */
+  data(piece: Buffer): void;
+}
+
+/** Bytes of a head, of the line with a chunk's size, and of all trailers. */
+const longestHead = 16_384;
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?(?=\r|$)/u;
+
+/** What no line of HTTP may hold: control characters but for tabs, and CR or LF by themselves (RFC 9112 2.2, RFC 9110 5.5). */
+const forbidden = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/u;
+
+const [cr, lf] = [13, 10];
+
+/** What is expected next. */
+type Expected = 'head' | 'counted' | 'untilEnd' | 'size' | 'chunk' | 'chunkEnd' | 'trailers' | 'nothing';
+
+/**
+ * Reads the replies that come on one connection, one after the other (RFC 9112), in whatever pieces they arrive. It is strict: what two
+ * readers could take for two different things is refused with `upstream-protocol-error`, after which the connection is of no use.
+ */
+export class ReplyReader {
+  #expected: Expected = 'nothing';
+  /** The beginning of a line or a head that is not whole yet. */
+  #held: Buffer | undefined;
+  /** Bytes that are to come of the body, or of its chunk. */
+  #left = 0;
+  #trailers = 0;
+  #reusable = true;
+  #keptFor: number | undefined;
+
+  /** A request is written: its reply comes next. */
+  expect(): void {
+    this.#expected = 'head';
+  }
+
+  /** Nothing more is told of this reply, nor read from this connection. */
+  stop(): void {
+    this.#expected = 'nothing';
+    this.#reusable = false;
+  }
+
+  /** No reply is expected, or it is whole. */
+  get done(): boolean {
+    return this.#expected === 'nothing';
+  }
+
+  /** True where another request may follow on the connection. */
+  get reusable(): boolean {
+    return this.#reusable;
+  }
+
+  /** Milliseconds that the far side says it keeps the connection (RFC 2068 19.7.1.1, Keep-Alive). */
+  get keptFor(): number | undefined {
+    return this.#keptFor;
+  }
+
+  /** The connection has ended: true where that is the end of a reply whose length nothing else says. */
+  ends(): boolean {
+    const whole = this.#expected === 'untilEnd';
+    this.stop();
+    return whole;
+  }
+
+  read(piece: Buffer, taker: ReplyTaker): void {
+    const bytes = this.#held === undefined ? piece : Buffer.concat([this.#held, piece]);
+    this.#held = undefined;
+    for (let at = 0; at < bytes.length; ) {
+      const next = this.#step(bytes, at, taker);
+      if (next === undefined) {
+        this.#held = bytes.subarray(at);
+        return;
+      }
+      at = next;
+    }
+  }
+
+  /** Reads one thing and answers where it ends; undefined where it is not whole. */
+  #step(bytes: Buffer, at: number, taker: ReplyTaker): number | undefined {
+    switch (this.#expected) {
+      case 'head':
+        return this.#readHead(bytes, at, taker);
+      case 'counted':
+        return this.#readCounted(bytes, at, taker, 'nothing');
+      case 'chunk':
+        return this.#readCounted(bytes, at, taker, 'chunkEnd');
+      case 'untilEnd':
+        taker.data(bytes.subarray(at));
+        return bytes.length;
+      case 'size':
+        return this.#readSize(bytes, at);
+      case 'chunkEnd':
+        return this.#readChunkEnd(bytes, at);
+      case 'trailers':
+        return this.#readTrailer(bytes, at);
+      default:
+        // Behind a reply that is whole: it stands, but who knows what this belongs to.
+        this.#reusable = false;
+        return bytes.length;
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number, taker: ReplyTaker): number | undefined {
+    const head = headAt(bytes, at);
+    if (head === undefined) return undefined;
+    const [line, minor, code] = statusLine.exec(head) ?? [];
+    if (line === undefined) throw malformed('it does not begin with a status line of HTTP/1.1');
+    const status = Number(code);
+    const fields = readFields(head, line.length + 2) ?? raise(malformed('its head has a line that is no header'));
+    if (status === 101) throw malformed('it switches protocols, which nobody asked for');
+    if (status < 200) taker.interim();
+    else {
+      this.#frame(status, minor === '1', fields);
+      taker.head(status, fields);
+    }
+    return at + head.length + 4;
+  }
+
+  /** What the head says of the rest (RFC 9112 6.3, 9.3). */
+  #frame(status: number, current: boolean, fields: Fields): void {
+    const coding = fields['transfer-encoding'];
+    const length = fields['content-length'];
+    if (coding !== undefined && length !== undefined) throw malformed('it has both Content-Length and Transfer-Encoding');
+    this.#left = lengthOf(length);
+    this.#trailers = 0;
+    this.#keptFor = keptFor(fields);
+    this.#reusable = !endsConnection(fields, current);
+    this.#expected = expectedAfter(status, isChunked(coding), length);
+    if (this.#expected === 'untilEnd') this.#reusable = false;
+    // HTTP/1.0 knows no chunks (RFC 9112 6.1), and what comes where nothing may come would be taken for the next reply.
+    if (coding !== undefined && (!current || this.#expected === 'nothing')) this.#reusable = false;
+    if (this.#left > 0 && this.#expected === 'nothing') this.#reusable = false;
+  }
+
+  #readCounted(bytes: Buffer, at: number, taker: ReplyTaker, next: Expected): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#expected = next;
+    taker.data(bytes.subarray(at, end));
+    return end;
+  }
+
+  #readSize(bytes: Buffer, at: number): number | undefined {
+    const [size, end] = plainSize(bytes, at) ?? sizeLine(bytes, at) ?? [];
+    if (size === undefined) return undefined;
+    this.#left = size;
+    this.#expected = size === 0 ? 'trailers' : 'chunk';
+    return end;
+  }
+
+  #readChunkEnd(bytes: Buffer, at: number): number | undefined {
+    if (bytes[at] !== cr || (at + 1 < bytes.length && bytes[at + 1] !== lf))
+      throw malformed('a chunk of its body does not end where it says');
+    if (at + 1 === bytes.length) return undefined;
+    this.#expected = 'size';
+    return at + 2;
+  }
+
+  /** Trailers are read and passed over (RFC 9110 6.5.1). */
+  #readTrailer(bytes: Buffer, at: number): number | undefined {
+    const line = lineAt(bytes, at);
+    if (line === undefined) return undefined;
+    this.#trailers += line.length;
+    if (this.#trailers > longestHead) throw malformed(`its trailers are longer than ${longestHead} bytes`);
+    if (line === '') this.#expected = 'nothing';
+    else if (!addField({}, line, 0, line.length)) throw malformed('it has a line among its trailers that is none');
+    return at + line.length + 2;
+  }
+}
+
+/** Without the empty line that ends it; undefined where that has not come. */
+function headAt(bytes: Buffer, at: number): string | undefined {
+  const text = bytes.toString('latin1', at, at + longestHead);
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) {
+    if (text.length === longestHead) throw malformed(`its head is longer than ${longestHead} bytes`);
+    // What cannot become a status line is not waited for.
+    if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw malformed('it does not begin with a status line');
+    return undefined;
+  }
+  const head = text.slice(0, end);
+  if (forbidden.test(head)) throw malformed('its head has a control character, or a line that ends in CR or LF alone');
+  return head;
+}
+
+type Size = readonly [size: number, end: number];
+
+/** A chunk's size with nothing behind it, as nearly all are: of tiny chunks there may be ten thousand in one piece. */
+function plainSize(bytes: Buffer, at: number): Size | undefined {
+  let [end, size] = [at, 0];
+  for (let digit = hexadecimal(bytes[end]); digit >= 0 && end < at + 12; digit = hexadecimal(bytes[end])) {
+    size = size * 16 + digit;
+    end += 1;
+  }
+  return end > at && bytes[end] === cr && bytes[end + 1] === lf ? [size, end + 2] : undefined;
+}
+
+const sizeWithExtensions = /^([0-9a-f]{1,12})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*"))?)*$/iu;
+
+/** Any line with a chunk's size; extensions are passed over (RFC 9112 7.1.1). */
+function sizeLine(bytes: Buffer, at: number): Size | undefined {
+  const line = lineAt(bytes, at);
+  if (line === undefined) return undefined;
+  const digits = sizeWithExtensions.exec(line)?.[1] ?? raise(malformed('a chunk of its body has no size that can be'));
+  return [Number.parseInt(digits, 16), at + line.length + 2];
+}
+
+/** -1 for anything but a digit. */
+function hexadecimal(byte = 0): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 0x20;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
+}
+
+/** Without its CRLF; undefined where that has not come. */
+function lineAt(bytes: Buffer, at: number): string | undefined {
+  const end = bytes.indexOf('\r\n', at);
+  if ((end < 0 ? bytes.length : end) - at > longestHead)
+    throw malformed(`a line of its body's framing is longer than ${longestHead} bytes`);
+  const line = end < 0 ? undefined : bytes.toString('latin1', at, end);
+  if (line !== undefined && forbidden.test(line))
+    throw malformed("a line of its body's framing has a control character, or ends in CR or LF alone");
+  return line;
+}
+
+function expectedAfter(status: number, chunked: boolean, length: Fields[string] | undefined): Expected {
+  if (status === 204 || status === 304) return 'nothing';
+  if (chunked) return 'size';
+  if (length === undefined) return 'untilEnd';
+  return Number(length) === 0 ? 'nothing' : 'counted';
+}
+
+/** Of a Content-Length; 0 where there is none. Twice the same is refused, too (RFC 9112 6.3). */
+function lengthOf(length: string | readonly string[] | undefined): number {
+  if (length === undefined) return 0;
+  if (typeof length !== 'string' || !/^\d{1,15}$/u.test(length)) throw malformed('its Content-Length is not one number');
+  return Number(length);
+}
+
+/** No other coding was asked for (RFC 9112 7.4: no TE). `identity` is what old far sides say for none. */
+function isChunked(coding: string | readonly string[] | undefined): boolean {
+  if (coding === undefined) return false;
+  const name = String(coding).toLowerCase();
+  if (name !== 'chunked' && name !== 'identity')
+    throw new GatewayError(
+      'upstream-protocol-error',
+      'The reply of the far side has a transfer coding that nobody asked for; chunked is the only one that is taken.',
+    );
+  return name === 'chunked';
+}
+
+function malformed(how: string): GatewayError {
+  return new GatewayError('upstream-protocol-error', `The far side's reply is not well-formed HTTP: ${how}.`);
+}
+
+function raise(error: Error): never {
+  throw error;
+}
