@@ -36,8 +36,6 @@ function translate(thrown: unknown, progress: Progress): GatewayError {
   return new GatewayError(code, description, { cause: thrown });
 }
 
-const closedCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
-
 function describe(
   thrown: unknown,
   { left }: Progress,
@@ -52,13 +50,13 @@ function describe(
     const description = `The connection for the call failed before anything of the call was sent (${cause}).`;
     return { code: 'upstream-connect-failed', description };
   }
-  if (closedCodes.has(cause)) {
+  if (systemCode(thrown) !== undefined) {
     return {
       code: 'upstream-closed',
       description: `The far side broke the connection off before its reply was complete (${cause}).`,
     };
   }
-  return { code: 'upstream-protocol-error', description: `The far side's reply is not well-formed HTTP (${cause}).` };
+  return { code: 'upstream-protocol-error', description: `The far side's reply could not be read (${cause}).` };
 }
 
 /** The machine-readable code of an error; messages are left out, since they may quote what the far side sent. */

@@ -129,7 +129,8 @@ function joined(parts: readonly Buffer[]): Buffer {
 
 /** What the reply says of its body, of several types the last (Fetch standard, "extract a MIME type"); undefined where it names none. */
 export function mediaTypeOf({ headers }: FarSideReply): MediaType | undefined {
-  const value = [headers['content-type'] ?? []].flat().at(-1)?.trim() ?? '';
+  const given = headers['content-type'];
+  const value = (typeof given === 'string' ? given : given?.at(-1)) ?? '';
   return value === '' ? undefined : (readMediaType(value) ?? { essence: 'application/octet-stream' });
 }
 
