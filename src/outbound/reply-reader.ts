@@ -184,13 +184,17 @@ function headAt(bytes: Buffer, at: number): string | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) {
     if (text.length === longestHead) throw malformed(`its head is longer than ${longestHead} bytes`);
-    // What cannot become a status line is not waited for.
+    // What cannot become a status line is not waited for, nor is the end of lines that end in LF alone.
     if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw malformed('it does not begin with a status line');
-    return undefined;
   }
-  const head = text.slice(0, end);
+  const head = end < 0 ? begun(text) : text.slice(0, end);
   if (forbidden.test(head)) throw malformed('its head has a control character, or a line that ends in CR or LF alone');
-  return head;
+  return end < 0 ? undefined : head;
+}
+
+/** Without a CR at its end: what it belongs to has not come. */
+function begun(text: string): string {
+  return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
 type Size = readonly [size: number, end: number];
@@ -227,10 +231,9 @@ function lineAt(bytes: Buffer, at: number): string | undefined {
   const end = bytes.indexOf('\r\n', at);
   if ((end < 0 ? bytes.length : end) - at > longestHead)
     throw malformed(`a line of its body's framing is longer than ${longestHead} bytes`);
-  const line = end < 0 ? undefined : bytes.toString('latin1', at, end);
-  if (line !== undefined && forbidden.test(line))
-    throw malformed("a line of its body's framing has a control character, or ends in CR or LF alone");
-  return line;
+  const line = end < 0 ? begun(bytes.toString('latin1', at)) : bytes.toString('latin1', at, end);
+  if (forbidden.test(line)) throw malformed("a line of its body's framing has a control character, or ends in CR or LF alone");
+  return end < 0 ? undefined : line;
 }
 
 function expectedAfter(status: number, chunked: boolean, length: Fields[string] | undefined): Expected {
