@@ -24,7 +24,10 @@ const documentLengthAtMost = 1_048_576;
 export interface IssuerKeys {
   /** The keys as far as they are known. Rejects with 503 where there are none to be had. */
   get(): Promise<JWTVerifyGetKey>;
-  /** Fetches again, for a key id that is not known. `undefined` where that was done a moment ago. */
+  /**
+   * Fetches again, for a key id that is not known. `undefined` where that was done a moment ago. Rejects with 503 where it fails, or did a moment
+   * ago: the key may be one that the issuer has published since.
+   */
   renewed(): Promise<JWTVerifyGetKey | undefined>;
 }
 
@@ -43,6 +46,7 @@ interface Fetched {
 export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKeysOptions): IssuerKeys {
   let fetched: Fetched | undefined;
   let tried = Number.NEGATIVE_INFINITY;
+  let failed = false;
   let underWay: Promise<boolean> | undefined;
 
   const age = (): number => (fetched === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - fetched.at);
@@ -52,8 +56,10 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
     tried = clock.monotonic();
     try {
       fetched = { keys: await fetchKeys(issuer, fetchDocument), at: clock.monotonic() };
+      failed = false;
       return true;
     } catch (error) {
+      failed = true;
       log.warn('the keys of an OIDC issuer cannot be had', {
         address: issuer,
         reason: error instanceof KeysUnusable ? error.message : 'no answer',
@@ -76,8 +82,11 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
       return fetched.keys;
     },
     async renewed() {
-      if (underWay === undefined && clock.monotonic() - tried < unknownKeyInterval) return undefined;
-      return (await renewOnce()) ? fetched?.keys : undefined;
+      const interval = failed ? retryAfterFailure : unknownKeyInterval;
+      const mayTry = underWay !== undefined || clock.monotonic() - tried >= interval;
+      const renewed = mayTry && (await renewOnce());
+      if (failed) throw keysUnavailable();
+      return renewed ? fetched?.keys : undefined;
     },
   };
 }

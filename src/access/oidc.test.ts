@@ -209,6 +209,25 @@ test('a new key of the issuer is found, but made-up key ids fetch at most every 
   assert.equal(issuer.asked.length, 4);
 });
 
+test('a new key of an issuer that does not answer is 503 and not 401, its other callers stay, and it is asked again after 5 seconds', async (t) => {
+  const issuer = await startIssuer(t);
+  const [old, young] = [await makeKey('ES256', 'old'), await makeKey('RS256', 'young')];
+  issuer.keys = { keys: [old.jwk] };
+  const { access, clock, claims } = await open(t, issuer);
+  assert.equal(await codeOf(access, await old.sign(claims)), 'accepted');
+  issuer.keys = { keys: [old.jwk, young.jwk] };
+  issuer.status = 503;
+  clock.advance(30_000);
+  assert.equal(await codeOf(access, await young.sign(claims)), 'store-unavailable');
+  const before = issuer.asked.length;
+  assert.equal(await codeOf(access, await young.sign(claims)), 'store-unavailable');
+  assert.equal(issuer.asked.length, before);
+  assert.equal(await codeOf(access, await old.sign({ ...claims, again: 1 })), 'accepted');
+  issuer.status = 200;
+  clock.advance(5_000);
+  assert.equal(await codeOf(access, await young.sign(claims)), 'accepted');
+});
+
 test('an issuer that cannot be reached or answers nonsense is 503, never 500 or 401, and is not asked at each call', async (t) => {
   const faults: readonly ((issuer: Issuer) => void | Promise<void>)[] = [
     (issuer) => issuer.stop(),
