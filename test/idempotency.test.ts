@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, beforeEach, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, relay, responseOf, restCall, resultOf } from './support/calls.ts';
@@ -299,6 +299,29 @@ test('replies up to 1 MiB are kept, a longer one streams and is told of as not k
     else assertProblem(again, 409, 'reply-not-kept');
     assert.equal(far.requests.length, 1);
   }
+});
+
+test('an action whose long reply broke off is unknown under its key too, and a reading that did is made again', async () => {
+  const cut = (_request: unknown, socket: Socket): void => {
+    const text = JSON.stringify({ text: 'x'.repeat(3_000_000) });
+    socket.write(jsonReply(text).subarray(0, 2_000_000), () => setTimeout(() => socket.destroy(), 100));
+  };
+  far.answer(cut);
+  assert.equal((await act()).complete, false);
+  let again = await act();
+  for (; (again.json() as { code: string }).code === 'reply-not-kept'; again = await act())
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  assertProblem(again, 409, 'outcome-unknown');
+  assert.equal(far.requests.length, 1);
+
+  const headers = { 'Idempotency-Key': `${key}-get` };
+  const get = (): Promise<Reply> => restCall(gateway, { uri: `${far.url}/x`, verb: 'GET', responseHeaders: false }, { headers });
+  far.answer(cut);
+  assert.equal((await get()).complete, false);
+  counting();
+  let reply = await get();
+  for (; reply.status === 409; reply = await get()) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(responseOf(reply), '{"count":1}');
 });
 
 test('a reading may have a key as well; where it failed it is made again', async () => {

@@ -42,8 +42,8 @@ export interface Intended {
    * of the idempotency key, where there is one.
    */
   outcome(facts: AuditFacts, key?: KeyEffect): Promise<void>;
-  /** More is known than with `outcome`, such as the size of a long reply; written within a second. */
-  afterword(facts: AuditFacts): void;
+  /** More is known than with `outcome`, such as the size of a long reply, or that it broke off; written within a second. `key` as there. */
+  afterword(facts: AuditFacts, key?: KeyEffect): void;
 }
 
 interface AuditLogOptions {
@@ -120,7 +120,7 @@ function createCalls(options: {
     return {
       step: (more) => queue.ahead(entryOf(clock, 'step', call, more)),
       outcome: (more, key) => queue.owed(entryOf(clock, 'outcome', call, more, taken && key)),
-      afterword: (more) => queue.behind(entryOf(clock, 'outcome', call, more)),
+      afterword: (more, key) => queue.behind(entryOf(clock, 'outcome', call, more, taken && key)),
     };
   };
   return {

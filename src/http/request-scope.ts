@@ -225,8 +225,11 @@ export class RequestScope implements CallContext {
     const failure = this.failure ?? (this.#hasLeft ? new CallerLeft() : undefined);
     if (this.#intended !== undefined) {
       // The rest of a long reply, or what broke it off.
-      const isNews = hasGrown(this.#recordedBytes, this.facts) || (this.#recordedWell && this.failure !== undefined);
-      if (isNews) this.#intended.afterword(outcomeFacts(this, failure));
+      const brokeOff = this.#recordedWell ? this.failure : undefined;
+      if (brokeOff !== undefined || hasGrown(this.#recordedBytes, this.facts)) {
+        const key = brokeOff && this.idempotent && keyEffect({ failure: brokeOff }, this, this.idempotent);
+        this.#intended.afterword(outcomeFacts(this, failure), key);
+      }
     } else if (isRecorded(this)) {
       this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#url)));
     }
