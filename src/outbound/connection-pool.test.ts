@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
+import { selfSigned } from '../../test/support/certificate.ts';
 import { type FarSide, farSide, httpReply } from '../../test/support/far-side.ts';
+import { listen } from '../../test/support/listen.ts';
 import { connectedTo, sendThrough } from '../../test/support/send-through.ts';
 import { until } from '../../test/support/until.ts';
 import { createSender, type PooledSender } from './sender.ts';
@@ -105,6 +108,39 @@ test('a far side that answers before it has read a whole request is not sent ano
     const { status } = await sendThrough(sender, `http://127.0.0.1:${port}/`, { method: 'POST', body: large });
     assert.deepEqual([status, dialled.length], [200, expected]);
   }
+});
+
+/** A sender to a far side with TLS at a port, and how many connections it made. */
+function secureSenderTo(t: TestContext, port: number): { readonly sender: PooledSender; readonly dialled: () => number } {
+  let dialled = 0;
+  const sender = createSender({
+    connect: async () => {
+      dialled += 1;
+      const socket = tlsConnect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+      await once(socket, 'secureConnect');
+      return socket;
+    },
+  });
+  t.after(() => sender.close());
+  return { sender, dialled: () => dialled };
+}
+
+test('a connection whose reply became whole over TLS while it was paused is read from again', async (t) => {
+  // Of many small records one asks the far side to pause; the last ones are decrypted along with it.
+  const large = randomBytes(65_536 + 262_144 + 2_000);
+  const server = createTlsServer(selfSigned({ names: ['127.0.0.1'] }), (socket) => {
+    socket.setMaxSendFragment(512);
+    socket.on('error', () => {});
+    socket.on('data', () => void socket.write(httpReply({ body: large })));
+  });
+  const { port } = await listen(t, server);
+  const { sender, dialled } = secureSenderTo(t, port);
+  for (let count = 0; count < 5; count += 1) {
+    const timeouts = { firstByte: 2_000, idle: 2_000 };
+    const reply = await sendThrough(sender, `https://127.0.0.1:${port}/`, { pause: 30, timeouts });
+    assert.ok(reply.body.equals(large));
+  }
+  assert.equal(dialled(), 1);
 });
 
 test('a far side that speaks before it is asked is refused, and nothing is sent to it', async (t) => {

@@ -91,6 +91,7 @@ export class FarSideConnection {
   /** Nobody is told of anything any more. */
   destroy(): void {
     this.#user = undefined;
+    this.#paused = false;
     this.#reader.stop();
     this.#socket.destroy();
   }
@@ -118,8 +119,9 @@ export class FarSideConnection {
     // A far side that has answered before it has read all of a request may go on to read it, or not.
     const free = reusable && !this.#last && this.#socket.writableLength === 0;
     this.#user = undefined;
-    this.#paused = false;
-    if (!free) this.#socket.destroy();
+    // Over TLS a reply may become whole on a socket that has stopped reading: what is decrypted already comes all the same.
+    if (free) this.resume();
+    else this.destroy();
     user.ended();
     if (free) this.#owner.freed(this, keptFor);
   }
