@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { selfSigned } from '../../test/support/certificate.ts';
 import { type FarSide, farSide, httpReply } from '../../test/support/far-side.ts';
 import { listen } from '../../test/support/listen.ts';
@@ -139,6 +140,24 @@ test('a connection whose reply became whole over TLS while it was paused is read
     const timeouts = { firstByte: 2_000, idle: 2_000 };
     const reply = await sendThrough(sender, `https://127.0.0.1:${port}/`, { pause: 30, timeouts });
     assert.ok(reply.body.equals(large));
+  }
+  assert.equal(dialled(), 1);
+});
+
+test('a connection is used again where its reply came over TLS before Node said that the request was written', async (t) => {
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const server = require('node:https').createServer(workerData, (_request, response) => response.end('ok'));
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
+  const far = new Worker(code, { eval: true, workerData: selfSigned({ names: ['127.0.0.1'] }) });
+  t.after(() => far.terminate());
+  const [port] = (await once(far, 'message')) as [number];
+  const { sender, dialled } = secureSenderTo(t, port);
+  for (let count = 0; count < 5; count += 1) {
+    const sent = sendThrough(sender, `https://127.0.0.1:${port}/`, { method: 'POST', body });
+    // The turn that writes the request lasts until the reply is there.
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50));
+    await sent;
   }
   assert.equal(dialled(), 1);
 });

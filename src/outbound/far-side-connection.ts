@@ -32,6 +32,8 @@ export class FarSideConnection {
   #user: ConnectionUser | undefined;
   #paused = false;
   #last = false;
+  /** The request went out in one piece. */
+  #small = false;
 
   /** `socket` is connected, and nothing has been read from it. */
   constructor(origin: string, socket: Socket, owner: ConnectionOwner) {
@@ -63,7 +65,8 @@ export class FarSideConnection {
     this.#last = last;
     this.#reader.expect();
     const socket = this.#socket;
-    if (body === undefined || body.length <= writtenWhole) {
+    this.#small = body === undefined || body.length <= writtenWhole;
+    if (body === undefined || this.#small) {
       socket.write(body === undefined ? head : head + body.toString('latin1'), 'latin1');
       return;
     }
@@ -116,8 +119,9 @@ export class FarSideConnection {
 
   #finish(user: ConnectionUser): void {
     const { reusable, keptFor } = this.#reader;
-    // A far side that has answered before it has read all of a request may go on to read it, or not.
-    const free = reusable && !this.#last && this.#socket.writableLength === 0;
+    // A far side that has answered before it has read all of a request may go on to read it, or not. What is small has left at once,
+    // though TLS says so a turn later only: under load the reply would often be there first, and cost a handshake.
+    const free = reusable && !this.#last && (this.#small || this.#socket.writableLength === 0);
     this.#user = undefined;
     // Over TLS a reply may become whole on a socket that has stopped reading: what is decrypted already comes all the same.
     if (free) this.resume();
