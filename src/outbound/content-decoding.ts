@@ -8,6 +8,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { GatewayError } from '#base/gateway-error.ts';
+import { GatheredBytes } from '#base/gathered-bytes.ts';
 
 /** What the gateway offers a far side of restCall, and what it can take back (RFC 9110 8.4.1, RFC 8878). */
 export const acceptedCodings = 'gzip, deflate, br, zstd';
@@ -58,29 +59,52 @@ const decoders: ReadonlyMap<string, (firstByte: number) => Transform> = new Map<
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
 ]);
 
-/** Starts with the first byte, so that an empty body under a Content-Encoding (a 204, a 304) stays empty. */
+/** Bytes that wait for the decoder before the far side is asked to pause. */
+const waitingLimit = 16_384;
+
+/**
+ * Starts with the first byte, so that an empty body under a Content-Encoding (a 204, a 304) stays empty. What comes while it is at work is
+ * given to it as one: each write is a task for another thread, and a far side may send its reply in chunks of one byte.
+ */
 function lazyDecoder(start: (firstByte: number) => Transform, output: DecoderOutput): ContentDecoder {
+  const waiting = new GatheredBytes();
   let transform: Transform | undefined;
-  let destroyed = false;
+  let [working, full, ended, destroyed] = [false, false, false, false];
   const open = (firstByte: number): Transform => {
     const opened = start(firstByte);
     opened.on('data', output.onData);
-    opened.on('drain', output.onDrain);
     opened.on('end', output.onEnd);
     opened.on('error', (error) => {
       if (!destroyed) output.onError(error);
     });
     return opened;
   };
+  const work = (): void => {
+    working = true;
+    transform?.write(waiting.take(), worked);
+  };
+  const worked = (error?: Error | null): void => {
+    working = false;
+    if (destroyed || error) return;
+    if (waiting.length > 0) work();
+    else if (ended) transform?.end();
+    if (!full) return;
+    full = false;
+    output.onDrain();
+  };
   return {
     write(chunk) {
       if (chunk.length === 0) return true;
       transform ??= open(chunk[0] ?? 0);
-      return transform.write(chunk);
+      waiting.add(chunk);
+      if (!working) work();
+      full = waiting.length > waitingLimit;
+      return !full;
     },
     end() {
+      ended = true;
       if (transform === undefined) output.onEnd();
-      else transform.end();
+      else if (!working) transform.end();
     },
     pause: () => transform?.pause(),
     resume: () => transform?.resume(),
