@@ -1,7 +1,8 @@
 /** Header fields of a reply: names in lower case, what comes again as an array. */
 export type Fields = Record<string, string | string[]>;
 
-const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/u;
+/** A token (RFC 9110 5.6.2). */
+export const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/u;
 
 /** The lines of a head from `from` on; undefined where one of them is none (RFC 9112 5: no white space before the colon, nothing folded). */
 export function readFields(head: string, from: number): Fields | undefined {

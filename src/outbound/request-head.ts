@@ -1,4 +1,5 @@
 import type { OutboundCall } from './outbound-call.ts';
+import { fieldName } from './reply-fields.ts';
 
 const unsendablePath = /[^!-~]/u;
 const unsendableValue = /[^\t -~\x80-\xff]/u;
@@ -11,9 +12,9 @@ export function requestHead({ method, origin, path, body }: OutboundCall, header
   if (!path.startsWith('/') || unsendablePath.test(path)) return undefined;
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\nconnection: keep-alive\r\n`;
   for (let at = 0; at < headers.length; at += 2) {
-    const value = headers[at + 1] as string;
-    if (unsendableValue.test(value)) return undefined;
-    head += `${headers[at]}: ${value}\r\n`;
+    const [name, value] = [headers[at] as string, headers[at + 1] as string];
+    if (!fieldName.test(name) || unsendableValue.test(value)) return undefined;
+    head += `${name}: ${value}\r\n`;
   }
   const length = body?.length ?? 0;
   return length > 0 || takesBody(method) ? `${head}content-length: ${length}\r\n\r\n` : `${head}\r\n`;
