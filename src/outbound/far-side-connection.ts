@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { ReplyReader, type ReplyTaker } from './reply-reader.ts';
 import { certificateRefused } from './tls-failure.ts';
@@ -32,8 +33,6 @@ export class FarSideConnection {
   #user: ConnectionUser | undefined;
   #paused = false;
   #last = false;
-  /** The request went out in one piece. */
-  #small = false;
 
   /** `socket` is connected, and nothing has been read from it. */
   constructor(origin: string, socket: Socket, owner: ConnectionOwner) {
@@ -65,8 +64,7 @@ export class FarSideConnection {
     this.#last = last;
     this.#reader.expect();
     const socket = this.#socket;
-    this.#small = body === undefined || body.length <= writtenWhole;
-    if (body === undefined || this.#small) {
+    if (body === undefined || body.length <= writtenWhole) {
       socket.write(body === undefined ? head : head + body.toString('latin1'), 'latin1');
       return;
     }
@@ -119,15 +117,21 @@ export class FarSideConnection {
 
   #finish(user: ConnectionUser): void {
     const { reusable, keptFor } = this.#reader;
-    // A far side that has answered before it has read all of a request may go on to read it, or not. What is small has left at once,
-    // though TLS says so a turn later only: under load the reply would often be there first, and cost a handshake.
-    const free = reusable && !this.#last && (this.#small || this.#socket.writableLength === 0);
+    const kept = reusable && !this.#last;
     this.#user = undefined;
     // Over TLS a reply may become whole on a socket that has stopped reading: what is decrypted already comes all the same.
-    if (free) this.resume();
+    if (kept) this.resume();
     else this.destroy();
     user.ended();
-    if (free) this.#owner.freed(this, keptFor);
+    // That a request is written TLS says a turn later only: the reply may be there first.
+    if (kept && this.#socket.writableLength > 0) atEndOfTurn(() => this.#free(keptFor));
+    else if (kept) this.#free(keptFor);
+  }
+
+  /** A far side that has answered before it has read all of a request may go on to read it, or not. */
+  #free(keptFor: number | undefined): void {
+    if (this.usable && this.#socket.writableLength === 0) this.#owner.freed(this, keptFor);
+    else this.destroy();
   }
 
   #ended(): void {
