@@ -6,11 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
+import { systemClock } from '#base/clock.ts';
 import { selfSigned } from '../../test/support/certificate.ts';
 import { type FarSide, farSide, httpReply } from '../../test/support/far-side.ts';
 import { listen } from '../../test/support/listen.ts';
 import { connectedTo, sendThrough } from '../../test/support/send-through.ts';
 import { until } from '../../test/support/until.ts';
+import { CallScope } from './call-scope.ts';
 import { createSender, type PooledSender } from './sender.ts';
 
 function senderTo(t: TestContext, far: FarSide): PooledSender {
@@ -160,6 +162,23 @@ test('a connection is used again where its reply came over TLS before Node said 
     await sent;
   }
   assert.equal(dialled(), 1);
+});
+
+test('a call that ends while its reply waits for a slow reader leaves no time limit behind', async (t) => {
+  const far = await farSide(t, () => httpReply({ body: Buffer.alloc(3_000_000) }));
+  const sender = senderTo(t, far);
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  const scope = new CallScope({ total: 20_000, clock: systemClock });
+  const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 100_000_000 };
+  const call = { origin: far.url, path: '/', method: 'GET', headers: [], stateChanging: false, ...limits } as const;
+  const reply = await sender.send(call, scope);
+  await sleep(50);
+  scope.end(new Error('over'));
+  await assert.rejects(async () => {
+    for await (const piece of reply.rest ?? []) assert.ok(piece.length > 0);
+  });
+  assert.equal(timers(), before);
 });
 
 test('a far side that speaks before it is asked is refused, and nothing is sent to it', async (t) => {
