@@ -44,7 +44,8 @@ export class FarSideConnection {
     socket.on('error', (error) => this.#broken(this.#translated(error)));
     socket.on('end', () => this.#ended());
     socket.on('close', () => {
-      this.#broken(closedEarly());
+      // Without an end before it: whatever closed it, nothing says that its reply was whole.
+      if (this.#user !== undefined) this.#broken(closedEarly());
       owner.closed(this);
     });
     socket.read(0);
@@ -136,7 +137,8 @@ export class FarSideConnection {
 
   #ended(): void {
     const user = this.#user;
-    if (user !== undefined && this.#reader.ends()) this.#finish(user);
+    if (user === undefined) this.destroy();
+    else if (this.#reader.ends()) this.#finish(user);
     else this.#broken(closedEarly());
   }
 
