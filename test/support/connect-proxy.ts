@@ -55,12 +55,19 @@ export async function connectProxy(owner: Owner, { identity, credentials, to }: 
       return;
     }
     const end = endOf(tunnel.authority, to?.(tunnel.authority));
+    let established = false;
     const far = connect(end, () => {
+      established = true;
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       socket.pipe(far).pipe(socket);
     });
     remember(far, sockets);
-    far.on('error', () => socket.end('HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n'));
+    far.on('error', () => {
+      // In a tunnel that stands nothing is the proxy's own: what it wrote would be read as the far side's reply.
+      if (!established) socket.end('HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n');
+      else if (identity === undefined) socket.resetAndDestroy();
+      else socket.destroy();
+    });
     far.on('close', () => socket.destroy());
     socket.on('close', () => far.destroy());
   });
