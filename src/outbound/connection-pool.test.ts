@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
 import { systemClock } from '#base/clock.ts';
 import { selfSigned } from '../../test/support/certificate.ts';
 import { type FarSide, farSide, httpReply } from '../../test/support/far-side.ts';
 import { listen } from '../../test/support/listen.ts';
 import { connectedTo, sendThrough } from '../../test/support/send-through.ts';
 import { until } from '../../test/support/until.ts';
+import type { AttemptWatcher } from './attempt.ts';
 import { CallScope } from './call-scope.ts';
+import type { FarSideReply, OutboundCall } from './outbound-call.ts';
 import { createSender, type PooledSender } from './sender.ts';
 
 function senderTo(t: TestContext, far: FarSide): PooledSender {
@@ -31,6 +34,22 @@ async function connectionsOf(
 }
 
 const body = Buffer.from('{}');
+
+/** A call that is on record and under way, and the scope that ends it. */
+function begun(
+  sender: PooledSender,
+  origin: string,
+  { attempts, ...given }: Partial<OutboundCall> & { readonly attempts?: AttemptWatcher } = {},
+): { readonly reply: Promise<FarSideReply>; readonly scope: CallScope } {
+  const scope = new CallScope({ total: 20_000, clock: systemClock, attempts });
+  scope.permitChange();
+  const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 100_000_000 };
+  const stateChanging = given.method === 'POST';
+  const reply = sender.send({ origin, path: '/', method: 'GET', headers: [], stateChanging, ...limits, ...given }, scope);
+  return { reply, scope };
+}
+
+const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 
 test('calls one after the other share a connection, those that change something another one', async (t) => {
   const far = await farSide(t);
@@ -167,18 +186,193 @@ test('a connection is used again where its reply came over TLS before Node said 
 test('a call that ends while its reply waits for a slow reader leaves no time limit behind', async (t) => {
   const far = await farSide(t, () => httpReply({ body: Buffer.alloc(3_000_000) }));
   const sender = senderTo(t, far);
-  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   const before = timers();
-  const scope = new CallScope({ total: 20_000, clock: systemClock });
-  const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 100_000_000 };
-  const call = { origin: far.url, path: '/', method: 'GET', headers: [], stateChanging: false, ...limits } as const;
-  const reply = await sender.send(call, scope);
+  const { reply: coming, scope } = begun(sender, far.url);
+  const reply = await coming;
   await sleep(50);
   scope.end(new Error('over'));
   await assert.rejects(async () => {
     for await (const piece of reply.rest ?? []) assert.ok(piece.length > 0);
   });
   assert.equal(timers(), before);
+});
+
+const interims = (count: number): string => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(count);
+const coded = (bytes: Buffer): Buffer =>
+  httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(bytes, { level: 0 }) });
+const limit = 50_000;
+const refusedHalfway: readonly (readonly [what: string, reply: string | Buffer, code: string])[] = [
+  ['interim answers without end', `${interims(17)}${once200}\r\nok`, 'upstream-protocol-error'],
+  ['a body over its limit', httpReply({ body: Buffer.alloc(limit + 1), chunk: limit + 1 }), 'response-too-large'],
+  ['a coded body over its limit', coded(Buffer.alloc(limit + 1)), 'response-too-large'],
+  ['a coded body that breaks off', coded(Buffer.alloc(limit)).subarray(0, -1), 'upstream-closed'],
+];
+for (const [what, bytes, code] of refusedHalfway) {
+  test(`a call that is refused for ${what} is told of once, and leaves no time limit behind`, async (t) => {
+    const far = await farSide(t, (_request, socket) => void socket.end(bytes));
+    const told: unknown[] = [];
+    const attempt = { headers: [], replied: (status: number) => void told.push(status), failed: () => void told.push('failed') };
+    const before = timers();
+    const attempts = { begin: () => attempt };
+    const { reply, scope } = begun(senderTo(t, far), far.url, { attempts, responseLimit: limit });
+    await assert.rejects(reply, { code });
+    scope.finish();
+    assert.equal(timers(), before);
+    // So long a decoder that nobody stopped would be at work.
+    await sleep(50);
+    assert.deepEqual(told, ['failed']);
+  });
+}
+
+const withinLimits: readonly (readonly [what: string, reply: string | Buffer, length: number])[] = [
+  ['16 interim answers', `${interims(16)}${once200}\r\nok`, 2],
+  ['exactly as many bytes as it may have', httpReply({ body: Buffer.alloc(limit) }), limit],
+  ['as many once they are decoded', coded(Buffer.alloc(limit)), limit],
+  ['no body, whatever length a 304 names', `HTTP/1.1 304 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
+  ['no body, whatever length a 204 names', `HTTP/1.1 204 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
+];
+for (const [what, bytes, length] of withinLimits) {
+  test(`a reply that has ${what} is taken, and leaves no time limit behind`, async (t) => {
+    const far = await farSide(t, () => bytes);
+    const before = timers();
+    const reply = await sendThrough(senderTo(t, far), `${far.url}/`, { responseLimit: limit });
+    assert.equal(reply.body.length, length);
+    assert.equal(timers(), before);
+  });
+}
+
+for (const [how, write] of [
+  ['as it is', (bytes: Buffer) => httpReply({ body: bytes })],
+  ['in gzip', coded],
+] as const) {
+  test(`a far side is paused for a slow reader, without a limit on its silence, and not longer; ${how}`, async (t) => {
+    const large = randomBytes(30_000_000);
+    let sending: Socket | undefined;
+    const far = await farSide(t, (_request, socket) => {
+      sending = socket;
+      return write(large);
+    });
+    const before = timers();
+    const { reply, scope } = begun(senderTo(t, far), far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
+    const { head, rest } = await reply;
+    await sleep(500);
+    assert.ok((sending?.writableLength ?? 0) > 0, 'all of it was taken');
+    const pieces = [head];
+    for await (const piece of rest ?? []) pieces.push(piece);
+    scope.finish();
+    assert.ok(Buffer.concat(pieces).equals(large));
+    assert.equal(timers(), before);
+  });
+
+  test(`a far side that stalls once a slow reader has gone on meets the limit on its silence; ${how}`, async (t) => {
+    const far = await farSide(t, (_request, socket) => void socket.write(write(randomBytes(2_000_000)).subarray(0, -100_000)));
+    const { reply, scope } = begun(senderTo(t, far), far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
+    const { rest } = await reply;
+    await sleep(300);
+    const begin = systemClock.monotonic();
+    const read = async (): Promise<void> => {
+      for await (const piece of rest ?? []) assert.ok(piece.length > 0);
+    };
+    await assert.rejects(read, { code: 'upstream-timeout' });
+    assert.ok(systemClock.monotonic() - begin < 5_000);
+    scope.finish();
+  });
+}
+
+test('a far side that never answers meets the limit on its first byte', async (t) => {
+  const far = await farSide(t, () => undefined);
+  const { reply, scope } = begun(senderTo(t, far), far.url, { timeouts: { firstByte: 100, idle: 5_000 } });
+  await assert.rejects(reply, { code: 'upstream-timeout', message: /timeouts\.firstByte/u });
+  scope.finish();
+});
+
+test('a call whose connection is closed by whatever it is ends with it', async (t) => {
+  const far = await farSide(t, () => undefined);
+  const sockets: Socket[] = [];
+  const sender = createSender({
+    connect: async () => {
+      const socket = await connectedTo(far.port);
+      sockets.push(socket);
+      return socket;
+    },
+  });
+  t.after(() => sender.close());
+  const { reply, scope } = begun(sender, far.url, { method: 'POST' });
+  await until('it is there', () => far.requests.length === 1);
+  sockets[0]?.destroy();
+  await assert.rejects(reply, { code: 'outcome-unknown', message: /broke the connection off/u });
+  scope.finish();
+});
+
+test('a call that is over before its turn comes is not sent, and its connection is kept for the next', async (t) => {
+  const far = await farSide(t);
+  const sender = senderTo(t, far);
+  await sendThrough(sender, `${far.url}/`, { method: 'POST' });
+  const { reply, scope } = begun(sender, far.url, { method: 'POST' });
+  scope.end(new Error('over'));
+  await assert.rejects(reply);
+  assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }), [1, 1]);
+});
+
+test('a call that is over before its connection is made is not sent, and the connection is kept for the next', async (t) => {
+  const far = await farSide(t);
+  const made = Promise.withResolvers<Socket>();
+  const sender = createSender({ connect: () => made.promise });
+  t.after(() => sender.close());
+  const { reply, scope } = begun(sender, far.url, { method: 'POST' });
+  await until('its turn came', () => sender.figures().waiting === 1);
+  await new Promise(setImmediate);
+  scope.end(new Error('over'));
+  await assert.rejects(reply);
+  made.resolve(await connectedTo(far.port));
+  await until('it is made', () => sender.figures().waiting === 0);
+  assert.deepEqual(sender.figures(), { busy: 0, idle: 1, waiting: 0 });
+  assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }), [1]);
+});
+
+test('a far side that closes a connection at once is sent nothing', async (t) => {
+  const far = await farSide(t);
+  far.onConnection((socket) => void socket.end());
+  const sender = createSender({
+    connect: async () => {
+      const socket = await connectedTo(far.port);
+      await until('it is closed', () => !socket.writable);
+      return socket;
+    },
+  });
+  t.after(() => sender.close());
+  await assert.rejects(sendThrough(sender, `${far.url}/`, { method: 'POST', body }), { code: 'upstream-connect-failed' });
+});
+
+test('a sender that closes sends what waited for its turn', async (t) => {
+  const far = await farSide(t);
+  const sender = createSender({ connect: () => connectedTo(far.port) });
+  const { reply, scope } = begun(sender, far.url);
+  await sender.close();
+  assert.equal(far.requests.length, 1);
+  assert.equal((await reply).status, 200);
+  scope.finish();
+});
+
+test('a sender closes though what waited for its turn is over', { timeout: 5_000 }, async () => {
+  const sender = createSender({ connect: () => Promise.reject(new Error('nothing is dialled here')) });
+  const { reply, scope } = begun(sender, 'http://127.0.0.1:1');
+  scope.end(new Error('over'));
+  await Promise.all([assert.rejects(reply), sender.close()]);
+});
+
+test('a sender closes though the connection that it waits for cannot be made', { timeout: 5_000 }, async () => {
+  const made = Promise.withResolvers<Socket>();
+  const sender = createSender({ connect: () => made.promise });
+  const { reply, scope } = begun(sender, 'http://127.0.0.1:1');
+  await new Promise(setImmediate);
+  let closed = false;
+  const closing = sender.close().then(() => (closed = true));
+  await sleep(20);
+  assert.ok(!closed);
+  made.reject(new Error('refused'));
+  await Promise.all([assert.rejects(reply), closing]);
+  scope.finish();
 });
 
 test('a far side that speaks before it is asked is refused, and nothing is sent to it', async (t) => {
@@ -245,8 +439,10 @@ test('a sender that closes finishes what is in flight, closes what is idle, and 
   await assert.rejects(sendThrough(sender, `${far.url}/`), { code: 'upstream-connect-failed' });
   await sleep(30);
   assert.ok(!closed);
+  assert.deepEqual(sender.figures(), { busy: 1, idle: 0, waiting: 0 });
   answer();
   assert.equal((await slow).status, 200);
+  assert.equal(sender.figures().idle, 0);
   await closing;
   assert.deepEqual(sender.figures(), { busy: 0, idle: 0, waiting: 0 });
 });
@@ -255,7 +451,10 @@ test('a connection of changes is not used again a second later, one of others is
   const far = await farSide(t, () => `${once200}Keep-Alive: timeout=4\r\n\r\nok`);
   const sender = senderTo(t, far);
   await connectionsOf(sender, far, {}, { method: 'POST' });
-  await sleep(1_100);
-  assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }, {}), [1, 2, 3, 1]);
-  await until('they are closed', () => sender.figures().idle === 0);
+  // Its time is over between two looks for what was idle for too long.
+  await sleep(250);
+  await connectionsOf(sender, far, { method: 'POST' });
+  await sleep(1_050);
+  assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }, {}), [1, 2, 2, 3, 1]);
+  await until('they are closed', () => sender.figures().idle + sender.figures().busy === 0);
 });
