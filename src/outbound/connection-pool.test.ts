@@ -205,7 +205,6 @@ const refusedHalfway: readonly (readonly [what: string, reply: string | Buffer, 
   ['interim answers without end', `${interims(17)}${once200}\r\nok`, 'upstream-protocol-error'],
   ['a body over its limit', httpReply({ body: Buffer.alloc(limit + 1), chunk: limit + 1 }), 'response-too-large'],
   ['a coded body over its limit', coded(Buffer.alloc(limit + 1)), 'response-too-large'],
-  ['a coded body that breaks off', coded(Buffer.alloc(limit)).subarray(0, -1), 'upstream-closed'],
 ];
 for (const [what, bytes, code] of refusedHalfway) {
   test(`a call that is refused for ${what} is told of once, and leaves no time limit behind`, async (t) => {
@@ -224,10 +223,64 @@ for (const [what, bytes, code] of refusedHalfway) {
   });
 }
 
+test('a call whose coded reply breaks off is told of once: nothing of it is decoded any more', async (t) => {
+  const cut = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(400_000)) }).subarray(0, -1);
+  const far = await farSide(t, (_request, socket) => void socket.end(cut));
+  const told: unknown[] = [];
+  const attempt = { headers: [], replied: (status: number) => void told.push(status), failed: () => void told.push('failed') };
+  const before = timers();
+  const { reply, scope } = begun(senderTo(t, far), far.url, { attempts: { begin: () => attempt } });
+  await assert.rejects(reply, { code: 'upstream-closed' });
+  scope.finish();
+  assert.equal(timers(), before);
+  await sleep(50);
+  assert.deepEqual(told, ['failed']);
+});
+
+test('a call that ends while its coded reply is read leaves the connection alone, which is another one’s by then', async (t) => {
+  const small = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(2_000_000)) });
+  const far = await farSide(t, async (_request, socket) => {
+    if (far.requests.length > 1) await sleep(100);
+    socket.write(small);
+  });
+  const sender = senderTo(t, far);
+  const first = begun(sender, far.url);
+  const { rest } = await first.reply;
+  await sleep(50);
+  const second = begun(sender, far.url);
+  await until('it is there', () => far.requests.length === 2);
+  first.scope.end(new Error('over'));
+  assert.equal((await second.reply).status, 200);
+  assert.deepEqual(
+    far.requests.map(({ connection }) => connection),
+    [1, 1],
+  );
+  await assert.rejects(async () => {
+    for await (const piece of rest ?? []) assert.ok(piece.length > 0);
+  });
+  second.scope.end(new Error('over'));
+});
+
+test('a reply that has come whole is read to its end, whatever becomes of its call', async (t) => {
+  const large = randomBytes(200_000);
+  const far = await farSide(t, () => httpReply({ body: large }));
+  const sender = senderTo(t, far);
+  const { reply, scope } = begun(sender, far.url);
+  const { head, rest } = await reply;
+  await until('it is whole', () => sender.figures().idle === 1);
+  scope.end(new Error('over'));
+  const pieces = [head];
+  for await (const piece of rest ?? []) pieces.push(piece);
+  assert.ok(Buffer.concat(pieces).equals(large));
+});
+
+const goesOn = `${coded(Buffer.alloc(limit)).toString('latin1').replace('Length: ', 'Length: 9')}\0\0\0\0`;
+
 const withinLimits: readonly (readonly [what: string, reply: string | Buffer, length: number])[] = [
   ['16 interim answers', `${interims(16)}${once200}\r\nok`, 2],
   ['exactly as many bytes as it may have', httpReply({ body: Buffer.alloc(limit) }), limit],
   ['as many once they are decoded', coded(Buffer.alloc(limit)), limit],
+  ['something behind the end of its coding, and does not end itself', Buffer.from(goesOn, 'latin1'), limit],
   ['no body, whatever length a 304 names', `HTTP/1.1 304 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
   ['no body, whatever length a 204 names', `HTTP/1.1 204 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
 ];

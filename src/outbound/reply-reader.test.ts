@@ -134,6 +134,25 @@ describe('a reply that is read', () => {
     });
   }
 
+  test('leaves its connection to be closed where it is HTTP/1.0 and in chunks, which that does not know', () => {
+    const { body, reusable } = read(
+      'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    );
+    assert.deepEqual([body, reusable], ['ok', false]);
+  });
+
+  test('is read by itself: neither the trailers nor the Keep-Alive of the one before it count', () => {
+    const reader = new ReplyReader();
+    const taker = { interim: () => {}, head: () => {}, data: () => {} };
+    const trailers = 'A: b\r\n'.repeat(2_500);
+    for (const hint of ['Keep-Alive: timeout=7\r\n', 'Keep-Alive: timeout=5\r\n', '']) {
+      reader.expect();
+      reader.read(Buffer.from(`HTTP/1.1 200 OK\r\n${hint}Transfer-Encoding: chunked\r\n\r\n0\r\n${trailers}\r\n`), taker);
+      assert.deepEqual([reader.done, reader.reusable], [true, true]);
+      assert.equal(reader.keptFor, hint === '' ? undefined : Number(hint.at(-3)) * 1_000);
+    }
+  });
+
   test('is followed by nothing: what comes behind it is not read, and its connection ends', () => {
     const { status, body, reusable } = read('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n');
     assert.deepEqual([status, body, reusable], [200, 'ok', false]);
