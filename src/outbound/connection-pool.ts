@@ -100,7 +100,7 @@ export class ConnectionPool implements ConnectionOwner {
 
   closed(connection: FarSideConnection): void {
     this.#open.delete(connection);
-    this.#forget(connection.origin, (entry) => entry.connection !== connection);
+    this.#forget(connection);
     this.#settle();
   }
 
@@ -138,23 +138,20 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  /** Closes what has been idle for too long. */
+  /** Closes what has been idle for too long; once it is closed it is forgotten. */
   #sweep(): void {
     const now = systemClock.monotonic();
-    const old = [...this.#idle.values()].flat().filter(({ until }) => until <= now);
-    for (const { connection } of old) {
-      this.#forget(connection.origin, (entry) => entry.connection !== connection);
-      connection.destroy();
-    }
+    for (const { connection, until } of [...this.#idle.values()].flat()) if (until <= now) connection.destroy();
     if (this.#idleCount > 0) return;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
   }
 
-  #forget(origin: string, kept: (entry: IdleConnection) => boolean): void {
+  #forget(connection: FarSideConnection): void {
+    const { origin } = connection;
     const idle = this.#idle.get(origin);
     if (idle === undefined) return;
-    const rest = idle.filter(kept);
+    const rest = idle.filter((entry) => entry.connection !== connection);
     this.#idleCount -= idle.length - rest.length;
     if (rest.length === 0) this.#idle.delete(origin);
     else this.#idle.set(origin, rest);
@@ -162,7 +159,6 @@ export class ConnectionPool implements ConnectionOwner {
 
   #settle(): void {
     if (this.#closed === undefined || this.#open.size + this.#connecting + this.#due.length > 0) return;
-    clearInterval(this.#sweeper);
     this.#closed.resolve();
   }
 }

@@ -139,7 +139,6 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   failed(reason: Error): void {
-    if (this.#over === completed) return;
     this.#over ??= reason;
     this.#silence.end();
     this.#decoder?.destroy();
