@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSender } from '../src/outbound/sender.ts';
 import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/calls.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { openConnection, requestBytes, send, sendBytes } from './support/http-client.ts';
-import { connectedTo, sendThrough } from './support/send-through.ts';
+import { senderTo, sendThrough } from './support/send-through.ts';
 import { type Gateway, startGateway } from './support/start-gateway.ts';
 
 /** Faults that were found and mended, each named after what happened. */
@@ -284,15 +282,7 @@ describe('a drain waited for connections that had nothing in flight', () => {
 
 test('an action that waited for a connection while it was reset was told of as if it might have left, and not tried again', async (t) => {
   const far = await farSide(t);
-  const sockets: Socket[] = [];
-  const sender = createSender({
-    connect: async () => {
-      const socket = await connectedTo(far.port);
-      sockets.push(socket);
-      return socket;
-    },
-  });
-  t.after(() => sender.close());
+  const { sender, sockets } = senderTo(t, far.port);
   const act = () => sendThrough(sender, `${far.url}/`, { method: 'POST' });
   assert.equal((await act()).status, 200);
   sockets[0]?.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
@@ -305,8 +295,7 @@ test('a whole reply was told of as broken off where it was read slowly and its f
   // More than waits for a slow reader by a little: the last piece is the one that asks the far side to pause.
   const body = randomBytes(65_536 + 262_144 + 10_000);
   const far = await farSide(t, (_request, socket) => void socket.end(httpReply({ body })));
-  const sender = createSender({ connect: () => connectedTo(far.port) });
-  t.after(() => sender.close());
+  const { sender } = senderTo(t, far.port);
   for (let count = 0; count < 10; count += 1) {
     const reply = await sendThrough(sender, `${far.url}/`, { pause: 20 });
     assert.ok(reply.body.equals(body));
@@ -342,8 +331,7 @@ test('limits below a second were kept to a second: replies that came too late we
 test('a far side that waits for a slow reader is not silent', async (t) => {
   const body = randomBytes(8_000_000);
   const far = await farSide(t, () => httpReply({ body }));
-  const sender = createSender({ connect: () => connectedTo(far.port) });
-  t.after(() => sender.close());
+  const { sender } = senderTo(t, far.port);
   const reply = await sendThrough(sender, `${far.url}/`, { pause: 600, timeouts: { firstByte: 5_000, idle: 200 } });
   assert.ok(reply.body.equals(body));
 });

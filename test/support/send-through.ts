@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
+import type { AttemptWatcher } from '../../src/outbound/attempt.ts';
 import { CallScope } from '../../src/outbound/call-scope.ts';
-import type { OutboundCall } from '../../src/outbound/outbound-call.ts';
-import type { Sender } from '../../src/outbound/sender.ts';
+import type { FarSideReply, OutboundCall } from '../../src/outbound/outbound-call.ts';
+import { createSender, type PooledSender, type Sender } from '../../src/outbound/sender.ts';
+import type { Owner } from './owner.ts';
 
 /** What came of a call: its status and its whole body. */
 export interface Sent {
@@ -11,20 +13,30 @@ export interface Sent {
   readonly body: Buffer;
 }
 
-/** Sends one call, a GET unless it says otherwise, which is on record, and reads its reply to the end, `pause` milliseconds after its head. */
+/** A call that is on record and under way, a GET unless it says otherwise, and the scope that ends it. */
+export function beginThrough(
+  sender: Sender,
+  url: string,
+  { attempts, ...given }: Partial<OutboundCall> & { readonly attempts?: AttemptWatcher } = {},
+): { readonly reply: Promise<FarSideReply>; readonly scope: CallScope } {
+  const { origin, pathname } = new URL(url);
+  const method = given.method ?? 'GET';
+  const scope = new CallScope({ total: 20_000, clock: systemClock, attempts });
+  scope.permitChange();
+  const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 100_000_000 };
+  const call = { origin, path: pathname, method, headers: [], stateChanging: method !== 'GET', ...limits, ...given };
+  return { reply: sender.send(call, scope), scope };
+}
+
+/** Sends one such call and reads its reply to the end, `pause` milliseconds after its head. */
 export async function sendThrough(
   sender: Sender,
   url: string,
   { pause = 0, ...given }: Partial<OutboundCall> & { readonly pause?: number } = {},
 ): Promise<Sent> {
-  const { origin, pathname } = new URL(url);
-  const method = given.method ?? 'GET';
-  const scope = new CallScope({ total: 20_000, clock: systemClock });
-  scope.permitChange();
-  const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 100_000_000 };
+  const { reply: coming, scope } = beginThrough(sender, url, given);
   try {
-    const call = { origin, path: pathname, method, headers: [], stateChanging: method !== 'GET', ...limits, ...given };
-    const reply = await sender.send(call, scope);
+    const reply = await coming;
     if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
     const pieces = [reply.head];
     for await (const piece of reply.rest ?? []) pieces.push(piece);
@@ -32,6 +44,20 @@ export async function sendThrough(
   } finally {
     scope.finish();
   }
+}
+
+/** A sender to a port of 127.0.0.1, and the sockets that it was given. */
+export function senderTo(owner: Owner, port: number): { readonly sender: PooledSender; readonly sockets: readonly Socket[] } {
+  const sockets: Socket[] = [];
+  const sender = createSender({
+    connect: async () => {
+      const socket = await connectedTo(port);
+      sockets.push(socket);
+      return socket;
+    },
+  });
+  owner.after(() => sender.close());
+  return { sender, sockets };
 }
 
 /** A connection to a port of 127.0.0.1, as a sender is given them. */

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { systemClock } from '#base/clock.ts';
+import { farSide, httpReply } from '../../test/support/far-side.ts';
+import { beginThrough, senderTo, sendThrough } from '../../test/support/send-through.ts';
+import { until } from '../../test/support/until.ts';
+
+const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+
+const once200 = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n';
+
+test('a call that ends while its reply waits for a slow reader leaves no time limit behind', async (t) => {
+  const far = await farSide(t, () => httpReply({ body: Buffer.alloc(3_000_000) }));
+  const sender = senderTo(t, far.port).sender;
+  const before = timers();
+  const { reply: coming, scope } = beginThrough(sender, far.url);
+  const reply = await coming;
+  await sleep(50);
+  scope.end(new Error('over'));
+  await assert.rejects(async () => {
+    for await (const piece of reply.rest ?? []) assert.ok(piece.length > 0);
+  });
+  assert.equal(timers(), before);
+});
+
+const interims = (count: number): string => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(count);
+const coded = (bytes: Buffer): Buffer =>
+  httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(bytes, { level: 0 }) });
+const limit = 50_000;
+const refusedHalfway: readonly (readonly [what: string, reply: string | Buffer, code: string])[] = [
+  ['interim answers without end', `${interims(17)}${once200}\r\nok`, 'upstream-protocol-error'],
+  ['a body over its limit', httpReply({ body: Buffer.alloc(limit + 1), chunk: limit + 1 }), 'response-too-large'],
+  ['a coded body over its limit', coded(Buffer.alloc(limit + 1)), 'response-too-large'],
+];
+for (const [what, bytes, code] of refusedHalfway) {
+  test(`a call that is refused for ${what} is told of once, and leaves no time limit behind`, async (t) => {
+    const far = await farSide(t, (_request, socket) => void socket.end(bytes));
+    const told: unknown[] = [];
+    const attempt = { headers: [], replied: (status: number) => void told.push(status), failed: () => void told.push('failed') };
+    const before = timers();
+    const attempts = { begin: () => attempt };
+    const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { attempts, responseLimit: limit });
+    await assert.rejects(reply, { code });
+    scope.finish();
+    assert.equal(timers(), before);
+    // So long a decoder that nobody stopped would be at work.
+    await sleep(50);
+    assert.deepEqual(told, ['failed']);
+  });
+}
+
+test('a call whose coded reply breaks off is told of once: nothing of it is decoded any more', async (t) => {
+  const cut = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(400_000)) }).subarray(0, -1);
+  const far = await farSide(t, (_request, socket) => void socket.end(cut));
+  const told: unknown[] = [];
+  const attempt = { headers: [], replied: (status: number) => void told.push(status), failed: () => void told.push('failed') };
+  const before = timers();
+  const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { attempts: { begin: () => attempt } });
+  await assert.rejects(reply, { code: 'upstream-closed' });
+  scope.finish();
+  assert.equal(timers(), before);
+  await sleep(50);
+  assert.deepEqual(told, ['failed']);
+});
+
+test('a call that ends while its coded reply is read leaves the connection alone, which is another one’s by then', async (t) => {
+  const small = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(2_000_000)) });
+  const far = await farSide(t, async (_request, socket) => {
+    if (far.requests.length > 1) await sleep(100);
+    socket.write(small);
+  });
+  const sender = senderTo(t, far.port).sender;
+  const first = beginThrough(sender, far.url);
+  const { rest } = await first.reply;
+  await sleep(50);
+  const second = beginThrough(sender, far.url);
+  await until('it is there', () => far.requests.length === 2);
+  first.scope.end(new Error('over'));
+  assert.equal((await second.reply).status, 200);
+  assert.deepEqual(
+    far.requests.map(({ connection }) => connection),
+    [1, 1],
+  );
+  await assert.rejects(async () => {
+    for await (const piece of rest ?? []) assert.ok(piece.length > 0);
+  });
+  second.scope.end(new Error('over'));
+});
+
+test('a reply that has come whole is read to its end, whatever becomes of its call', async (t) => {
+  const large = randomBytes(200_000);
+  const far = await farSide(t, () => httpReply({ body: large }));
+  const sender = senderTo(t, far.port).sender;
+  const { reply, scope } = beginThrough(sender, far.url);
+  const { head, rest } = await reply;
+  await until('it is whole', () => sender.figures().idle === 1);
+  scope.end(new Error('over'));
+  const pieces = [head];
+  for await (const piece of rest ?? []) pieces.push(piece);
+  assert.ok(Buffer.concat(pieces).equals(large));
+});
+
+const goesOn = `${coded(Buffer.alloc(limit)).toString('latin1').replace('Length: ', 'Length: 9')}\0\0\0\0`;
+
+const withinLimits: readonly (readonly [what: string, reply: string | Buffer, length: number])[] = [
+  ['16 interim answers', `${interims(16)}${once200}\r\nok`, 2],
+  ['exactly as many bytes as it may have', httpReply({ body: Buffer.alloc(limit) }), limit],
+  ['as many once they are decoded', coded(Buffer.alloc(limit)), limit],
+  ['something behind the end of its coding, and does not end itself', Buffer.from(goesOn, 'latin1'), limit],
+  ['no body, whatever length a 304 names', `HTTP/1.1 304 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
+  ['no body, whatever length a 204 names', `HTTP/1.1 204 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
+];
+for (const [what, bytes, length] of withinLimits) {
+  test(`a reply that has ${what} is taken, and leaves no time limit behind`, async (t) => {
+    const far = await farSide(t, () => bytes);
+    const before = timers();
+    const reply = await sendThrough(senderTo(t, far.port).sender, `${far.url}/`, { responseLimit: limit });
+    assert.equal(reply.body.length, length);
+    assert.equal(timers(), before);
+  });
+}
+
+for (const [how, write] of [
+  ['as it is', (bytes: Buffer) => httpReply({ body: bytes })],
+  ['in gzip', coded],
+] as const) {
+  test(`a far side is paused for a slow reader, without a limit on its silence, and not longer; ${how}`, async (t) => {
+    const large = randomBytes(30_000_000);
+    let sending: Socket | undefined;
+    const far = await farSide(t, (_request, socket) => {
+      sending = socket;
+      return write(large);
+    });
+    const before = timers();
+    const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
+    const { head, rest } = await reply;
+    await sleep(500);
+    assert.ok((sending?.writableLength ?? 0) > 0, 'all of it was taken');
+    const pieces = [head];
+    for await (const piece of rest ?? []) pieces.push(piece);
+    scope.finish();
+    assert.ok(Buffer.concat(pieces).equals(large));
+    assert.equal(timers(), before);
+  });
+
+  test(`a far side that stalls once a slow reader has gone on meets the limit on its silence; ${how}`, async (t) => {
+    const far = await farSide(t, (_request, socket) => void socket.write(write(randomBytes(2_000_000)).subarray(0, -100_000)));
+    const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
+    const { rest } = await reply;
+    await sleep(300);
+    const begin = systemClock.monotonic();
+    const read = async (): Promise<void> => {
+      for await (const piece of rest ?? []) assert.ok(piece.length > 0);
+    };
+    await assert.rejects(read, { code: 'upstream-timeout' });
+    assert.ok(systemClock.monotonic() - begin < 5_000);
+    scope.finish();
+  });
+}
+
+test('a far side that never answers meets the limit on its first byte', async (t) => {
+  const far = await farSide(t, () => undefined);
+  const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 100, idle: 5_000 } });
+  await assert.rejects(reply, { code: 'upstream-timeout', message: /timeouts\.firstByte/u });
+  scope.finish();
+});
+
+test('a call whose connection is closed by whatever it is ends with it', async (t) => {
+  const far = await farSide(t, () => undefined);
+  const { sender, sockets } = senderTo(t, far.port);
+  const { reply, scope } = beginThrough(sender, far.url, { method: 'POST' });
+  await until('it is there', () => far.requests.length === 1);
+  sockets[0]?.destroy();
+  await assert.rejects(reply, { code: 'outcome-unknown', message: /broke the connection off/u });
+  scope.finish();
+});
