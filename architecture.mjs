@@ -22,7 +22,7 @@ export const mayImport = {
 
 /** npm packages and Node modules that belong to one folder each. */
 export const belongsTo = [
-  { name: 'only-http-knows-fastify', packages: '^(fastify|@fastify/)', folders: ['http'] },
+  { name: 'only-http-knows-routing', packages: '^(find-my-way|@fastify/)', folders: ['http'] },
   {
     name: 'only-outbound-dials-out',
     packages: '^(undici|net|tls|http|https|http2|dns|dns/promises|dgram)$',

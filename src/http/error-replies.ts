@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
@@ -10,44 +9,31 @@ import { problemReply, unexpectedFailure } from './problem.ts';
 import { writeHead } from './reply-head.ts';
 import { newRequestId } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
-import type { ErrorShape } from './route.ts';
+import type { ServedRequest } from './served-request.ts';
 
 /** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
-  const response = reply.raw;
-  reply.hijack();
+export function answerError(error: unknown, { raw, response, route, scope }: ServedRequest, log: Log): void {
   // The caller has left; what its leaving threw is no failure of anything.
   if (response.destroyed && error instanceof CallerLeft) return;
-  const { scope } = request;
   const known = noteFailure(error, scope, log);
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const problem = problemReply(known, scope.requestId, request.routeOptions.config.errorShape);
-  const closing = hasUnreadBody(request.raw) ? { Connection: 'close' } : {};
+  const problem = problemReply(known, scope.requestId, route?.errorShape);
+  const closing = hasUnreadBody(raw) ? { Connection: 'close' } : {};
   const headers: Record<string, string> = { ...problem.headers, ...closing };
-  if (headers['Connection'] === 'close') lastAnswered.add(request.raw.socket);
+  if (headers['Connection'] === 'close') lastAnswered.add(raw.socket);
   writeHead(response, problem.status, scope, Object.entries(headers).flat());
   response.end(problem.body);
 }
 
 /** What a request failed with, for its log line and its record; an unexpected error goes to the log by itself. */
 export function noteFailure(error: unknown, scope: RequestScope, log: Log): GatewayError {
-  const known = asGatewayError(error);
+  const known = error instanceof GatewayError ? error : unexpectedFailure(error);
   if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
   scope.failed(known);
   return known;
-}
-
-function asGatewayError(error: unknown): GatewayError {
-  return error instanceof GatewayError ? error : (frameworkError(error) ?? unexpectedFailure(error));
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    errorShape?: ErrorShape;
-  }
 }
 
 /** Connections that end with the answer they have got. */
@@ -66,15 +52,6 @@ function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
   const frames = (cause.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
   const stack = frames.slice(0, 8).join('\n');
   log.error('a request failed unexpectedly', { requestId, errorName: cause.name, reason: systemCode(cause), stack });
-}
-
-/** Fastify's own refusals in the gateway's words. */
-function frameworkError(error: unknown): GatewayError | undefined {
-  const { code, statusCode } = error as Partial<FastifyError>;
-  if (code === 'FST_ERR_BAD_URL') return new GatewayError('malformed-request', 'The path has a faulty percent-encoding.');
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-    return new GatewayError('malformed-request', 'The request could not be read.', { cause: error });
-  return undefined;
 }
 
 /** Bytes that are no HTTP request: answered on the bare socket behind the replies that are due, then closed. */

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { type Authentication, callerOf } from '#access/authentication.ts';
 import { type IdempotentRequest, idempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyEffect } from '#audit/key-effect.ts';
@@ -13,23 +13,24 @@ import type { Route } from './route.ts';
 export function idempotentRequestOf(
   route: Route,
   request: {
-    readonly caller: Authentication | null;
-    readonly headers: IncomingHttpHeaders;
-    readonly params: unknown;
-    readonly body: unknown;
+    readonly raw: Pick<IncomingMessage, 'headers'>;
+    readonly caller: Authentication | undefined;
+    readonly params: Readonly<Record<string, string>>;
+    readonly body: Buffer | undefined;
   },
 ): IdempotentRequest | undefined {
-  if (route.idempotency === undefined || request.caller === null) return undefined;
-  const key = request.headers['idempotency-key'];
+  if (route.idempotency === undefined || request.caller === undefined) return undefined;
+  const { headers } = request.raw;
+  const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/u.test(key))
     throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
-  const passedOn = route.idempotency.headers.map((name) => JSON.stringify(request.headers[name] ?? null));
+  const passedOn = route.idempotency.headers.map((name) => JSON.stringify(headers[name] ?? null));
   return idempotentRequest({
     caller: callerOf(request.caller),
     route: JSON.stringify([route.method, route.url, request.params]),
     key,
-    payload: [Buffer.isBuffer(request.body) ? request.body : '', ...passedOn],
+    payload: [request.body ?? '', ...passedOn],
   });
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { OpenConnections } from './open-connections.ts';
 
@@ -9,14 +9,12 @@ const waitingOfAll = 16_384;
 const bytesOfOne = 4 * 1024 ** 2;
 
 /**
- * Works on pipelined requests one at a time, each once the replies before its own are out, and other connections have their turn in between.
+ * Has `handle` work on pipelined requests one at a time, each once the replies before its own are out, and other connections have their turn in between.
  * Node hands over all that one read brought, some two thousand at once, and reads on as long as nothing waits to be written. What changes
  * something has to wait anyway (RFC 9112 9.3.2). A connection on which too much waits is closed, and where too much waits altogether the one
  * with most of it.
  */
-export function takeInTurn(server: Server, connections: Pick<OpenConnections, 'waits'>): void {
-  const [handle, ...others] = server.listeners('request') as RequestListener[];
-  if (handle === undefined || others.length > 0) throw new Error('One listener is to get the requests in turn.');
+export function inTurn(handle: RequestListener, connections: Pick<OpenConnections, 'waits'>): RequestListener {
   /** For each request that waits, in order, how many bytes its connection had brought when it came. */
   const waiting = new Map<Socket, number[]>();
   let total = 0;
@@ -49,8 +47,7 @@ export function takeInTurn(server: Server, connections: Pick<OpenConnections, 'w
     if (queue.length > waitingOfOne || socket.bytesRead - (queue[0] ?? 0) > bytesOfOne) close(socket);
     else if (total > waitingOfAll) closeGreediest();
   };
-  server.off('request', handle);
-  server.on('request', (request, response) => {
+  return (request, response) => {
     // Node gives a reply its connection when those before it are out.
     if (response.socket !== null) {
       handle(request, response);
@@ -67,5 +64,5 @@ export function takeInTurn(server: Server, connections: Pick<OpenConnections, 'w
         handle(request, response);
       }),
     );
-  });
+  };
 }

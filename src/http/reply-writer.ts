@@ -1,22 +1,23 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyRequest } from 'fastify';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { writeHead } from './reply-head.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RouteReply } from './route.ts';
+import type { ServedRequest } from './served-request.ts';
 import { endWith, written } from './slow-reader.ts';
 
 /** A promise only where the reply goes out piece by piece. */
-export function writeReply(response: ServerResponse, answer: RouteReply, request: FastifyRequest): Promise<void> | undefined {
-  if (answer.kind === 'relayed') return writeRelayed(response, answer, request.scope);
-  if (answer.kind === 'streamed') return writePieces(response, answer, request);
+export function writeReply({ raw, response, scope }: ServedRequest, answer: RouteReply): Promise<void> | undefined {
+  if (answer.kind === 'relayed') return writeRelayed(response, answer, scope);
+  const headOnly = raw.method === 'HEAD';
+  if (answer.kind === 'streamed') return writePieces(response, answer, scope, headOnly);
   const body = answer.body ?? '';
   const content =
     answer.body === undefined
       ? {}
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
-  writeHead(response, answer.status, request.scope, Object.entries({ ...content, ...answer.headers }).flat());
-  endWith(response, request.method === 'HEAD' ? '' : body);
+  writeHead(response, answer.status, scope, Object.entries({ ...content, ...answer.headers }).flat());
+  endWith(response, headOnly ? '' : body);
   return undefined;
 }
 
@@ -43,9 +44,10 @@ async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncItera
 async function writePieces(
   response: ServerResponse,
   { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
-  { method, scope }: FastifyRequest,
+  scope: RequestScope,
+  headOnly: boolean,
 ): Promise<void> {
-  if (method === 'HEAD') {
+  if (headOnly) {
     // A generator that has not begun would give back nothing of what it holds.
     await pieces.next();
     await pieces.return();

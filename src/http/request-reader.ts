@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope, readEnvelopeInSteps } from '#json/json-envelope.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
@@ -8,6 +7,7 @@ import { createProblemList, invalidRequest } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import { arriving } from './body-time.ts';
 import type { JsonBody, Route } from './route.ts';
+import type { ServedRequest } from './served-request.ts';
 
 export interface ReadBody {
   readonly value: unknown;
@@ -20,7 +20,7 @@ const readAtOnce = 131_072;
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
 /** Throws or rejects with 400. */
-type BodyReader = (request: FastifyRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody | Promise<ReadBody>;
+type BodyReader = (request: ServedRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody | Promise<ReadBody>;
 
 /**
  * Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. A promise
@@ -37,7 +37,7 @@ export function bodyReader(route: Route): BodyReader {
   if (body?.kind !== 'json') {
     return (request, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);
-      return { value: (request.body as Buffer | undefined)?.toString('utf8') ?? '', spans: noSpans };
+      return { value: request.body?.toString('utf8') ?? '', spans: noSpans };
     };
   }
   const opaque = opaqueMembers(body.opaque ?? []);
@@ -48,7 +48,7 @@ export function bodyReader(route: Route): BodyReader {
       refuseProblems(alsoWrong(envelope));
       return envelope;
     };
-    const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+    const bytes = request.body ?? Buffer.alloc(0);
     if (bytes.length > readAtOnce) return readEnvelopeInSteps(bytes, { opaque, alsoWrong }).then(judged);
     return judged(readEnvelope(bytes, { opaque, alsoWrong }));
   };

@@ -1,34 +1,35 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { fastify } from 'fastify';
-import { json, type RouteReply } from './route.ts';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import type { GatewayError } from '#base/gateway-error.ts';
+import { noLog } from '#base/log.ts';
+import { listen } from '../../test/support/listen.ts';
+import { json, type Route, type RouteReply } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
+import { ServedRequest } from './served-request.ts';
 
-/** What a route that answers so gives its caller; what it failed with, as 500. */
+/** What a route that answers so gives its caller, and what it failed with. */
 async function answered(
+  t: TestContext,
   handle: () => RouteReply | Promise<RouteReply>,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const app = fastify();
-  app.decorateRequest('scope', null as never);
-  app.decorateRequest('endBodyTime', () => {});
-  app.setErrorHandler((error, _request, reply) => reply.code(500).send(error instanceof Error ? error.message : 'no error'));
-  const scope = { requestId: 'one', sourceAddress: '127.0.0.1', span: undefined };
-  const server = { requestBodyLimit: 1_000 };
-  const options = { open: (request: { scope: unknown }) => (request.scope = scope), rateLimit: () => undefined, server };
-  createRouteRunner(options as unknown as RouteRunnerOptions).add(app, {
-    method: 'GET',
-    url: '/a',
-    access: 'everyone',
-    handle,
-    group: 'operations',
-    docs: {} as never,
-  });
-  try {
-    const reply = await fetch(`${await app.listen()}/a`, { signal: AbortSignal.timeout(5_000) });
-    return { status: reply.status, text: await reply.text() };
-  } finally {
-    await app.close();
-  }
+): Promise<{ readonly status: number; readonly text: string; readonly cause: string | undefined }> {
+  const options = { log: noLog, rateLimit: () => undefined, server: { requestBodyLimit: 1_000 } };
+  const route: Route = { method: 'GET', url: '/a', access: 'everyone', handle, group: 'operations', docs: {} as never };
+  const run = createRouteRunner(options as unknown as RouteRunnerOptions)(route);
+  let failure: GatewayError | undefined;
+  const scope = {
+    requestId: 'one',
+    sourceAddress: '127.0.0.1',
+    span: undefined,
+    failed: (known: GatewayError) => (failure = known),
+  };
+  const server = createServer((raw, response) =>
+    run(new ServedRequest({ raw, response, route, params: {}, scope: scope as never, endBodyTime() {} })),
+  );
+  const { port } = await listen(t, server);
+  const reply = await fetch(`http://127.0.0.1:${port}/a`, { signal: AbortSignal.timeout(5_000) });
+  const cause = failure?.cause;
+  return { status: reply.status, text: await reply.text(), cause: cause instanceof Error ? cause.message : undefined };
 }
 
 const unwritable = json(200, {}, { 'X-Broken': 'a\nb' });
@@ -37,14 +38,28 @@ for (const [how, wrap] of [
   ['at once', (answer: () => RouteReply) => answer],
   ['by a promise', (answer: () => RouteReply) => () => Promise.resolve().then(answer)],
 ] as const) {
-  test(`an answer given ${how} is written, and what cannot be, or was thrown, is an error that its caller gets`, async () => {
-    assert.deepEqual(await answered(wrap(() => json(200, { a: 1 }))), { status: 200, text: '{"a":1}' });
-    const broken = await answered(wrap(() => unwritable));
+  test(`an answer given ${how} is written, and what cannot be, or was thrown, is an error that its caller gets`, async (t) => {
+    assert.deepEqual(
+      await answered(
+        t,
+        wrap(() => json(200, { a: 1 })),
+      ),
+      { status: 200, text: '{"a":1}', cause: undefined },
+    );
+    const broken = await answered(
+      t,
+      wrap(() => unwritable),
+    );
     assert.equal(broken.status, 500);
-    assert.match(broken.text, /X-Broken/);
-    const thrown = (): RouteReply => {
-      throw new Error('thrown');
-    };
-    assert.deepEqual(await answered(wrap(thrown)), { status: 500, text: 'thrown' });
+    assert.match(broken.cause ?? '', /X-Broken/);
+    const thrown = await answered(
+      t,
+      wrap(() => {
+        throw new Error('thrown');
+      }),
+    );
+    assert.equal(thrown.status, 500);
+    assert.equal(thrown.cause, 'thrown');
+    assert.doesNotMatch(thrown.text, /thrown/);
   });
 }

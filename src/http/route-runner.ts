@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '#access/access.ts';
 import type { Authentication } from '#access/authentication.ts';
 import { decide } from '#access/decide.ts';
@@ -7,7 +5,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import { noteFailure } from './error-replies.ts';
+import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { isSheddable, type Pressure } from './pressure.ts';
 import { isCounted, type RateLimit } from './rate-limit.ts';
@@ -17,14 +15,13 @@ import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { bodyMediaType, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
   readonly clock: Clock;
   readonly log: Log;
-  /** Opens the scope of a request; throws where it is framed in a way that could be read in two. */
-  readonly open: (request: FastifyRequest, reply: FastifyReply, route: Route) => void;
   readonly pressure: Pressure;
   /** Counts a request as one that is worked on; throws 503 `overloaded` where there are as many as there may be. */
   readonly takeOn: (scope: RequestScope) => void;
@@ -34,124 +31,120 @@ export interface RouteRunnerOptions {
 }
 
 /**
- * Serves routes in the contract's order of checks: who, role, precondition, size and media type; only then the body, unless the
+ * What serves a route, in the contract's order of checks: who, role, precondition, size and media type; only then the body, unless the
  * gateway is overloaded: reading it would be the first thing too many. A call is counted once it is known to be sound.
  */
-export function createRouteRunner(options: RouteRunnerOptions): { add(app: FastifyInstance, route: Route): void } {
-  return {
-    add(app, route) {
-      const read = bodyReader(route);
-      const counted = isCounted(route);
-      app.route({
-        method: route.method,
-        url: route.url,
-        config: route.errorShape === undefined ? {} : { errorShape: route.errorShape },
-        onRequest: (request, reply, done) => {
-          options.open(request, reply, route);
-          const { span } = request.scope;
-          const work = (): void | Promise<void> => admit(route, request, options);
-          const admitted = span === undefined ? work() : traceDecision(span, work);
-          const goOn = (): void => {
-            if (request.headers.expect !== undefined) answerExpectation(request.raw, reply.raw);
-            if (route.body?.kind === 'stream') done();
-            else keepBody(request, bodyLimitOf(route, options), done);
-          };
-          if (admitted instanceof Promise) admitted.then(goOn, done);
-          else goOn();
-        },
-        handler: (request, reply) => {
-          // What is read here is there; a streamed body has time limits of its own.
-          request.endBodyTime();
-          const { query, problems } = readQuery(route, request.raw);
-          const handle = ({ value, spans }: ReadBody): RouteReply | Promise<RouteReply> => {
-            request.scope.idempotent = idempotentRequestOf(route, request);
-            if (counted) prepareCount(route, request, options.rateLimit());
-            if (route.body?.kind === 'stream') leaveUnread(request, reply);
-            return route.handle({
-              params: request.params as Record<string, string>,
-              query,
-              headers: request.headers,
-              body: value,
-              spans,
-              sourceAddress: request.scope.sourceAddress,
-              context: request.scope,
-            });
-          };
-          const body = read(request, problems);
-          const answer = body instanceof Promise ? body.then(handle) : handle(body);
-          // The handler is no async function: Fastify would follow its promise with one of its own.
-          if (answer instanceof Promise) {
-            answer.then(
-              (known) => give(known, request, reply, options.log),
-              (thrown: unknown) => fail(thrown, reply),
-            );
-          } else give(answer, request, reply, options.log);
-        },
+export function createRouteRunner(options: RouteRunnerOptions): (route: Route) => (request: ServedRequest) => void {
+  return (route) => {
+    const read = bodyReader(route);
+    const counted = isCounted(route);
+    const handle = (
+      request: ServedRequest,
+      { value, spans }: ReadBody,
+      query: URLSearchParams,
+    ): RouteReply | Promise<RouteReply> => {
+      const { scope } = request;
+      scope.idempotent = idempotentRequestOf(route, request);
+      if (counted) prepareCount(route, request, options.rateLimit());
+      if (route.body?.kind === 'stream') leaveUnread(request);
+      return route.handle({
+        params: request.params,
+        query,
+        headers: request.raw.headers,
+        body: value,
+        spans,
+        sourceAddress: scope.sourceAddress,
+        context: scope,
       });
-    },
+    };
+    const answer = (request: ServedRequest): void | Promise<void> => {
+      // What is read here is there; a streamed body has time limits of its own.
+      request.endBodyTime();
+      const { query, problems } = readQuery(route, request.raw);
+      const body = read(request, problems);
+      const known = body instanceof Promise ? body.then((later) => handle(request, later, query)) : handle(request, body, query);
+      if (known instanceof Promise) return known.then((later) => give(later, request, options.log));
+      give(known, request, options.log);
+      return undefined;
+    };
+    const goOn = (request: ServedRequest): void | Promise<void> => {
+      if (request.raw.headers.expect !== undefined) answerExpectation(request);
+      if (route.body?.kind === 'stream') return answer(request);
+      readWhole(request.raw, bodyLimitOf(route, options), (error, body) => {
+        attempt(request, options.log, () => {
+          if (error !== undefined) throw error;
+          request.body = body;
+          return answer(request);
+        });
+      });
+      return undefined;
+    };
+    return (request) => {
+      const { span } = request.scope;
+      const work = (): void | Promise<void> => admit(route, request, options);
+      attempt(request, options.log, () => {
+        const admitted = span === undefined ? work() : traceDecision(span, work);
+        return admitted instanceof Promise ? admitted.then(() => goOn(request)) : goOn(request);
+      });
+    };
   };
 }
 
-/** An expectation of HTTP/1.0 is to be ignored (RFC 9110 10.1.1); those that nobody defined are, too. */
-function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
-  const isAsked = request.headers.expect?.toLowerCase() === '100-continue' && request.httpVersion === '1.1';
-  if (isAsked && hasBody(request)) response.writeContinue();
-}
-
-function keepBody(request: FastifyRequest, limit: number, done: (error?: GatewayError) => void): void {
-  readWhole(request.raw, limit, (error, body) => {
-    request.body = body;
-    done(error);
-  });
-}
-
-/** Writes the answer of a route. Never throws: what cannot be written is an unexpected failure. */
-function give(answer: RouteReply, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+/** What a step of a request throws or rejects with is what its caller is answered. */
+function attempt(request: ServedRequest, log: Log, step: () => void | Promise<void>): void {
+  const failed = (thrown: unknown): void => answerError(thrown, request, log);
   try {
-    const writing = writeReply(reply.raw, answer, request);
-    reply.hijack();
-    writing?.then(
-      () => reply.raw.end(),
-      (failure: unknown) => breakOff(failure, request, reply, log),
-    );
+    const taken = step();
+    if (taken instanceof Promise) taken.catch(failed);
   } catch (thrown) {
-    fail(thrown, reply);
+    failed(thrown);
   }
 }
 
-/** The status line is out: a broken connection is the only way left to say that this is not the whole reply. */
-function breakOff(failure: unknown, { scope }: FastifyRequest, { raw }: FastifyReply, log: Log): void {
-  // Where the caller has left, that is all that failed.
-  if (!raw.destroyed && !(failure instanceof CallerLeft)) noteFailure(failure, scope, log);
-  raw.destroy();
+/** An expectation of HTTP/1.0 is to be ignored (RFC 9110 10.1.1); those that nobody defined are, too. */
+function answerExpectation({ raw, response }: ServedRequest): void {
+  const isAsked = raw.headers.expect?.toLowerCase() === '100-continue' && raw.httpVersion === '1.1';
+  if (isAsked && hasBody(raw)) response.writeContinue();
 }
 
-function fail(thrown: unknown, reply: FastifyReply): void {
-  void reply.send(thrown instanceof Error ? thrown : new Error('A route threw what is no error.', { cause: thrown }));
+/** Writes the answer of a route. Throws where it cannot be written. */
+function give(answer: RouteReply, request: ServedRequest, log: Log): void {
+  const { response } = request;
+  writeReply(request, answer)?.then(
+    () => response.end(),
+    (failure: unknown) => breakOff(failure, request, log),
+  );
+}
+
+/** The status line is out: a broken connection is the only way left to say that this is not the whole reply. */
+function breakOff(failure: unknown, { scope, response }: ServedRequest, log: Log): void {
+  // Where the caller has left, that is all that failed.
+  if (!response.destroyed && !(failure instanceof CallerLeft)) noteFailure(failure, scope, log);
+  response.destroy();
 }
 
 /** Where a streamed body is answered before its end, the rest of it is no next request. */
-function leaveUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
-  reply.raw.setHeader('Connection', 'close');
+function leaveUnread({ raw, response }: ServedRequest): void {
+  response.setHeader('Connection', 'close');
   raw.once('end', () => {
-    if (!reply.raw.headersSent) reply.raw.removeHeader('Connection');
+    if (!response.headersSent) response.removeHeader('Connection');
   });
 }
 
 /** A relayed call is counted once path rights have let it through, a listing once its query is judged; everything else now. */
-function prepareCount(route: Route, { scope, caller }: FastifyRequest, rateLimit: RateLimit | undefined): void {
-  if (rateLimit === undefined || caller === null) return;
+function prepareCount(route: Route, { scope, caller }: ServedRequest, rateLimit: RateLimit | undefined): void {
+  if (rateLimit === undefined || caller === undefined) return;
   if (route.beginsLater === true) scope.count = () => rateLimit.count(caller);
   else rateLimit.count(caller);
 }
 
 /** No promise where the caller is known: it was verified a moment ago. */
-function admit(route: Route, request: FastifyRequest, options: RouteRunnerOptions): void | Promise<void> {
+function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
   if (route.access === 'everyone') {
     admitCaller(route, request, options);
     return undefined;
   }
-  const { authorization, cookie } = request.headers;
+  const { authorization, cookie } = request.raw.headers;
   const { sourceAddress, requestId } = request.scope;
   const authentication = options.access.authenticate({ authorization, cookie, sourceAddress, requestId });
   if (authentication instanceof Promise) return authentication.then((verified) => admitCaller(route, request, options, verified));
@@ -159,13 +152,13 @@ function admit(route: Route, request: FastifyRequest, options: RouteRunnerOption
   return undefined;
 }
 
-function admitCaller(route: Route, request: FastifyRequest, options: RouteRunnerOptions, caller?: Authentication): void {
+function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerOptions, caller?: Authentication): void {
   if (caller !== undefined) {
     request.caller = caller;
     request.scope.principal = caller.principal;
     refuseRole(route.access, request.scope);
   }
-  route.precondition?.(request.params as Record<string, string>);
+  route.precondition?.(request.params);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
     checkMediaType(request.raw, bodyMediaType(route.body));

@@ -1,23 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import findMyWay, { type FindResult, type HTTPMethod, type HTTPVersion } from 'find-my-way';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Route } from './route.ts';
 
-/** The methods that a path knows, `HEAD` beside each GET; empty where no route has the path. */
-export function allowedMethods(routes: readonly Route[], url: string): readonly string[] {
-  const path = pathOf(url);
-  const methods = routes.filter((route) => pathPattern(route.url).test(path)).map((route) => route.method);
-  const withHead = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  return [...new Set(withHead)].sort();
+/** The routes by method and path. */
+export interface RouteTable {
+  /** Undefined where no route takes the request. */
+  find(request: Pick<IncomingMessage, 'method' | 'url'>): FoundRoute | undefined;
+  /**
+   * The methods that the path of a target knows, `HEAD` beside each GET; empty where no route has the path. Throws 400 `malformed-request`
+   * where it cannot be decoded.
+   */
+  methodsOf(target: string): readonly string[];
 }
 
-/** The path of a target as the router reads it: without the host of an absolute form, percent-encoded letters decoded. */
-function pathOf(url: string): string {
-  const [path = ''] = url.replace(/^https?:\/\/[^/?]*/iu, '').split('?', 1);
-  return decodeURI(path);
+export interface FoundRoute {
+  readonly route: Route;
+  /** Of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
 }
 
-function pathPattern(url: string): RegExp {
-  const pattern = url
-    .split('/')
-    .map((segment) => (segment.startsWith(':') ? '[^/]+' : segment.replaceAll('.', '\\.')))
-    .join('/');
-  return new RegExp(`^${pattern}$`, 'u');
+/** Characters of a path parameter; all of a request's head may have 16 KiB. */
+const longestParameter = 8_192;
+
+export function createRouteTable(routes: readonly Route[]): RouteTable {
+  const router = findMyWay({ maxParamLength: longestParameter, querystringParser: () => ({}), onBadUrl: unused });
+  for (const route of routes) router.on(withHead(route), route.url, unused, route);
+  const methods = [...new Set(routes.flatMap(withHead))].toSorted();
+  return {
+    find({ method, url = '' }) {
+      const found = router.find(method as HTTPMethod, url);
+      if (found === null || isUndecodable(found)) return undefined;
+      return { route: found.store as Route, params: found.params as Readonly<Record<string, string>> };
+    },
+    methodsOf(target) {
+      return methods.filter((method) => {
+        const found = router.find(method, target);
+        if (found !== null && isUndecodable(found)) {
+          throw new GatewayError('malformed-request', 'The path has a faulty percent-encoding.');
+        }
+        return found !== null;
+      });
+    },
+  };
+}
+
+function withHead({ method }: Route): HTTPMethod[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
+}
+
+/** The router is asked for a route, and calls nothing. */
+function unused(): void {}
+
+/** What the router answers then has no route. */
+function isUndecodable({ store }: FindResult<HTTPVersion.V1>): boolean {
+  return store === null;
 }
