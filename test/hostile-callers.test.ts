@@ -182,6 +182,18 @@ describe('a request target', () => {
     });
   }
 
+  test('with a name as long as a head may be reaches its route, which does not know it', async () => {
+    const target = `/adapters/${'a'.repeat(15_000)}/test`;
+    const reply = await gateway.send({ method: 'POST', target, role: 'admin' });
+    assertProblem(reply, 404, 'adapter-not-found');
+  });
+
+  test('that cannot be decoded is 400 whatever the method, those that no route has too', async () => {
+    for (const method of ['GET', 'DELETE', 'PROPFIND']) {
+      assertProblem(await gateway.send({ method, target: '/%zz' }), 400, 'malformed-request');
+    }
+  });
+
   test('in absolute form makes no proxy of the gateway', async () => {
     far.answer(() => jsonReply('{"proxied":true}'));
     for (const target of ['http://evil.example/healthz', `${far.url}/healthz`, `${far.url}/x`]) {

@@ -20,8 +20,8 @@ export interface FoundRoute {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Characters of a path parameter; all of a request's head may have 16 KiB. */
-const longestParameter = 8_192;
+/** Characters of a path parameter: as many as the head of a request may have bytes, so that its route has it whatever it is. */
+const longestParameter = 16_384;
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
   const router = findMyWay({ maxParamLength: longestParameter, querystringParser: () => ({}), onBadUrl: unused });

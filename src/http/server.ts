@@ -81,33 +81,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   limitConnections(server, connections, limit.connections);
   closeStalledConnections(server, connections, readerTimeout);
   server.on('clientError', (error, socket: Socket) => answerUnreadable(error, socket, connections));
-  // Those whose caller is still being looked into open no files.
-  let workedOn = 0;
-  const giveBack = (): void => void (workedOn -= 1);
-  const takeOn = (scope: RequestScope): void => {
-    // Its caller left meanwhile: nobody would give it back.
-    if (scope.isClosed) return;
-    if (workedOn >= limit.requests) throw overloaded('as many requests are in flight as its limit of open files allows');
-    workedOn += 1;
-    scope.giveBack = giveBack;
-  };
-  const runnerOf = createRouteRunner({ ...options, takeOn });
-  const runners = new Map(options.routes.map((route) => [route, runnerOf(route)]));
-  const table = createRouteTable(options.routes);
-  const open = createRequestOpener(server, connections, options);
-  const serve = (raw: IncomingMessage, response: ServerResponse): void => {
-    const found = table.find(raw);
-    const request = open(raw, response, found);
-    try {
-      checkFraming(raw);
-      const run = found && runners.get(found.route);
-      if (run === undefined) throw noRoute(table, raw);
-      run(request);
-    } catch (error) {
-      answerError(error, request, options.log);
-    }
-  };
-  server.on('request', inTurn(serve, connections));
+  server.on('request', inTurn(createHandler(server, connections, limit.requests, options), connections));
   // Asked for with each call to a literal address: the system need not be asked each time.
   let bound: readonly AddressInfo[] = [];
   return {
@@ -140,8 +114,46 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
+/** What takes each request to its route. At most `requests` are worked on at once. */
+function createHandler(
+  server: Server,
+  connections: OpenConnections,
+  requests: number,
+  options: HttpServerOptions,
+): (raw: IncomingMessage, response: ServerResponse) => void {
+  const open = createRequestOpener(server, connections, options);
+  const table = createRouteTable(options.routes);
+  const runnerOf = createRouteRunner({ ...options, takeOn: createTakeOn(requests) });
+  const runners = new Map(options.routes.map((route) => [route, runnerOf(route)]));
+  return (raw, response) => {
+    const found = table.find(raw);
+    const request = open(raw, response, found);
+    try {
+      checkFraming(raw);
+      const run = found && runners.get(found.route);
+      if (run === undefined) throw noRoute(table, raw);
+      run(request);
+    } catch (error) {
+      answerError(error, request, options.log);
+    }
+  };
+}
+
+/** Counts the requests that are worked on. Those whose caller is still being looked into open no files. */
+function createTakeOn(most: number): RouteRunnerOptions['takeOn'] {
+  let workedOn = 0;
+  const giveBack = (): void => void (workedOn -= 1);
+  return (scope) => {
+    // Its caller left meanwhile: nobody would give it back.
+    if (scope.isClosed) return;
+    if (workedOn >= most) throw overloaded('as many requests are in flight as its limit of open files allows');
+    workedOn += 1;
+    scope.giveBack = giveBack;
+  };
+}
+
 function createNodeServer(tls: Certificate | undefined): Server {
-  // What Host is missing or stands twice is refused like all else of the head (request-checks.ts).
+  // A missing Host is refused with whatever else is wrong with a head (request-checks.ts).
   const options = { ...inboundLimits, requireHostHeader: false };
   const server =
     tls === undefined
