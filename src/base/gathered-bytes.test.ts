@@ -22,6 +22,24 @@ test('what is taken are the pieces in their order, time after time, and none of 
   );
 });
 
+test('text is gathered as UTF-8 among the pieces, and no piece is written into', () => {
+  const gathered = new GatheredBytes();
+  const some = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.string({ unit: 'binary', maxLength: 40 }));
+  fc.assert(
+    fc.property(fc.array(some, { maxLength: 30 }), (all) => {
+      const memory = all.map((one) => (typeof one === 'string' ? one : Buffer.from(one)));
+      for (const one of memory) {
+        if (typeof one === 'string') gathered.addText(one);
+        else gathered.add(one);
+      }
+      const whole = Buffer.concat(all.map((one) => Buffer.from(one as string)));
+      assert.equal(gathered.length, whole.length);
+      assert.deepEqual(gathered.take(), whole);
+      for (const [index, one] of all.entries()) if (typeof one !== 'string') assert.deepEqual(memory[index], Buffer.from(one));
+    }),
+  );
+});
+
 test('a single piece is no copy', () => {
   const gathered = new GatheredBytes();
   const piece = Buffer.from('alone');

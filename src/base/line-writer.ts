@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs';
+import { GatheredBytes } from './gathered-bytes.ts';
 import { systemCode } from './system-code.ts';
 
 /** Lines up to this many bytes are written together, `pause` milliseconds after the first at the latest. */
@@ -20,11 +21,10 @@ interface LineWriterOptions {
  */
 export class LineWriter {
   readonly #options: LineWriterOptions;
-  #waiting: Buffer[] = [];
-  /** Bytes that wait, those that are being written included. */
-  #size = 0;
+  #waiting = new GatheredBytes();
+  /** Bytes that are being written. */
+  #underWay = 0;
   #lost = 0;
-  #writing = false;
   /** The last write failed: another try waits for its time. */
   #failing = false;
   #readerLeft = false;
@@ -37,68 +37,68 @@ export class LineWriter {
   /** `line` with its line break. */
   write(line: string): void {
     if (this.#readerLeft) return;
-    const bytes = Buffer.from(line);
-    if (this.#size + bytes.length > this.#options.room) {
+    if (this.#underWay + this.#waiting.length + Buffer.byteLength(line) > this.#options.room) {
       this.#lost += 1;
       return;
     }
-    this.#waiting.push(bytes);
-    this.#size += bytes.length;
-    if (this.#size >= together && !this.#failing) this.flush();
-    else this.#later();
+    this.#waiting.addText(line);
+    this.#goOn();
   }
 
   /** Begins to write what waits, unless that is under way. */
   flush(): void {
-    if (this.#writing || this.#waiting.length === 0) return;
+    if (this.#underWay > 0 || this.#waiting.length === 0) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const bytes = this.#taken();
-    this.#writing = true;
+    const bytes = this.#waiting.take();
+    this.#underWay = bytes.length;
     write(this.#options.descriptor, bytes, (error, written) => {
-      this.#writing = false;
+      this.#underWay = 0;
       this.#wrote(bytes, error === null ? written : 0, error);
       this.#failing = error !== null;
-      if (this.#size >= together && !this.#failing) this.flush();
-      else if (this.#size > 0) this.#later();
+      this.#goOn();
     });
   }
 
   /** The process ends: writes what waits before it returns, as far as that can be written; a reader that is slow has a second. */
   end(): void {
     for (let tries = 0; tries < 50 && this.#waiting.length > 0; ) {
-      const bytes = this.#taken();
+      const bytes = this.#waiting.take();
       try {
         this.#wrote(bytes, writeSync(this.#options.descriptor, bytes), null);
       } catch (error) {
         if (systemCode(error) !== 'EAGAIN') return;
-        this.#waiting.unshift(bytes);
+        this.#putBack(bytes);
         tries += 1;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
       }
     }
   }
 
-  #taken(): Buffer {
-    const bytes = Buffer.concat(this.#waiting);
-    this.#waiting = [];
-    return bytes;
-  }
-
   #wrote(bytes: Buffer, written: number, error: NodeJS.ErrnoException | null): void {
-    this.#size -= written;
     if (error?.code === 'EPIPE') {
       this.#readerLeft = true;
-      this.#waiting = [];
-      this.#size = 0;
+      this.#waiting.take();
       return;
     }
-    if (written < bytes.length) this.#waiting.unshift(bytes.subarray(written));
+    if (written < bytes.length) this.#putBack(bytes.subarray(written));
     else if (error === null && this.#lost > 0) {
       const count = this.#lost;
       this.#lost = 0;
       this.write(this.#options.lostLine(count));
     }
+  }
+
+  /** In front of what waits. */
+  #putBack(bytes: Buffer): void {
+    const later = this.#waiting.take();
+    this.#waiting.add(bytes);
+    this.#waiting.add(later);
+  }
+
+  #goOn(): void {
+    if (this.#waiting.length >= together && !this.#failing) this.flush();
+    else if (this.#waiting.length > 0) this.#later();
   }
 
   #later(): void {
