@@ -5,6 +5,8 @@ import { processorSeconds } from './process-tree.ts';
 import { barChart } from './speed/chart.ts';
 import { startSurroundings } from './speed/far-side.ts';
 import { table } from './speed/report.ts';
+import type { Subject } from './speed/subjects.ts';
+import { pairOf } from './speed/turns.ts';
 import { median, quantile, slope } from './statistics.ts';
 
 test('a median is of the sorted values, and does not sort them in place', () => {
@@ -28,6 +30,21 @@ test('the slope is that of the line with the least squares', () => {
 
 test('a table has a line for its head, one below it and one for each row', () => {
   assert.equal(table(['a', 'b'], [['1', '2']]), '| a | b |\n| --- | --- |\n| 1 | 2 |');
+});
+
+test('each process of a row takes its turns beside each of the floor, as often as beside the others', () => {
+  const processes = (...pids: readonly number[]): readonly Subject[] => pids.map((pid) => ({ pid }) as Subject);
+  for (const subjects of [processes(1, 2, 3), processes(1)]) {
+    const row = { name: '', route: 'restQuery' as const, subjects, floors: processes(7, 8, 9) };
+    const pairs = Array.from({ length: 9 }, (_, round) =>
+      pairOf(row, round)
+        .map(({ pid }) => pid)
+        .join(),
+    );
+    const expected = subjects.flatMap(({ pid }) => [7, 8, 9].map((floor) => `${pid},${floor}`));
+    assert.deepEqual([...new Set(pairs)].toSorted(), expected);
+    assert.equal(pairs.filter((pair) => pair === expected[0]).length, 9 / expected.length);
+  }
 });
 
 test('names in a chart are escaped', () => {

@@ -14,9 +14,9 @@ const turns = { rounds: 5, milliseconds: 1500, callers: 32 };
 
 const ratio = await owning(async (owner) => {
   const surroundings = await startSurroundings(owner);
-  const floor = await startBareRelay(owner, surroundings);
-  const subject = await startThisGateway(owner, surroundings);
-  const rows = [{ name: 'gateway, restQuery', route: 'restQuery', subject, floor }] as const;
+  const floors = [await startBareRelay(owner, surroundings)];
+  const subjects = [await startThisGateway(owner, surroundings)];
+  const rows = [{ name: 'gateway, restQuery', route: 'restQuery', subjects, floors }] as const;
   const measure = async (warmUp: number): Promise<number> => {
     const [query] = await measureRows(rows, surroundings, { ...turns, warmUp });
     if (query === undefined) throw new Error('nothing was measured');

@@ -8,12 +8,15 @@ import type { Route, Subject } from './subjects.ts';
 /** Times the processor time of the bare relay that a small call may take (issue 7). */
 export const mark = 1.25;
 
-/** Somebody who is called in some way, beside the floor called in the same way. */
+/**
+ * Somebody who is called in some way, beside the floor called in the same way. Each may be several processes of the same code, which take turns,
+ * each beside each of the other: two of the floor differ by up to a quarter as long as they live.
+ */
 export interface Row {
   readonly name: string;
   readonly route: Route;
-  readonly subject: Subject;
-  readonly floor: Subject;
+  readonly subjects: readonly Subject[];
+  readonly floors: readonly Subject[];
 }
 
 interface Turn extends Served {
@@ -49,7 +52,7 @@ export async function measureRows(rows: readonly Row[], surroundings: Surroundin
   const seen = rows.map((row) => ({ row, turns: [] as Turn[], ratios: [] as number[] }));
   for (let round = 0; round < turns.rounds; round += 1) {
     for (const { row, ...figures } of seen) {
-      const both = [row.subject, row.floor].map((subject) => () => takeTurn(subject, row.route, surroundings, turns));
+      const both = pairOf(row, round).map((subject) => () => takeTurn(subject, row.route, surroundings, turns));
       const order = round % 2 === 0 ? [0, 1] : [1, 0];
       const taken: Turn[] = [];
       for (const index of order) taken[index] = await (both[index] as () => Promise<Turn>)();
@@ -70,11 +73,17 @@ export async function measureRows(rows: readonly Row[], surroundings: Surroundin
   }));
 }
 
+/** Who takes the turns of a round: one of the subjects beside one of the floor's processes, another pair each time. */
+export function pairOf({ subjects, floors }: Row, round: number): readonly [Subject, Subject] {
+  const of = (all: readonly Subject[], index: number): Subject => all[index % all.length] as Subject;
+  return [of(subjects, round), of(floors, round + Math.floor(round / floors.length))];
+}
+
 /** So that V8 has compiled what there is to compile; everybody as many milliseconds with each kind of call. */
 async function warmUp(rows: readonly Row[], surroundings: Surroundings, { warmUp, ...turns }: Turns): Promise<void> {
   const warmed = new Set<string>();
-  for (const { subject, floor, route } of rows)
-    for (const one of [subject, floor]) {
+  for (const { subjects, floors, route } of rows)
+    for (const one of [...subjects, ...floors]) {
       const key = `${one.pid} ${route}`;
       if (!warmed.has(key)) await takeTurn(one, route, surroundings, { ...turns, milliseconds: warmUp });
       warmed.add(key);
