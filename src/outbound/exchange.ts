@@ -22,6 +22,8 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   readonly reply: Promise<FarSideReply>;
   readonly #call: OutboundCall;
   readonly #attempt: Attempt | undefined;
+  /** Milliseconds. */
+  readonly #firstByte: number;
   readonly #resolve: (reply: FarSideReply) => void;
   readonly #reject: (reason: Error) => void;
   /** Until the message has come, for it is another's then. */
@@ -38,10 +40,13 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   #over: Error | undefined;
   readonly #silence = new Silence((reason) => this.abort(reason));
 
-  /** `attempt`: who is told what comes of it. */
-  constructor(call: OutboundCall, attempt?: Attempt) {
+  /** `attempt`: who is told what comes of it; `total`: milliseconds that the call has altogether, of which some are over. */
+  constructor(call: OutboundCall, { attempt, total }: { readonly attempt: Attempt | undefined; readonly total: number }) {
     this.#call = call;
     this.#attempt = attempt;
+    const { firstByte } = call.timeouts;
+    // No timer for what cannot pass before the other one.
+    this.#firstByte = firstByte < total ? firstByte : 0;
     const { promise, resolve, reject } = Promise.withResolvers<FarSideReply>();
     this.reply = promise;
     this.#resolve = resolve;
@@ -82,14 +87,14 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
 
   begin(connection: FarSideConnection): void {
     this.#connection = connection;
-    const { method, body, timeouts } = this.#call;
+    const { method, body } = this.#call;
     const head = requestHead(this.#call, this.#attempt?.headers ?? this.#call.headers);
     if (head === undefined) {
       this.abort(new GatewayError('internal-error', 'The gateway made a request that cannot be sent.'));
       return;
     }
     this.#left = true;
-    this.#silence.limit('firstByte', timeouts.firstByte);
+    this.#silence.limit('firstByte', this.#firstByte);
     const filled = body !== undefined && body.length > 0;
     connection.send(this, { head, body: filled ? body : undefined, last: filled && !takesBody(method) });
   }
@@ -104,7 +109,6 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
 
   head(status: number, headers: ReplyHeaders): void {
     this.#status = status;
-    this.#silence.limit('idle', this.#call.timeouts.idle);
     const contentEncoding = headerValue(headers, 'content-encoding');
     const declared = Number(headerValue(headers, 'content-length'));
     // The limit is on decoded bytes, and the length of a 204 or 304 is not that of a body (RFC 9110 8.6).
@@ -125,9 +129,13 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   data(piece: Buffer): void {
-    this.#silence.broken();
     if (this.#decoder === undefined) this.#body?.push(piece);
     else if (!this.#decoder.write(piece)) this.#pauseFarSide();
+  }
+
+  unfinished(): void {
+    // Until its head is whole nothing of it has come; what is not asked for cannot come.
+    if (this.#status !== undefined && this.#connection?.paused === false) this.#limitIdle();
   }
 
   ended(): void {
@@ -166,14 +174,17 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   #pauseFarSide(): void {
-    // What is not asked for cannot come.
     this.#silence.end();
     this.#connection?.pause();
   }
 
   #resumeFarSide(): void {
-    if (this.#connection?.paused === true) this.#silence.limit('idle', this.#call.timeouts.idle);
+    if (this.#connection?.paused === true) this.#limitIdle();
     this.#connection?.resume();
+  }
+
+  #limitIdle(): void {
+    this.#silence.limit('idle', this.#call.timeouts.idle);
   }
 
   #complete(): void {

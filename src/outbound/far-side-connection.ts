@@ -6,6 +6,8 @@ import { certificateRefused } from './tls-failure.ts';
 
 /** One request and its reply, on a connection that is theirs until `ended` or `failed`: one of the two comes, once. */
 export interface ConnectionUser extends ReplyTaker {
+  /** What came last is told, and more of the reply is to come. */
+  unfinished(): void;
   /** The reply is whole. */
   ended(): void;
   failed(reason: Error): void;
@@ -112,7 +114,10 @@ export class FarSideConnection {
       this.#broken(error instanceof Error ? error : new Error('the reply could not be read', { cause: error }));
       return true;
     }
-    if (this.#reader.done && this.#user === user) this.#finish(user);
+    if (this.#user === user) {
+      if (this.#reader.done) this.#finish(user);
+      else user.unfinished();
+    }
     return !this.#paused;
   }
 

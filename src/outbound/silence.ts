@@ -1,11 +1,12 @@
 import { timedOut } from './call-scope.ts';
 
-/**
- * The limits on how long a far side says nothing, one at a time.
- */
+type Phase = 'firstByte' | 'idle';
+
+/** The limits on how long a far side says nothing, one at a time. */
 export class Silence {
   readonly #passed: (reason: Error) => void;
   #timer: NodeJS.Timeout | undefined;
+  #phase: Phase | undefined;
   /** Counts what was heard. */
   #heard = 0;
 
@@ -14,10 +15,16 @@ export class Silence {
     this.#passed = passed;
   }
 
-  /** From now on until something is heard, in milliseconds, 0 for none; takes the place of the limit before. */
-  limit(phase: 'firstByte' | 'idle', milliseconds: number): void {
+  /** From now on until it is set again, in milliseconds, 0 for none; takes the place of the one before. */
+  limit(phase: Phase, milliseconds: number): void {
+    if (this.#timer !== undefined && phase === this.#phase) {
+      this.#heard += 1;
+      this.#timer.refresh();
+      return;
+    }
     this.end();
     if (milliseconds === 0) return;
+    this.#phase = phase;
     this.#timer = setTimeout(() => {
       const heard = this.#heard;
       // Where the gateway itself was busy, what came meanwhile is read first.
@@ -25,12 +32,6 @@ export class Silence {
         if (heard === this.#heard) this.#passed(timedOut(phase, milliseconds));
       });
     }, milliseconds);
-  }
-
-  /** Something was heard: the same limit from now on. */
-  broken(): void {
-    this.#heard += 1;
-    this.#timer?.refresh();
   }
 
   end(): void {
