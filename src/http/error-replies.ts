@@ -77,10 +77,8 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
 export function answerConnect(socket: Socket): void {
   // Node has let go of the socket: without a listener a caller that resets it would end the process.
   socket.on('error', () => socket.destroy());
-  // Nor would anything hear that it ends its side, or that it never does.
+  // Nor would anything hear that it ends its side.
   socket.resume();
-  const impatient = setTimeout(() => socket.destroy(), 5_000);
-  socket.once('close', () => clearTimeout(impatient));
   const known = new GatewayError('method-not-allowed', 'The gateway is no proxy: use POST /tools/restCall.', {
     headers: { Allow: '' },
   });
@@ -93,7 +91,13 @@ function answerBare(socket: Socket, known: GatewayError, reason: string, request
   socket.end(
     `HTTP/1.1 ${problem.status} ${reason}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${problem.body}`,
   );
+  // A caller that never ends its side would keep the connection, and its request among those in flight.
+  const impatient = setTimeout(() => socket.destroy(), lastWordsTime);
+  socket.once('close', () => clearTimeout(impatient));
 }
+
+/** Milliseconds for a caller to take what it is told, and to end its side. */
+const lastWordsTime = 5_000;
 
 function unreadable(code: string | undefined): { readonly known: GatewayError; readonly reason: string } {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {

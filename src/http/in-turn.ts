@@ -48,13 +48,14 @@ export function inTurn(handle: RequestListener, connections: Pick<OpenConnection
     else if (total > waitingOfAll) closeGreediest();
   };
   return (request, response) => {
+    const { socket } = request;
+    // It has been told that it was too slow, or is gone: whatever comes now could not be answered, and must not be done either.
+    if (!socket.writable) return;
     // Node gives a reply its connection when those before it are out.
     if (response.socket !== null) {
       handle(request, response);
       return;
     }
-    const { socket } = request;
-    if (socket.destroyed) return;
     wait(request);
     response.once('socket', () =>
       setImmediate(() => {

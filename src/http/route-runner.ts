@@ -68,9 +68,11 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
       return undefined;
     };
     const goOn = (request: ServedRequest): void | Promise<void> => {
+      if (isRefused(request)) return undefined;
       if (request.raw.headers.expect !== undefined) answerExpectation(request);
       if (route.body?.kind === 'stream') return answer(request);
       readWhole(request.raw, bodyLimitOf(route, options), (error, body) => {
+        if (isRefused(request)) return;
         attempt(request, options.log, () => {
           if (error !== undefined) throw error;
           request.body = body;
@@ -99,6 +101,11 @@ function attempt(request: ServedRequest, log: Log, step: () => void | Promise<vo
   } catch (thrown) {
     failed(thrown);
   }
+}
+
+/** Its caller was told meanwhile that it did not come in full (on the bare socket): the rest of it comes too late, whatever it says. */
+function isRefused({ scope }: ServedRequest): boolean {
+  return scope.failure !== undefined;
 }
 
 /** An expectation of HTTP/1.0 is to be ignored (RFC 9110 10.1.1); those that nobody defined are, too. */

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { after, describe, type TestContext, test } from 'node:test';
+import { farSide, jsonReply } from './support/far-side.ts';
+import { startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
+
+// Callers that were told that their request cannot be taken, and keep their side of the connection open nevertheless.
+
+const far = await farSide({ after });
+far.answer(() => jsonReply('{}'));
+const gateway = await startGateway(
+  { after },
+  {
+    config: { server: { openMetrics: true } },
+    adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
+  },
+);
+
+const start = `POST /orchestrator_manager/restAction/far HTTP/1.1\r\nHost: a\r\nAuthorization: ${gateway.basicFor('admin')}\r\n`;
+const body = JSON.stringify({ params: { path: '/reboot', accept: 'application/json' }, body: {} });
+const restOfHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+
+interface Caller {
+  readonly socket: Socket;
+  /** Resolves to what it was told once the gateway has ended its side. */
+  readonly told: Promise<string>;
+}
+
+/** Never ends its side by itself. */
+function open(t: TestContext, bytes: string): Caller {
+  const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  let text = '';
+  socket.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  const told = new Promise<string>((resolve) => {
+    socket.on('end', () => resolve(text));
+  });
+  return { socket, told };
+}
+
+/** What the gateway counts as open or under way, beside the asking itself. */
+async function counted(): Promise<Record<string, number>> {
+  const { text } = await gateway.send({ target: '/metrics' });
+  const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(text)?.[1]) - 1;
+  return { connections: valueOf('gateway_caller_connections'), requests: valueOf('gateway_requests_in_flight') };
+}
+
+/** Not on record, nor at the far side. */
+async function assertNothingSent(): Promise<void> {
+  // A call would be on its way by now.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.deepEqual(
+    far.requests.map(({ target }) => target),
+    [],
+  );
+}
+
+describe('who was told 408', { concurrency: true, timeout: 120_000 }, () => {
+  test('is not served when the rest of the body comes after all', async (t) => {
+    const caller = open(t, `${start}${restOfHead}`);
+    assert.match(await caller.told, /^HTTP\/1.1 408 /u);
+    caller.socket.write(body);
+    await assertNothingSent();
+  });
+
+  test('is not served when the rest of the headers comes after all', async (t) => {
+    const caller = open(t, start);
+    assert.match(await caller.told, /^HTTP\/1.1 408 /u);
+    caller.socket.write(`${restOfHead}${body}`);
+    await assertNothingSent();
+  });
+
+  test('and says nothing more keeps no connection, and no place among the requests in flight', async (t) => {
+    const silent = [
+      open(t, `${start}${restOfHead}`),
+      open(t, 'POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nContent-Type: application/json\r\n\r\n{'),
+    ];
+    for (const { told } of silent) assert.match(await told, /^HTTP\/1.1 408 /u);
+    await until('nothing is counted any more', async () => {
+      const { connections, requests } = await counted();
+      return connections === 0 && requests === 0;
+    });
+  });
+});
