@@ -36,6 +36,14 @@ export function createPressureGauge(memory: ProcessMemory): PressureGauge {
   delays.enable();
   const constrained = memory.constrainedMemory();
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  let residentMemory = 0;
+  const measureResidentMemory = (): void => {
+    try {
+      residentMemory = memory.memoryUsage.rss();
+    } catch {
+      // It is read from a file, and there may be none left to open: what it was a moment ago is near enough.
+    }
+  };
   return {
     limits: {
       eventLoopDelay: 250,
@@ -46,7 +54,8 @@ export function createPressureGauge(memory: ProcessMemory): PressureGauge {
       // No turn at all since the last measurement leaves no mean: NaN, which is over no limit.
       const eventLoopDelay = Math.max(0, delays.mean / 1e6 - resolution);
       delays.reset();
-      return { eventLoopDelay, residentMemory: memory.memoryUsage.rss(), heap: getHeapStatistics().used_heap_size };
+      measureResidentMemory();
+      return { eventLoopDelay, residentMemory, heap: getHeapStatistics().used_heap_size };
     },
     close: () => void delays.disable(),
   };

@@ -123,6 +123,18 @@ describe('the gauge', () => {
     assert.ok(heap > 0 && heap < gauge.limits.heap);
   });
 
+  test('keeps to the memory it saw last where there is no file left to read it from', () => {
+    let files = 1;
+    const rss = (): number => {
+      files -= 1;
+      if (files < 0) throw new Error('EMFILE: too many open files, uv_resident_set_memory');
+      return 77;
+    };
+    const gauge = createPressureGauge({ ...memory, memoryUsage: { rss } });
+    gauge.close();
+    assert.deepEqual([gauge.measure().residentMemory, gauge.measure().residentMemory], [77, 77]);
+  });
+
   test('finds nothing where no turn was measured', () => {
     const gauge = createPressureGauge(memory);
     gauge.close();
