@@ -15,11 +15,13 @@ const manners = ['takes', 'refuses', 'fails', 'fails after'] as const;
 /** A queue before a store that keeps what it takes, and treats each batch as it is told to. */
 function queueBefore(store: { manner: (typeof manners)[number] }) {
   const written: string[] = [];
+  let batches = 0;
   let lastBatchIsIn = false;
   const queue = new EntryQueue({
     writer: {
       async append(entries) {
         await Promise.resolve();
+        batches += 1;
         lastBatchIsIn = store.manner === 'fails after';
         if (store.manner === 'refuses') throw new StatementRefused('other', 'it is full');
         if (store.manner !== 'fails') written.push(...entries.map(({ facts }) => facts));
@@ -32,7 +34,7 @@ function queueBefore(store: { manner: (typeof manners)[number] }) {
     onFailure: () => undefined,
     onSuccess: () => undefined,
   });
-  return { queue, written };
+  return { queue, written, batches: () => batches };
 }
 
 test('every entry is written once or counted as dropped, and what the log says was dropped adds up to that', async () => {
@@ -62,4 +64,34 @@ test('every entry is written once or counted as dropped, and what the log says w
     }),
     { numRuns: 150 },
   );
+});
+
+/** A turn of the event loop, or two. */
+async function aMoment(): Promise<void> {
+  for (let turns = 0; turns < 4; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('entries that fill a batch do not wait for their time, however many come in it', async () => {
+  const { queue, written } = queueBefore({ manner: 'takes' });
+  for (let round = 0; round < 120; round += 1) {
+    for (let entries = 0; entries < 250; entries += 1) queue.behind(entry('one'));
+    await aMoment();
+  }
+  assert.deepEqual(queue.counts(), { waiting: 0, dropped: 0 });
+  assert.equal(written.length, 30_000);
+  await queue.close(entry('end'));
+});
+
+test('a store that fails is not asked again for each entry that comes', async () => {
+  const store: { manner: (typeof manners)[number] } = { manner: 'fails' };
+  const { queue, batches, written } = queueBefore(store);
+  for (let round = 0; round < 10; round += 1) {
+    for (let entries = 0; entries < 250; entries += 1) queue.behind(entry('one'));
+    await aMoment();
+  }
+  assert.equal(batches(), 1);
+  assert.equal(queue.counts().waiting, 2_500);
+  store.manner = 'takes';
+  await queue.close(entry('end'));
+  assert.equal(written.length, 2_501);
 });

@@ -6,11 +6,11 @@ import type { UnchainedEntry } from './hash-chain.ts';
 import { KeysTaken } from './key-effect.ts';
 import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
-/** Entries in one statement at most: hashing them takes some four milliseconds, in which nothing else is done. */
-const batchSize = 500;
-/** So many of those that no call waits for, unless more wait than `many`: calls that are under way would wait for them. */
-const patientAtMost = 100;
-const many = 5_000;
+/**
+ * Entries in one statement at most, and as many are written at once: a batch costs some 250 µs beside its entries. Hashing them takes one or two
+ * milliseconds, in which nothing else is done, and a call that is to be on record waits for the batch before its own.
+ */
+const batchSize = 250;
 /** Entries that may wait behind their calls, and their size in bytes: what comes beyond is dropped and counted. */
 const waitingAtMost = 10_000;
 const sizeAtMost = 33_554_432;
@@ -44,6 +44,8 @@ export class EntryQueue {
   #onTheWay = 0;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** The store has failed: it is tried again after a while, or where something is urgent. */
+  #resting = false;
   #closed = false;
 
   constructor(options: EntryQueueOptions) {
@@ -66,7 +68,9 @@ export class EntryQueue {
   /** Written within a second. */
   behind(entry: UnchainedEntry): void {
     this.#keep({ entry, kind: 'behind' });
-    this.#wake(usualDelay);
+    const isDue = this.#patient.count >= batchSize && !this.#resting && !this.#closed;
+    if (isDue) void this.#start();
+    else this.#wake(usualDelay);
   }
 
   counts(): { readonly waiting: number; readonly dropped: number } {
@@ -83,7 +87,7 @@ export class EntryQueue {
         () => false,
       ));
     this.#closed = true;
-    this.#rest();
+    this.#stopTimer();
     return { left, ended };
   }
 
@@ -91,7 +95,7 @@ export class EntryQueue {
   async flush(): Promise<number> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await this.#start();
-      this.#rest();
+      this.#stopTimer();
       if (this.#left === 0) break;
     }
     return this.#left;
@@ -128,14 +132,15 @@ export class EntryQueue {
     this.#timer ??= setTimeout(() => void this.#start(), delay);
   }
 
-  #rest(): void {
+  #stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
   /** Writes until nothing is urgent; resolves then, or when the store refuses. */
   #start(): Promise<void> {
-    this.#rest();
+    this.#stopTimer();
+    this.#resting = false;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
       // What came in between the last look and now.
@@ -158,7 +163,7 @@ export class EntryQueue {
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#written(batch))) return;
-    } while (this.#urgent.length > 0 || this.#patient.count >= patientAtMost);
+    } while (this.#urgent.length > 0 || this.#patient.count >= batchSize);
   }
 
   /** Answers whether the store took it. */
@@ -185,8 +190,7 @@ export class EntryQueue {
     const notice: Waiting[] = this.#untold === 0 ? [] : [{ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' }];
     this.#told = this.#untold;
     const urgent = this.#urgent.splice(0, batchSize - notice.length);
-    const room = (this.#patient.count > many ? batchSize : patientAtMost) - notice.length - urgent.length;
-    return [...notice, ...urgent, ...this.#patient.take(Math.max(0, room))];
+    return [...notice, ...urgent, ...this.#patient.take(batchSize - notice.length - urgent.length)];
   }
 
   #haveTold(): void {
@@ -231,6 +235,7 @@ export class EntryQueue {
       if (kind === 'ahead') settle?.reject(refusal);
       else settle?.resolve();
     }
+    this.#resting = true;
     this.#wake(delayAfterFailure);
   }
 }
