@@ -21,11 +21,12 @@ test('buffers that streamed by are collected long before the memory outside of t
   const size = 64 * 1024;
   const before = process.memoryUsage().arrayBuffers;
   let most = 0;
-  for (let round = 0; round < 1600; round += 1) {
+  for (let round = 0; round < 3200; round += 1) {
     countStreamed(Buffer.allocUnsafeSlow(size).length);
     most = Math.max(most, process.memoryUsage().arrayBuffers - before);
   }
-  assert.ok(most < 32 * 1024 ** 2, `${most} bytes`);
+  // V8 gives them back in a thread of its own, which may have to wait for a processor; left alone there are 63 MiB of them.
+  assert.ok(most < 56 * 1024 ** 2, `${most} bytes`);
 });
 
 test('V8 knows every flag that is set, for it passes over others without a word', () => {
