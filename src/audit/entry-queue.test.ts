@@ -66,7 +66,7 @@ test('every entry is written once or counted as dropped, and what the log says w
   );
 });
 
-/** A turn of the event loop, or two. */
+/** The turns of the event loop that a batch takes. */
 async function aMoment(): Promise<void> {
   for (let turns = 0; turns < 4; turns += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,8 +10,6 @@ import type { AttemptWatcher } from './attempt.ts';
 export class CallScope {
   /** Who is told of each sending, if anybody. */
   readonly attempts: AttemptWatcher | undefined;
-  /** Milliseconds from its opening to its end, at most. */
-  readonly total: number;
   readonly #clock: Clock;
   readonly #expiresAt: number;
   readonly #timer: NodeJS.Timeout;
@@ -32,7 +30,6 @@ export class CallScope {
     readonly attempts?: AttemptWatcher | undefined;
   }) {
     this.attempts = options.attempts;
-    this.total = options.total;
     this.#clock = options.clock;
     this.#expiresAt = options.clock.monotonic() + options.total;
     this.#timer = setTimeout(() => {

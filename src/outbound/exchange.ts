@@ -22,8 +22,6 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   readonly reply: Promise<FarSideReply>;
   readonly #call: OutboundCall;
   readonly #attempt: Attempt | undefined;
-  /** Milliseconds. */
-  readonly #firstByte: number;
   readonly #resolve: (reply: FarSideReply) => void;
   readonly #reject: (reason: Error) => void;
   /** Until the message has come, for it is another's then. */
@@ -40,13 +38,10 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   #over: Error | undefined;
   readonly #silence = new Silence((reason) => this.abort(reason));
 
-  /** `attempt`: who is told what comes of it; `total`: milliseconds that the call has altogether, of which some are over. */
-  constructor(call: OutboundCall, { attempt, total }: { readonly attempt: Attempt | undefined; readonly total: number }) {
+  /** `attempt`: who is told what comes of it. */
+  constructor(call: OutboundCall, attempt?: Attempt) {
     this.#call = call;
     this.#attempt = attempt;
-    const { firstByte } = call.timeouts;
-    // No timer for what cannot pass before the other one.
-    this.#firstByte = firstByte < total ? firstByte : 0;
     const { promise, resolve, reject } = Promise.withResolvers<FarSideReply>();
     this.reply = promise;
     this.#resolve = resolve;
@@ -87,14 +82,14 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
 
   begin(connection: FarSideConnection): void {
     this.#connection = connection;
-    const { method, body } = this.#call;
+    const { method, body, timeouts } = this.#call;
     const head = requestHead(this.#call, this.#attempt?.headers ?? this.#call.headers);
     if (head === undefined) {
       this.abort(new GatewayError('internal-error', 'The gateway made a request that cannot be sent.'));
       return;
     }
     this.#left = true;
-    this.#silence.limit('firstByte', this.#firstByte);
+    this.#silence.limit('firstByte', timeouts.firstByte);
     const filled = body !== undefined && body.length > 0;
     connection.send(this, { head, body: filled ? body : undefined, last: filled && !takesBody(method) });
   }

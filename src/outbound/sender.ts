@@ -41,7 +41,7 @@ export function createSender({ connect }: { readonly connect: Connect }): Pooled
       // Whatever way a call took to get here: nothing changes a far side unless it is on record.
       if (call.stateChanging && !scope.mayChange) return Promise.reject(new Error('A state-changing call is not on record.'));
       const attempt = scope.ended === undefined ? scope.attempts?.begin(call) : undefined;
-      const exchange = new Exchange(call, { attempt, total: scope.total });
+      const exchange = new Exchange(call, attempt);
       scope.sends(exchange);
       scope.whenEnded((reason) => exchange.abort(reason));
       if (scope.ended === undefined) (call.stateChanging ? changing : reading).send(exchange);
