@@ -27,6 +27,19 @@ test('a call that ends while its reply waits for a slow reader leaves no time li
   assert.equal(timers(), before);
 });
 
+test('replies that come at the same time keep their own bytes', async (t) => {
+  const bodies = Array.from({ length: 12 }, (_, index) => randomBytes(index % 2 === 0 ? 300 : 300_000));
+  let answered = 0;
+  const far = await farSide(t, () => {
+    answered += 1;
+    return httpReply({ body: bodies[answered - 1] ?? Buffer.alloc(0), chunk: 100_000 });
+  });
+  const { sender } = senderTo(t, far.port);
+  const replies = await Promise.all(bodies.map(() => sendThrough(sender, `${far.url}/`)));
+  const inHex = (all: readonly Buffer[]): readonly string[] => all.map((each) => each.toString('hex')).toSorted();
+  assert.ok(inHex(replies.map(({ body }) => body)).join() === inHex(bodies).join());
+});
+
 const interims = (count: number): string => 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(count);
 const coded = (bytes: Buffer): Buffer =>
   httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(bytes, { level: 0 }) });

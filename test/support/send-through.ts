@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
 import type { AttemptWatcher } from '../../src/outbound/attempt.ts';
 import { CallScope } from '../../src/outbound/call-scope.ts';
+import { dialDirectly } from '../../src/outbound/dial.ts';
 import type { FarSideReply, OutboundCall } from '../../src/outbound/outbound-call.ts';
 import { createSender, type PooledSender, type Sender } from '../../src/outbound/sender.ts';
 import type { Owner } from './owner.ts';
@@ -60,9 +61,9 @@ export function senderTo(owner: Owner, port: number): { readonly sender: PooledS
   return { sender, sockets };
 }
 
-/** A connection to a port of 127.0.0.1, as a sender is given them. */
+/** A connection to a port of 127.0.0.1, dialled as a sender's are. */
 export async function connectedTo(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
+  const socket = dialDirectly({ host: '127.0.0.1', port });
   await once(socket, 'connect');
   return socket;
 }
