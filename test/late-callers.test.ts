@@ -61,21 +61,21 @@ async function assertNothingSent(): Promise<void> {
 }
 
 describe('who was told 408', { concurrency: true, timeout: 120_000 }, () => {
-  test('is not served when the rest of the body comes after all', async (t) => {
+  test('R44: is not served when the rest of the body comes after all', async (t) => {
     const caller = open(t, `${start}${restOfHead}`);
     assert.match(await caller.told, /^HTTP\/1.1 408 /u);
     caller.socket.write(body);
     await assertNothingSent();
   });
 
-  test('is not served when the rest of the headers comes after all', async (t) => {
+  test('R43: is not served when the rest of the headers comes after all', async (t) => {
     const caller = open(t, start);
     assert.match(await caller.told, /^HTTP\/1.1 408 /u);
     caller.socket.write(`${restOfHead}${body}`);
     await assertNothingSent();
   });
 
-  test('and says nothing more keeps no connection, and no place among the requests in flight', async (t) => {
+  test('R44: and says nothing more keeps no connection, and no place among the requests in flight', async (t) => {
     const silent = [
       open(t, `${start}${restOfHead}`),
       open(t, 'POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nContent-Type: application/json\r\n\r\n{'),
