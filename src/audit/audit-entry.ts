@@ -53,9 +53,9 @@ export interface ChainLink {
 
 /**
  * `intent`: a state-changing call is about to leave. `step`: it is about to go on to another address. `outcome`: what came of it; the
- * last one holds. `record`: anything that is written in one piece.
+ * last one holds. `record`: anything that is written in one piece. `records`: several of those, of one millisecond.
  */
-export type EntryKind = 'intent' | 'outcome' | 'record' | 'step';
+export type EntryKind = 'intent' | 'outcome' | 'record' | 'records' | 'step';
 
 /** An entry in its chain. */
 export interface ChainedEntry {
@@ -66,11 +66,18 @@ export interface ChainedEntry {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly total: number;
+  /** Null of `records`: each has its own. */
   readonly principal: string | null;
   readonly adapter: string | null;
-  /** The JSON text of AuditFacts. */
+  /** The JSON text of AuditFacts, or of an array of them. */
   readonly facts: string;
   readonly mac: string;
+}
+
+/** What an entry says: one or, of `records`, several, in the order they were recorded. */
+export function factsOf({ kind, facts }: Pick<ChainedEntry, 'facts' | 'kind'>): readonly AuditFacts[] {
+  const value: unknown = JSON.parse(facts);
+  return kind === 'records' ? (value as readonly AuditFacts[]) : [value as AuditFacts];
 }
 
 /** Text as every database keeps it: PostgreSQL takes neither U+0000 nor half a surrogate pair. */

@@ -12,7 +12,7 @@ import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning } from './audit-pruning.ts';
 import { readCursor } from './audit-query.ts';
-import { createAuditReader } from './audit-reader.ts';
+import { type AuditRecord, createAuditReader } from './audit-reader.ts';
 import { verifyAudit } from './audit-verification.ts';
 import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
 
@@ -287,6 +287,92 @@ eachStore((store) => {
     assert.deepEqual(
       seen,
       Array.from({ length: 25 }, (_, index) => String(24 - index)),
+    );
+  });
+
+  test('records of one millisecond are listed, found and verified each by itself, from either end and however long a page is', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader, clock } = await begin(database);
+    const who = (count: number): string => (count % 3 === 0 ? 'ann' : 'bob');
+    for (let count = 0; count < 90; count += 1) {
+      if (count === 50) await act(log, { ...call, principal: 'carol', requestId: 'action' });
+      if (count % 41 === 40) clock.pass(1);
+      log.record({ event: 'request', principal: who(count), adapter: `A${count % 2}`, outcome: 'ok', requestId: String(count) });
+    }
+    await log.close();
+    const kinds = await database.read.selectFrom('audit_entry').select('kind').execute();
+    assert.ok(kinds.filter(({ kind }) => kind === 'records').length >= 3);
+    const verdict = await verifyAudit(database);
+    assert.deepEqual([verdict.problems, verdict.records], [[], 90 + 2 + 2]);
+
+    const all = Array.from({ length: 90 }, (_, count) => count);
+    const wanted = [
+      [{ principal: 'ann' }, all.filter((count) => who(count) === 'ann')],
+      [{ adapter: 'A1' }, all.filter((count) => count % 2 === 1)],
+      [{ principal: 'bob', adapter: 'A0', outcome: 'ok' }, all.filter((count) => who(count) === 'bob' && count % 2 === 0)],
+      [{ principal: 'bob', outcome: 'failed' }, []],
+      [{ from: clock.now(), adapter: 'A0' }, [82, 84, 86, 88]],
+      [{ to: clock.now() - 2 }, all.filter((count) => count < 40)],
+    ] as const;
+    for (const order of ['newest', 'oldest'] as const)
+      for (const limit of [1, 7, 40, 1_000])
+        for (const [filter, numbers] of wanted) {
+          const seen: AuditRecord[] = [];
+          for (let after = {}; ; ) {
+            const page = await reader.list({ limit, ...filter, ...after }, order);
+            assert.ok(page.list.length <= limit);
+            seen.push(...page.list.filter(({ requestId }) => requestId !== undefined && requestId !== 'action'));
+            if (page.cursor === undefined) break;
+            const position = readCursor(page.cursor);
+            assert.ok(position !== undefined);
+            after = { after: position };
+          }
+          const found = seen.map(({ requestId }) => Number(requestId));
+          assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length);
+          assert.deepEqual(
+            found.toSorted((one, other) => one - other),
+            numbers,
+          );
+          const times = seen.map(({ time }) => Date.parse(time));
+          const sign = order === 'newest' ? -1 : 1;
+          assert.ok(times.every((time, index) => index === 0 || sign * (time - (times[index - 1] ?? 0)) >= 0));
+        }
+  });
+
+  test('R95: verification names the entry of which one record was changed, removed or moved to another', async (t) => {
+    for (const change of [`replace(facts, 'bob', 'eve')`, `replace(facts, ',{"event":"request","principal":"bob"}', '')`]) {
+      const database = await store.openAudit(t, await store.fresh(t));
+      const { log } = await begin(database);
+      for (const principal of ['ann', 'bob', 'carol']) log.record({ event: 'request', principal });
+      await log.close();
+      assert.equal(await problems(database), '');
+      await sql`update audit_entry set facts = ${sql.raw(change)} where seq = 2`.execute(database.query);
+      assert.equal(await problems(database), 'C/2 was changed');
+      await sql`update audit_entry set facts = replace(facts, 'eve', 'bob'), principal = 'ann' where seq = 2`.execute(
+        database.query,
+      );
+      assert.match(await problems(database), /^C\/2 was changed/);
+    }
+  });
+
+  test('a cursor of before records were written together goes on where it stands', async (t) => {
+    const database = await store.openAudit(t);
+    const { log, reader } = await begin(database);
+    for (let count = 0; count < 3; count += 1) log.record({ event: 'request', requestId: String(count) });
+    await log.close();
+    const [first] = (await reader.list({ limit: 1 })).list;
+    assert.match(first?.id ?? '', /\/3$/);
+    const [chain, place] = (first?.id ?? '').split('/');
+    const cursor = Buffer.from(JSON.stringify([Date.parse(first?.time ?? ''), chain, Number(place)])).toString('base64url');
+    const after = readCursor(cursor);
+    assert.ok(after !== undefined);
+    const { list } = await reader.list({ limit: 2, after });
+    assert.deepEqual(
+      list.map(({ id, requestId }) => [id, requestId]),
+      [
+        [`${chain}/2.3`, '2'],
+        [`${chain}/2.2`, '1'],
+      ],
     );
   });
 

@@ -95,7 +95,10 @@ eachStore((store) => {
     const database = await store.openAudit(t);
     const clock = clockAt();
     const log = await begin(database, clock);
-    for (let count = 0; count < 4_500; count += 1) log.record({ ...call, requestId: `request ${count}` });
+    for (let count = 0; count < 2_500; count += 1) {
+      log.record({ ...call, requestId: `request ${count}` });
+      clock.pass(1);
+    }
     await log.close();
     clock.pass(settledAfter + day);
     let steps = 0;
@@ -104,7 +107,7 @@ eachStore((store) => {
       return steps > 1;
     });
     const { records, problems } = await verifyAudit(database);
-    assert.ok(records > 2_000, `${records} are left`);
+    assert.ok(records > 1_000 && records < 2_500, `${records} are left`);
     assert.deepEqual(problems, []);
   });
 

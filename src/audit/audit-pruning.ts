@@ -6,8 +6,8 @@ import { type AuditKey, isSigned, signed } from './audit-key.ts';
 import { storedAuditKey } from './audit-store.ts';
 import { underWaySince } from './under-way.ts';
 
-/** Calls whose entries one transaction deletes: on SQLite it holds up those that write. */
-const deletedAtOnce = 2_000;
+/** Entries that begin a call, or hold several, which one transaction deletes: on SQLite it holds up those that write. */
+const deletedAtOnce = 500;
 
 /**
  * Bytes that a store needs for an entry beside its `facts`: columns and two indexes, as measured on SQLite and PostgreSQL (210 to

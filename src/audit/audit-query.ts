@@ -14,11 +14,13 @@ export interface AuditQuery {
   readonly after?: RecordPosition;
 }
 
-/** A place in the order of records: time, then chain, then place in the chain. */
+/** A place in the order of records: time, then chain, then place in the chain, then place in the entry. */
 export interface RecordPosition {
   readonly at: number;
   readonly chain: string;
   readonly seq: number;
+  /** From 1 on, in an entry of several records; absent: all of the entry. */
+  readonly index?: number;
 }
 
 export const auditPage = { usual: 100, most: 1_000 } as const;
@@ -87,20 +89,20 @@ function readTime(text: string): number | undefined {
   }
 }
 
-export function writeCursor({ at, chain, seq }: RecordPosition): string {
-  return Buffer.from(JSON.stringify([at, chain, seq])).toString('base64url');
+export function writeCursor({ at, chain, seq, index }: RecordPosition): string {
+  return Buffer.from(JSON.stringify([at, chain, seq, ...(index === undefined ? [] : [index])])).toString('base64url');
 }
 
 /** The place that a cursor stands for; undefined for any other text. */
 export function readCursor(text: string): RecordPosition | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    if (!Array.isArray(value) || value.length !== 3) return undefined;
-    const [at, chain, seq] = value as readonly unknown[];
-    if (!Number.isSafeInteger(at) || typeof chain !== 'string' || !chain.isWellFormed() || !Number.isSafeInteger(seq))
-      return undefined;
-    if (chain.includes('\0')) return undefined;
-    return { at: at as number, chain, seq: seq as number };
+    if (!Array.isArray(value)) return undefined;
+    const [at, chain, ...places] = value as readonly unknown[];
+    if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0')) return undefined;
+    if (places.length < 1 || places.length > 2 || ![at, ...places].every(Number.isSafeInteger)) return undefined;
+    const [seq, index] = places as [number, number?];
+    return { at: at as number, chain, seq, ...(index === undefined ? {} : { index }) };
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@ import type { AuditQuery, RecordPosition } from './audit-query.ts';
 
 /** A part of the log that was looked at. */
 interface LookedAt {
-  /** Those that are asked for. */
+  /** Those that are asked for, and all of several records, of which any may be. */
   readonly entries: readonly ChainedEntry[];
   /** The last that was looked at, asked for or not; absent where there is no more behind it. */
   readonly last: RecordPosition | undefined;
@@ -28,13 +28,15 @@ export function createAuditReadingStore({ read }: Database): AuditReadingStore {
       if (query.from !== undefined) conditions.push(sql`at >= ${query.from}`);
       if (query.to !== undefined) conditions.push(sql`at <= ${query.to}`);
       if (query.after !== undefined) {
-        const { at, chain, seq } = query.after;
-        conditions.push(sql`(at, chain, seq) ${order === 'newest' ? sql`<` : sql`>`} (${at}, ${chain}, ${seq})`);
+        const { at, chain, seq, index } = query.after;
+        const beyond = order === 'newest' ? sql`<` : sql`>`;
+        // Of an entry that was shown in part the rest is still to come.
+        conditions.push(sql`(at, chain, seq) ${beyond}${index === undefined ? sql`` : sql`=`} (${at}, ${chain}, ${seq})`);
       }
       const direction = order === 'newest' ? sql`desc` : sql`asc`;
       // Names are no conditions of the search: one that is rare would have it go through the whole log.
       const { rows } = await sql<Omit<ChainedEntry, 'facts'> & { readonly facts: string | null }>`
-        select chain, seq, kind, call, at, total, principal, adapter, mac, case when ${named(query)} then facts end as facts
+        select chain, seq, kind, call, at, total, principal, adapter, mac, case when kind = 'records' or ${named(query)} then facts end as facts
         from audit_entry where ${sql.join(conditions, sql` and `)}
         order by at ${direction}, chain ${direction}, seq ${direction} limit ${lookAt}`.execute(read);
       return {
@@ -71,5 +73,5 @@ function named({ principal, adapter }: AuditQuery): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`];
   if (principal !== undefined) conditions.push(sql`principal = ${storable(principal)}`);
   if (adapter !== undefined) conditions.push(sql`adapter = ${storable(adapter)}`);
-  return sql.join(conditions, sql` and `);
+  return sql`(${sql.join(conditions, sql` and `)})`;
 }

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
-import { type AuditFacts, type ChainedEntry, type ChainLink, storable } from './audit-entry.ts';
+import { type AuditFacts, type ChainedEntry, type ChainLink, factsOf, storable } from './audit-entry.ts';
 import type { AuditKey } from './audit-key.ts';
 import { isAnchorGenuine } from './audit-pruning.ts';
 import { storedAuditKey } from './audit-store.ts';
@@ -103,10 +103,11 @@ async function walkChain(snapshot: Snapshot, key: AuditKey, chain: string): Prom
       if (!isInPlace(key.macKey, previous, entry)) {
         return { records, links, problems: [whatHappened({ key: key.macKey, previous, entries: page.slice(index), chain })] };
       }
-      last = JSON.parse(entry.facts) as AuditFacts;
-      links.push(...linksOf(last));
+      const facts = factsOf(entry);
+      last = facts.at(-1);
+      links.push(...facts.flatMap(linksOf));
       previous = entry;
-      records += 1;
+      records += facts.length;
     }
     if (page.length < pageSize) return { records, links, problems: endProblems(row, previous.seq, last) };
   }
@@ -142,7 +143,7 @@ function pageAfter(snapshot: Snapshot, chain: string, seq: number): Promise<read
 
 function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly mac: string }, entry: ChainedEntry): boolean {
   if (entry.seq !== previous.seq + 1 || macOf(key, previous.mac, entry) !== entry.mac) return false;
-  const { principal, adapter } = JSON.parse(entry.facts) as AuditFacts;
+  const { principal, adapter } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as AuditFacts);
   return entry.principal === storable(principal) && entry.adapter === storable(adapter);
 }
 

@@ -95,3 +95,11 @@ test('a store that fails is not asked again for each entry that comes', async ()
   await queue.close(entry('end'));
   assert.equal(written.length, 2_501);
 });
+
+test('what rides along with a call is written before it, for it was recorded before', async () => {
+  const { queue, written } = queueBefore({ manner: 'takes' });
+  queue.behind(entry('earlier'));
+  await queue.ahead(entry('later'));
+  assert.deepEqual(written, ['earlier', 'later']);
+  await queue.close(entry('end'));
+});

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
-import { chained, emptyChain } from './hash-chain.ts';
+import * as fc from 'fast-check';
+import { factsOf } from './audit-entry.ts';
+import { chained, emptyChain, recordsInEntry, type UnchainedEntry } from './hash-chain.ts';
 
 const key = createSecretKey(Buffer.alloc(32, 1));
 const entry = (at: number) => ({ kind: 'record' as const, call: 0, at, facts: `{"at":${at}}` });
@@ -20,4 +22,41 @@ test('a clock that is set back does not turn the order of a chain round', () => 
     chained({ key, chain: 'c', head, entries: [entry(1)] }).entries.map(({ seq, at }) => [seq, at]),
     [[4, 9]],
   );
+});
+
+/** Each says which it is, in the order in which they came. */
+const unchained = fc
+  .array(
+    fc.record({
+      kind: fc.constantFrom('record', 'record', 'record', 'outcome', 'intent', 'step'),
+      call: fc.constantFrom(0, 7, 8, 9),
+      at: fc.integer({ min: 0, max: 3 }),
+    }),
+    { maxLength: 150 },
+  )
+  .map((entries) => entries.map((each, index): UnchainedEntry => ({ ...each, facts: `{"requestId":"${index}"}` })));
+
+test('records of calls of one millisecond are one entry, nothing else is, and all of it is there in its order', () => {
+  fc.assert(
+    fc.property(unchained, (given) => {
+      const { entries } = chained({ key, chain: 'c', head: emptyChain('c'), entries: given });
+      const said = entries.map((each) => factsOf(each).map(({ requestId }) => Number(requestId)));
+      assert.deepEqual(said.flat(), [...given.keys()]);
+      for (const [place, { kind, at }] of entries.entries()) {
+        const parts = (said[place] ?? []).map((index) => given[index]);
+        const follows = entries[place - 1];
+        assert.ok(parts.every((part) => part !== undefined && part.at <= at));
+        assert.ok(follows === undefined || follows.at <= at);
+        if (kind === 'records') {
+          assert.ok(parts.length > 1 && parts.length <= recordsInEntry);
+          assert.ok(parts.every((part) => part?.kind === 'record' && part.call > 0));
+        } else assert.deepEqual([parts.length, parts[0]?.kind], [1, kind]);
+      }
+    }),
+  );
+});
+
+test('a hundred records of one millisecond are four entries', () => {
+  const entries = Array.from({ length: 100 }, () => ({ ...entry(5), call: 1 }));
+  assert.equal(chained({ key, chain: 'c', head: emptyChain('c'), entries }).entries.length, 4);
 });

@@ -10,7 +10,10 @@ const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 
 const record = closedObject({
-  id: Type.String({ description: 'Chain and place in it, as `audit verify` names it.' }),
+  id: Type.String({
+    description:
+      'Chain and place in it, as `audit verify` names it; of records that were written together `.` and a number behind it.',
+  }),
   time: Type.String({
     format: 'date-time',
     description: 'Of a state-changing call before it left, of everything else once it was over.',
