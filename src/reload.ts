@@ -9,6 +9,8 @@ import type { AdapterChanges, LiveParts } from './live-parts.ts';
 /** What a reload changed; names only. */
 export interface ReloadResult {
   readonly adapters: AdapterChanges;
+  /** Other keys that changed with it and are in force. */
+  readonly settings: readonly string[];
   /** Keys whose value in the file is not the one that the gateway was started with, and that it cannot change while it runs. */
   readonly restartNeeded: readonly string[];
 }
@@ -54,8 +56,9 @@ export function createReloading({ config, load, live, follow, log }: ReloadingOp
       throw error;
     }
     parts.commit();
+    const settings = changedSettings(current, next);
     current = next;
-    return { adapters: parts.adapters, restartNeeded: restartNeeded(config, next) };
+    return { adapters: parts.adapters, settings, restartNeeded: restartNeeded(config, next) };
   };
 
   const applyAndLog = async (): Promise<ReloadResult> => {
@@ -109,13 +112,26 @@ function restartNeeded(started: Config, next: Config): readonly string[] {
   return fixedKeys.filter(([, read]) => !sameConfig(read(started), read(next))).map(([key]) => key);
 }
 
-function logResult(log: Log, { adapters, restartNeeded: keys }: ReloadResult): void {
+/** Keys of the sections that are followed key by key; `adapters` are told by their names. */
+function changedSettings(current: Config, next: Config): readonly string[] {
+  const needRestart = restartNeeded(current, next);
+  const changed = (['server', 'access', 'outbound'] as const).flatMap((section) => {
+    const [one, other]: readonly Readonly<Record<string, unknown>>[] = [{ ...current[section] }, { ...next[section] }];
+    return Object.keys({ ...one, ...other })
+      .filter((key) => !sameConfig(one?.[key], other?.[key]))
+      .map((key) => `${section}.${key}`);
+  });
+  return changed.filter((key) => !needRestart.includes(key));
+}
+
+function logResult(log: Log, { adapters, settings, restartNeeded: keys }: ReloadResult): void {
   const { unchanged, ...changes } = adapters;
   const said = Object.entries(changes).flatMap(([what, names]) =>
     names.length === 0 ? [] : `${what} ${names.map((name) => JSON.stringify(name)).join(', ')}`,
   );
   const reason = [...said, `${unchanged.length} unchanged`].join('; ');
-  log.info('the configuration was taken in again', { reason: `adapter instances: ${reason}` });
+  const others = settings.length === 0 ? '' : `; settings: changed ${settings.join(', ')}`;
+  log.info('the configuration was taken in again', { reason: `adapter instances: ${reason}${others}` });
   if (keys.length > 0) log.warn('some of what changed needs a restart', { reason: keys.join(', ') });
 }
 

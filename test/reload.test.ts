@@ -8,7 +8,7 @@ import { createAuthority } from './support/certificate.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import type { Reply } from './support/http-client.ts';
 import { hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/reloading.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { type Gateway, startGateway, testPasswordHash } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
@@ -160,7 +160,7 @@ test('SIGHUP does the same, and says in the log what it did', patience, async (t
   });
   const lines = await hangUp(gateway);
   const done = lines.find(({ msg }) => msg === 'the configuration was taken in again');
-  assert.equal(done?.reason, 'adapter instances: added "insecure"; changed "a"; 0 unchanged');
+  assert.equal(done?.reason, 'adapter instances: added "insecure"; changed "a"; 0 unchanged; settings: changed outbound.allow');
   const restart = lines.find(({ msg }) => msg.includes('restart'));
   assert.deepEqual([restart?.level, restart?.reason], ['warn', 'server.port, server.openMetrics']);
   assert.ok(
@@ -169,6 +169,22 @@ test('SIGHUP does the same, and says in the log what it did', patience, async (t
   );
   young.answer(() => jsonReply('{"from":"young"}'));
   assert.deepEqual(instancesOf(await query(gateway)), [{ from: 'young' }]);
+});
+
+test('a reload names every key that it took in, and none that stayed or that waits for a restart', patience, async (t) => {
+  const gateway = await started(t, adapterAt(old));
+  const adapters = [adapterAt(old)];
+  const outbound = { allow: [old.authority], redirects: 2 };
+  const changed = await reloadWith(gateway, { adapters, config: { server: { port: 1, logLevel: 'warn' }, outbound } });
+  assert.deepEqual(changed.settings, ['server.logLevel', 'outbound.allow', 'outbound.redirects']);
+  assert.deepEqual(changed.restartNeeded, ['server.port']);
+  const users = [{ username: 'ada', passwordHash: testPasswordHash, roles: ['readonly'], groups: [] }];
+  rewrite(gateway, { adapters, config: { server: { port: 1 }, outbound }, users });
+  const done = (await hangUp(gateway)).find(({ msg }) => msg === 'the configuration was taken in again');
+  assert.equal(done?.reason, 'adapter instances: 1 unchanged; settings: changed server.logLevel, access.users');
+  rewrite(gateway, { adapters, config: { server: { port: 1 }, outbound }, users });
+  const again = (await hangUp(gateway)).find(({ msg }) => msg === 'the configuration was taken in again');
+  assert.equal(again?.reason, 'adapter instances: 1 unchanged');
 });
 
 test('R11: what the outbound policy denies is denied for the next call, also where a connection is open', patience, async (t) => {

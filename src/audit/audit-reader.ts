@@ -45,12 +45,12 @@ export function createAuditReader(options: {
 }): AuditReader {
   const { clock } = options;
   const store = createAuditReadingStore(options.database);
-  /** What is shown of these entries, in their order. */
-  const merged = async (entries: readonly ChainedEntry[], order: Order): Promise<readonly Placed[]> => {
+  /** What is shown of these entries, in their order, made as it is taken. */
+  const merged = async (entries: readonly ChainedEntry[], order: Order): Promise<Iterable<Placed>> => {
     // Before the outcomes are read: a gateway that ends meanwhile has written them by then.
     const alive = await store.aliveAt(clock.now());
     const parts = await store.partsOf(entries.filter(({ kind }) => kind === 'intent'));
-    return entries.flatMap((entry): readonly Placed[] => {
+    return Iterator.from(entries).flatMap((entry): readonly Placed[] => {
       if (entry.kind === 'records') return recordsOf(entry, order);
       const later = parts.get(`${entry.chain}/${entry.call}`) ?? [];
       const mayBeUnderWay = alive.has(entry.chain) && entry.at > underWaySince(options);
@@ -66,15 +66,17 @@ export function createAuditReader(options: {
           { ...query, ...(after === undefined ? {} : { after }) },
           { order, lookAt: chunk },
         );
-        const records = (await merged(entries, order)).filter(({ position }) => !isShown(position, after, order));
-        const found = take(records, query, list);
-        if (found.full) {
-          const shown = records[found.looked - 1]?.position;
-          return pageOf(list, found.looked < records.length || last !== undefined ? shown : undefined);
+        let records = 0;
+        for (const { record, position } of await merged(entries, order)) {
+          if (isShown(position, after, order)) continue;
+          if (list.length === query.limit) return pageOf(list, after);
+          if (isAskedFor(record, query)) list.push(record);
+          after = position;
+          records += 1;
         }
-        if (last === undefined) return pageOf(list, undefined);
+        if (last === undefined || list.length === query.limit) return pageOf(list, last);
         after = last;
-        looked += Math.max(chunk, records.length);
+        looked += Math.max(chunk, records);
       }
       return pageOf(list, after);
     },
@@ -89,21 +91,6 @@ function pageOf(list: readonly AuditRecord[], after: RecordPosition | undefined)
 function isShown({ chain, seq, index }: RecordPosition, after: RecordPosition | undefined, order: Order): boolean {
   if (index === undefined || after?.index === undefined || seq !== after.seq || chain !== after.chain) return false;
   return order === 'newest' ? index >= after.index : index <= after.index;
-}
-
-/** Adds what is asked for to `list`, up to its limit. */
-function take(
-  records: readonly Placed[],
-  query: AuditQuery,
-  list: AuditRecord[],
-): { readonly looked: number; readonly full: boolean } {
-  let looked = 0;
-  for (const { record } of records) {
-    looked += 1;
-    if (isAskedFor(record, query)) list.push(record);
-    if (list.length === query.limit) return { looked, full: true };
-  }
-  return { looked, full: false };
 }
 
 function isAskedFor(record: AuditRecord, { principal, adapter, outcome }: AuditQuery): boolean {

@@ -6,6 +6,7 @@ import { until } from './until.ts';
 /** What POST /adapters/reload answers. */
 export interface Reloaded {
   readonly adapters: Readonly<Record<'added' | 'changed' | 'removed' | 'unchanged', readonly string[]>>;
+  readonly settings: readonly string[];
   readonly restartNeeded: readonly string[];
 }
 

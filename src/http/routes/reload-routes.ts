@@ -5,6 +5,7 @@ import { closedObject } from '#json/closed-object.ts';
 /** What a reload changed; names only. */
 interface Reloaded {
   readonly adapters: Readonly<Record<'added' | 'changed' | 'removed' | 'unchanged', readonly string[]>>;
+  readonly settings: readonly string[];
   readonly restartNeeded: readonly string[];
 }
 
@@ -34,6 +35,7 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
               changed: names('Adapter instances that were made anew.'),
               unchanged: names('Adapter instances that kept their connections, queue and standing.'),
             }),
+            settings: names('Other keys whose values changed, and are in force.'),
             restartNeeded: names('Keys that changed since the start, and that only a restart puts in force.'),
           }),
         },
@@ -41,6 +43,7 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
         example: {
           reply: {
             adapters: { added: ['Lab NSO'], removed: [], changed: ['Local NSO'], unchanged: [] },
+            settings: ['access.users', 'outbound.allow'],
             restartNeeded: ['server.port'],
           },
         },
