@@ -44,6 +44,8 @@ export async function openStore(
   const openingAudit = config.store.kind === 'postgres' ? openingMain : open('audit');
   await Promise.allSettled([openingMain, openingAudit]);
   const [main, auditDatabase] = [await openingMain, await openingAudit];
+  // So does the thread that reads, which is needed behind the audit log. Whoever asks it is told where it cannot.
+  main.ping().catch(() => {});
   const longestCall = createLongestCall(config);
   const audit = started.adopt(
     await createAuditLog({ database: auditDatabase, clock, log, version, config: config.audit, longestCall }),

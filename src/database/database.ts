@@ -7,7 +7,7 @@ import type { Secret } from '#base/secret.ts';
 import { systemCode } from '#base/system-code.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import { migrations } from './migrations.ts';
-import { createPostgresSessions } from './postgres-sessions.ts';
+import type { PostgresSessionsOptions } from './postgres-sessions.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { cannotOpen } from './sqlite-connection.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
@@ -65,7 +65,7 @@ export async function openDatabase({ store: configured, part, log, watcher, asIt
   const dialect = store.kind;
   if (asItIs === true) await refuseMissing(store);
   else if (store.kind === 'postgres') await migratePostgres(store.url);
-  const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : postgresSources(store.url);
+  const [writers, readers] = store.kind === 'sqlite' ? sqliteSources(store.file) : await postgresSources(store.url);
   const close = async (): Promise<void> => {
     // The last connection to a SQLite file folds the write-ahead log in, and one that only reads cannot.
     try {
@@ -119,9 +119,15 @@ function sqliteSources(file: string): readonly [SessionSource, SessionSource] {
   return [new SqliteSessions({ file, kind: 'write' }), new SqliteSessions({ file, kind: 'read' })];
 }
 
+/** The driver is loaded where there is a PostgreSQL. */
+async function postgresSessions(options: PostgresSessionsOptions): Promise<SessionSource> {
+  const { createPostgresSessions } = await import('./postgres-sessions.ts');
+  return createPostgresSessions(options);
+}
+
 /** One pool for both: only the way a transaction begins differs. */
-function postgresSources(url: Secret): readonly [SessionSource, SessionSource] {
-  const sessions = createPostgresSessions({ url, connections: 10, statementLimit: 10_000 });
+async function postgresSources(url: Secret): Promise<readonly [SessionSource, SessionSource]> {
+  const sessions = await postgresSessions({ url, connections: 10, statementLimit: 10_000 });
   return [sessions, { ...sessions, begin: 'begin isolation level repeatable read read only' }];
 }
 
@@ -225,7 +231,7 @@ const startFaults = [
 
 /** On a connection of its own: a step over a large table, or the wait for another gateway's step, may take minutes. */
 async function migratePostgres(url: Secret): Promise<void> {
-  const sessions = createPostgresSessions({ url, connections: 1, statementLimit: 600_000 });
+  const sessions = await postgresSessions({ url, connections: 1, statementLimit: 600_000 });
   const query = kyselyOver('postgres', sessions);
   try {
     await migrate({ query, dialect: 'postgres', migrations, part: 'main' });

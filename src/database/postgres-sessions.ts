@@ -4,7 +4,7 @@ import { systemCode } from '#base/system-code.ts';
 import { postgresFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StatementResult, StoreSession } from './store-session.ts';
 
-interface PostgresSessionsOptions {
+export interface PostgresSessionsOptions {
   readonly url: Secret;
   /** Connections at most. */
   readonly connections: number;
