@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -152,7 +152,7 @@ test('SIGTERM ends a start that waits, which serves nobody then', { timeout: 30_
   t.after(() => void child.kill('SIGKILL'));
   let said = '';
   child.stdout?.on('data', (text: Buffer) => (said += text.toString()));
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await until('it opens the store', () => existsSync(join(directory, 'gateway.audit.db')));
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [0, null]);
   assert.equal(said, '');

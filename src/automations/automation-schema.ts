@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { repeatIntervalForm } from './repeat-interval.ts';
 
@@ -21,7 +21,7 @@ const name = Type.String({
   description: 'Name of the automation; no two have the same.',
 });
 const short = (description: string) => Type.String({ maxLength: documentLimits.text, description });
-type Time = (description: string) => TSchema;
+type Time = (description: string) => JsonSchema;
 
 /** As it is kept: in UTC, with milliseconds and `Z`. */
 const keptTime: Time = (description) => Type.String({ format: 'date-time', description });
@@ -48,11 +48,11 @@ const lists = {
 /** What the gateway sets with each change: `_id` once, the others anew. */
 const id = Type.String({ description: 'Identifier of the automation.' });
 const lastModifiedBy = short('Who changed it last; set by the gateway.');
-const lastUpdatedAs = (time: Time): TSchema => time('When it was last changed; set by the gateway.');
+const lastUpdatedAs = (time: Time): JsonSchema => time('When it was last changed; set by the gateway.');
 const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; whatever is given is ignored.' }));
 
 const gbac = Type.Optional(closedObject({ write: Type.Optional(lists.write), read: Type.Optional(lists.read) }));
-const dataWith = (lastUpdated: TSchema) =>
+const dataWith = (lastUpdated: JsonSchema) =>
   Type.Optional(closedObject({ gbac, lastUpdated: Type.Optional(lastUpdated), ...optional(dataFields) }));
 
 /** An automation as it is listed. */
@@ -97,14 +97,14 @@ export const automationPatchSchema = closedObject({
   ...removables(fieldsWith(givenTime)),
 });
 
-function optional(schemas: Readonly<Record<string, TSchema>>) {
+function optional(schemas: Readonly<Record<string, JsonSchema>>) {
   return Object.fromEntries(Object.entries(schemas).map(([field, schema]) => [field, Type.Optional(schema)]));
 }
 
-function removables(schemas: Readonly<Record<string, TSchema>>) {
+function removables(schemas: Readonly<Record<string, JsonSchema>>) {
   return Object.fromEntries(Object.entries(schemas).map(([field, schema]) => [field, removable(schema)]));
 }
 
-function removable(schema: TSchema) {
+function removable(schema: JsonSchema) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }

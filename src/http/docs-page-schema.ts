@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import type { JsonSchema } from '#base/json-schema.ts';
 import { type Html, html, inline } from './html.ts';
 
 /** The keywords of JSON Schema that the gateway's schemas use. */
@@ -29,7 +29,7 @@ interface Field {
 type Marked = 'required' | 'optional' | 'nothing';
 
 /** The members of a body as a list, `params.path` for a nested one; a body that can have several shapes as several lists. */
-export function schemaFields(schema: TSchema, marked: Marked): Html {
+export function schemaFields(schema: JsonSchema, marked: Marked): Html {
   const view = schema as SchemaView;
   const shapes = view.anyOf ?? [view];
   const lists = shapes.map((shape) => fieldList(membersOf(shape, ''), marked));
@@ -38,7 +38,7 @@ export function schemaFields(schema: TSchema, marked: Marked): Html {
 }
 
 /** Whether there is more to say of a body than its type. */
-export function hasFields(schema: TSchema): boolean {
+export function hasFields(schema: JsonSchema): boolean {
   const view = schema as SchemaView;
   return (view.anyOf ?? [view]).some((shape) => membersOf(shape, '').length > 0);
 }

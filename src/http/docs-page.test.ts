@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { Type } from 'typebox';
+import { Type } from '#base/json-schema.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { contentSecurityPolicy, docsPage } from './docs-page.ts';
 import { inline } from './html.ts';

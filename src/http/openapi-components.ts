@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { closedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
 import type { Route } from './route.ts';
@@ -127,7 +127,7 @@ export function errorResponse(status: number, codes: readonly ErrorCode[], route
   };
 }
 
-function problemOf(status: number, codes: readonly ErrorCode[]): object {
+function problemOf(status: number, codes: readonly ErrorCode[]): JsonSchema {
   return {
     $ref: '#/components/schemas/Problem',
     type: 'object',

@@ -1,5 +1,5 @@
-import type { TSchema } from 'typebox';
 import type { ErrorCode } from '#base/error-codes.ts';
+import type { JsonSchema } from '#base/json-schema.ts';
 import type { RouteAccess, RouteGroup } from './route.ts';
 
 /** The parts of OpenAPI 3.1 that the gateway's document uses; `/docs` is rendered from the same value. */
@@ -19,7 +19,7 @@ export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 export type PathItem = Readonly<Record<string, Operation>>;
 
 export interface Components {
-  readonly schemas: Readonly<Record<string, TSchema>>;
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
   readonly responses: Readonly<Record<string, ApiResponse>>;
   readonly headers: Readonly<Record<string, ApiHeader>>;
   readonly parameters: Readonly<Record<string, Parameter>>;
@@ -53,7 +53,7 @@ export interface Parameter {
   readonly in: 'header' | 'path' | 'query';
   readonly required: boolean;
   readonly description: string;
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
   readonly example?: string | number;
 }
 
@@ -63,7 +63,7 @@ export interface Reference {
 
 export interface ApiHeader {
   readonly description: string;
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
 }
 
 export interface ApiResponse {
@@ -75,4 +75,4 @@ export interface ApiResponse {
 }
 
 /** By media type. */
-export type Content = Readonly<Record<string, { readonly schema: TSchema; readonly example?: unknown }>>;
+export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Type } from 'typebox';
+import { Type } from '#base/json-schema.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
 import { json, type Route } from './route.ts';
 

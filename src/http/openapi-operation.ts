@@ -1,5 +1,5 @@
-import { type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '#base/error-codes.ts';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { errorResponse, requestIdHeader } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
@@ -70,7 +70,7 @@ function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
   return { requestBody: { required: true, content: { [bodyMediaType(body)]: media(body.schema, docs.example?.request) } } };
 }
 
-function media(schema: TSchema, example: unknown): Content[string] {
+function media(schema: JsonSchema, example: unknown): Content[string] {
   return { schema, ...exampleOf(example) };
 }
 

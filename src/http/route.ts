@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { TSchema } from 'typebox';
 import type { Role } from '#access/principal.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
+import type { JsonSchema } from '#base/json-schema.ts';
 import type { CallContext } from '#relay/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 
@@ -43,19 +43,19 @@ export interface JsonBody {
   readonly mediaType?: string;
   /** Bytes; where absent, `server.requestBodyLimit`. */
   readonly limit?: number;
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
   /** RFC 6901 pointers of members that are relayed as their exact bytes. */
   readonly opaque?: readonly string[];
   /** Problems that the schema cannot say; members of a wrong type are passed over. */
   readonly problems?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => readonly RequestProblem[];
   /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems speak of that one alone. */
-  readonly variants?: { readonly schemas: readonly TSchema[]; readonly choose: (body: unknown) => TSchema };
+  readonly variants?: { readonly schemas: readonly JsonSchema[]; readonly choose: (body: unknown) => JsonSchema };
 }
 
 /** How a route words its errors where another standard than RFC 9457 says so; the statuses and headers stay. */
 export interface ErrorShape {
   readonly mediaType: string;
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
   readonly write: (error: GatewayError) => string;
 }
 
@@ -64,7 +64,7 @@ interface FormBody {
   /** Bytes. */
   readonly limit: number;
   /** For the documentation only: the reader of the form judges it. */
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
 }
 
 /** A body that is not held: its handler reads it as it arrives (`RouteRequest.body` is an AsyncIterable of Buffers), however long it is. */
@@ -72,7 +72,7 @@ interface StreamBody {
   readonly kind: 'stream';
   readonly mediaType: 'application/x-ndjson';
   /** For the documentation only. */
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
 }
 
 export interface RouteRequest {
@@ -118,12 +118,12 @@ export interface RouteDocs {
   /** Header parameters it reads, by name. */
   readonly requestHeaders?: readonly { readonly name: string; readonly description: string }[];
   readonly pathParameters?: Readonly<Record<string, string>>;
-  readonly queryParameters?: readonly { readonly name: string; readonly description: string; readonly schema: TSchema }[];
+  readonly queryParameters?: readonly { readonly name: string; readonly description: string; readonly schema: JsonSchema }[];
   readonly success: {
     readonly status: number;
     readonly description: string;
     readonly mediaType?: string;
-    readonly schema?: TSchema;
+    readonly schema?: JsonSchema;
     /** Headers beside X-Request-Id, by name. */
     readonly headers?: Readonly<Record<string, string>>;
   };
@@ -143,7 +143,7 @@ export interface RouteDocs {
 interface OtherError {
   readonly status: number;
   readonly description: string;
-  readonly schema: TSchema;
+  readonly schema: JsonSchema;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -1,15 +1,15 @@
-import type { TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Compile } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import type { RequestProblem } from '#base/gateway-error.ts';
+import type { JsonSchema } from '#base/json-schema.ts';
 import { pointerTo } from './json-pointer.ts';
 import { mostProblems } from './problem-list.ts';
 
 const none: readonly RequestProblem[] = [];
 
 /** Compiles a schema to a function that lists what is wrong with a value: nothing is coerced, nothing is filled in. */
-export function schemaProblems(schema: TSchema): (value: unknown) => readonly RequestProblem[] {
+export function schemaProblems(schema: JsonSchema): (value: unknown) => readonly RequestProblem[] {
   const validator = Compile(schema);
   return (value) => {
     if (validator.Check(value)) return none;

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 

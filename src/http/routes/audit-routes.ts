@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { auditPage, readAuditQuery } from '#audit/audit-query.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
+import { Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteDocs } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';

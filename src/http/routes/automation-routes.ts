@@ -1,9 +1,9 @@
-import { Type } from 'typebox';
 import { textFields } from '#automations/automation.ts';
 import { listingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationListing } from '#automations/automation-catalogue.ts';
 import { automationSchema } from '#automations/automation-schema.ts';
 import { filterKinds, pageSize, readListOptions } from '#automations/list-options.ts';
+import { Type } from '#base/json-schema.ts';
 import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { automationTransferRoutes } from './automation-transfer-routes.ts';

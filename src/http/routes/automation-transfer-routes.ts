@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import { Type } from '#base/json-schema.ts';
 import type { Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '#base/json-schema.ts';
 import { contentSecurityPolicy, docsPage } from '#http/docs-page.ts';
 import { createOpenApiDocument } from '#http/openapi.ts';
 import type { Route, RouteReply } from '#http/route.ts';

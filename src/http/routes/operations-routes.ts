@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { AdapterState } from '#adapters/adapter-instance.ts';
+import { Type } from '#base/json-schema.ts';
 import type { Metrics } from '#http/metrics.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';

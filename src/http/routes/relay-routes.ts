@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
+import { Type } from '#base/json-schema.ts';
 import type { Route, RouteRequest } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import type { CallContext } from '#relay/call-context.ts';
@@ -29,13 +29,7 @@ const restCallBody = closedObject({
   verb: verbs,
   user: Type.Optional(Type.String({ description: 'User name for the target API (HTTP Basic).' })),
   password: Type.Optional(Type.String({ description: 'Password for the target API, in clear text.' })),
-  headers: Type.Optional(
-    Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      additionalProperties: { type: 'string' },
-      description: 'Headers to send.',
-    }),
-  ),
+  headers: Type.Optional({ type: 'object', additionalProperties: { type: 'string' }, description: 'Headers to send.' }),
   body: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Sent byte for byte as written here.' })),
   responseHeaders: Type.Boolean({
     description: 'True: `response` is the JSON text of { statusCode, headers, body }. False: the body alone.',
@@ -212,9 +206,7 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
         status: 200,
         description: 'One element for each instance in the reply.',
         schema: closedObject({
-          result: Type.Array(
-            closedObject({ instance_data: Type.Unsafe({ type: 'object', additionalProperties: { type: 'string' } }) }),
-          ),
+          result: Type.Array(closedObject({ instance_data: { type: 'object', additionalProperties: { type: 'string' } } })),
         }),
         headers: replyHeaders,
       },

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '#base/json-schema.ts';
 import type { RouteDocs } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 

@@ -1,6 +1,6 @@
-import { type TSchema, Type } from 'typebox';
 import type { Access } from '#access/access.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { notStoredDocs, sessionDocs, tokenError } from './session-docs.ts';
@@ -12,7 +12,7 @@ const credentials = closedObject({ username: Type.String(), password: Type.Strin
 const nestedCredentials = closedObject({ user: credentials });
 const loginBody = Type.Union([credentials, nestedCredentials]);
 
-function loginVariant(body: unknown): TSchema {
+function loginVariant(body: unknown): JsonSchema {
   return typeof body === 'object' && body !== null && 'user' in body ? nestedCredentials : credentials;
 }
 
