@@ -56,7 +56,7 @@ export function createReloading({ config, load, live, follow, log }: ReloadingOp
       throw error;
     }
     parts.commit();
-    const settings = changedSettings(current, next);
+    const settings = changedSettings({ started: config, current, next });
     current = next;
     return { adapters: parts.adapters, settings, restartNeeded: restartNeeded(config, next) };
   };
@@ -112,16 +112,22 @@ function restartNeeded(started: Config, next: Config): readonly string[] {
   return fixedKeys.filter(([, read]) => !sameConfig(read(started), read(next))).map(([key]) => key);
 }
 
-/** Keys of the sections that are followed key by key; `adapters` are told by their names. */
-function changedSettings(current: Config, next: Config): readonly string[] {
-  const needRestart = restartNeeded(current, next);
-  const changed = (['server', 'access', 'outbound'] as const).flatMap((section) => {
-    const [one, other]: readonly Readonly<Record<string, unknown>>[] = [{ ...current[section] }, { ...next[section] }];
-    return Object.keys({ ...one, ...other })
-      .filter((key) => !sameConfig(one?.[key], other?.[key]))
+/** Keys that are followed one by one; `adapters` are told by their names. */
+function changedSettings({
+  started,
+  current,
+  next,
+}: Readonly<Record<'started' | 'current' | 'next', Config>>): readonly string[] {
+  const fixed = new Set(fixedKeys.map(([key]) => key));
+  // Certificates are replaced, but neither taken up nor given up while it runs.
+  if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
+  return (['server', 'access', 'outbound'] as const).flatMap((section) => {
+    const before: Readonly<Record<string, unknown>> = { ...current[section] };
+    const after: Readonly<Record<string, unknown>> = { ...next[section] };
+    return Object.keys({ ...before, ...after })
+      .filter((key) => !fixed.has(`${section}.${key}`) && !sameConfig(before[key], after[key]))
       .map((key) => `${section}.${key}`);
   });
-  return changed.filter((key) => !needRestart.includes(key));
 }
 
 function logResult(log: Log, { adapters, settings, restartNeeded: keys }: ReloadResult): void {

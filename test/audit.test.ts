@@ -237,6 +237,8 @@ test('GET /audit judges its parameters, every one of them, and pages follow each
     '?to',
     '?who',
   ]);
+  const doubled = await gateway.send({ target: '/audit??limit=1', role: 'admin' });
+  assert.deepEqual(pointersOf(assertProblem(doubled, 400, 'invalid-request')), ['??limit']);
   for (let count = 0; count < 5; count += 1)
     await relay(gateway, 'restAction', 'NSO', { params: { path: `p${count}`, accept: json }, body: {} });
   const first = await audit(gateway, '?adapter=NSO&limit=2');

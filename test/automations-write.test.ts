@@ -199,6 +199,7 @@ describe('conditions', () => {
       assertProblem(await call({ method: 'PUT', id, body: { name: 'lost' }, headers }), 412, 'precondition-failed');
       assertProblem(await call({ method: 'PATCH', id, body: { name: 'lost' }, headers }), 412, 'precondition-failed');
       assertProblem(await call({ method: 'DELETE', id, headers }), 412, 'precondition-failed');
+      assertProblem(await call({ id, headers }), 412, 'precondition-failed');
     }
     assert.equal((await call({ id })).text, replaced.text);
     assertProblem(await call({ method: 'DELETE', id, headers: { 'If-Match': 'unquoted' } }), 400, 'invalid-request');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { argon2, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -114,6 +114,23 @@ test('R75: a store whose pages are overwritten stops the start with a clear mess
 test('R75: an audit file that is damaged stops the start with a clear message and stays as it is', async (t) => {
   const told = await startOnDamaged(t, (file) => writeFile(file, 'no database at all. '.repeat(500)), 'gateway.audit.db');
   assert.match(told, /gateway\.audit\.db is no SQLite database, or a damaged one/);
+});
+
+test('R75: a file of the store that cannot be made stops the start with a clear message, whichever it is', {
+  timeout: 60_000,
+}, async (t) => {
+  for (const name of ['gateway.db', 'gateway.audit.db']) {
+    const directory = await mkdtemp(join(tmpdir(), 'gateway-no-file-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    await writeFile(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({})));
+    await mkdir(join(directory, name));
+    const { code, stderr } = await command(['serve'], { directory });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      new RegExp(`^orchestration-gateway: it did not start: .*/${name} cannot be made or written \\(EISDIR\\)`, 'mu'),
+    );
+  }
 });
 
 test('R76: SIGTERM under 200 calls in flight loses none of them', { timeout: 90_000 }, async (t) => {

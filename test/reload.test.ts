@@ -257,4 +257,18 @@ test('a certificate that was replaced is shown to the next connection', patience
   const lines = await hangUp(gateway);
   assert.equal(lines.find(({ msg }) => msg.includes('restart'))?.reason, 'server.tls');
   assert.equal(await shown(), identities[1].cert);
+  rewrite(gateway, { config: { server: { tls: files[0] } } });
+  assert.ok((await hangUp(gateway)).some(({ reason }) => reason?.endsWith('; settings: changed server.tls')));
+  assert.equal(await shown(), identities[0].cert);
+});
+
+test('a certificate that waits for a restart is not said to be in force', patience, async (t) => {
+  const authority = createAuthority();
+  const gateway = await started(t);
+  for (let count = 0; count < 2; count += 1) {
+    const { cert, key } = authority.issue({ names: ['127.0.0.1'] });
+    const tls = { certFile: temporaryFile(t, 'cert.pem', cert), keyFile: temporaryFile(t, 'key.pem', key) };
+    const { settings, restartNeeded } = await reloadWith(gateway, { config: { server: { tls } } });
+    assert.deepEqual([settings.includes('server.tls'), restartNeeded], [false, ['server.tls']]);
+  }
 });

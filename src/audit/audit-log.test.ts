@@ -339,20 +339,61 @@ eachStore((store) => {
         }
   });
 
-  test('R95: verification names the entry of which one record was changed, removed or moved to another', async (t) => {
-    for (const change of [`replace(facts, 'bob', 'eve')`, `replace(facts, ',{"event":"request","principal":"bob"}', '')`]) {
-      const database = await store.openAudit(t, await store.fresh(t));
-      const { log } = await begin(database);
-      for (const principal of ['ann', 'bob', 'carol']) log.record({ event: 'request', principal });
-      await log.close();
-      assert.equal(await problems(database), '');
-      await sql`update audit_entry set facts = ${sql.raw(change)} where seq = 2`.execute(database.query);
+  test('R95: verification names the entry of which one record was changed or removed, or that is to be found by a name', async (t) => {
+    const database = await store.openAudit(t);
+    const { log } = await begin(database);
+    for (const principal of ['ann', 'bob', 'carol']) log.record({ event: 'request', principal });
+    await log.close();
+    const [whole] = await database.read.selectFrom('audit_entry').selectAll().where('seq', '=', 2).execute();
+    assert.equal(whole?.kind, 'records');
+    const facts = whole.facts;
+    const change = (changed: { facts?: string; principal?: string }): Promise<unknown> =>
+      database.query.updateTable('audit_entry').set(changed).where('seq', '=', 2).execute();
+    for (const other of [facts.replace('bob', 'mallory'), facts.replace(',{"event":"request","principal":"bob"}', '')]) {
+      assert.notEqual(other, facts);
+      await change({ facts: other });
       assert.equal(await problems(database), 'C/2 was changed');
-      await sql`update audit_entry set facts = replace(facts, 'eve', 'bob'), principal = 'ann' where seq = 2`.execute(
-        database.query,
-      );
-      assert.match(await problems(database), /^C\/2 was changed/);
     }
+    await change({ facts });
+    assert.equal(await problems(database), '');
+    await change({ principal: 'ann' });
+    assert.match(await problems(database), /^C\/2 was changed: what it is found by/);
+  });
+
+  test('records of two gateways at the same time are all listed, and found by names that no database keeps as they are', async (t) => {
+    const database = await store.openAudit(t);
+    const clock = clockAt();
+    const { log, reader } = await begin(database, { clock });
+    const { log: other } = await begin(database, { clock });
+    for (const each of [log, other])
+      for (const principal of ['ann', 'half\ud800']) each.record({ event: 'request', principal, adapter: principal });
+    for (const each of [log, other]) await each.close();
+    for (const order of ['newest', 'oldest'] as const)
+      for (const filter of [{ principal: 'half\ufffd' }, { adapter: 'half\ud800' }]) {
+        assert.equal((await reader.list({ limit: 9, ...filter }, order)).list.length, 2);
+        const seen: string[] = [];
+        for (let after = {}; ; ) {
+          const page = await reader.list({ limit: 1, ...after }, order);
+          seen.push(...page.list.map(({ id }) => id));
+          if (page.cursor === undefined) break;
+          after = { after: readCursor(page.cursor) };
+        }
+        assert.deepEqual([seen.length, new Set(seen).size], [8, 8]);
+      }
+  });
+
+  test('what the gateway says of itself is an entry of its own', async (t) => {
+    const database = await store.openAudit(t);
+    const { log } = await begin(database);
+    log.record({ event: 'request', principal: 'ann' });
+    log.record({ event: 'configuration', detail: 'taken in again' });
+    log.record({ event: 'request', principal: 'ann' });
+    await log.close();
+    const rows = await database.read.selectFrom('audit_entry').select('kind').orderBy('seq').execute();
+    assert.deepEqual(
+      rows.map(({ kind }) => kind),
+      Array.from({ length: 5 }, () => 'record'),
+    );
   });
 
   test('a cursor of before records were written together goes on where it stands', async (t) => {

@@ -139,8 +139,9 @@ function createCalls(options: {
       }
     },
     record(facts) {
-      calls += 1;
-      queue.behind(entryOf(clock, 'record', calls, facts));
+      const isCall = facts.event === 'request';
+      if (isCall) calls += 1;
+      queue.behind(entryOf(clock, 'record', isCall ? calls : 0, facts));
     },
   };
 }

@@ -64,7 +64,7 @@ export function createAuditReader(options: {
       for (let looked = 0; looked < lookedAt; ) {
         const { entries, last } = await store.entries(
           { ...query, ...(after === undefined ? {} : { after }) },
-          { order, lookAt: chunk },
+          { order, lookAt: entriesFor(query) },
         );
         let records = 0;
         for (const { record, position } of await merged(entries, order)) {
@@ -91,6 +91,12 @@ function pageOf(list: readonly AuditRecord[], after: RecordPosition | undefined)
 function isShown({ chain, seq, index }: RecordPosition, after: RecordPosition | undefined, order: Order): boolean {
   if (index === undefined || after?.index === undefined || seq !== after.seq || chain !== after.chain) return false;
   return order === 'newest' ? index >= after.index : index <= after.index;
+}
+
+/** Entries to read at a time: where all of them are asked for, no more than fill the page and show whether there is another. */
+function entriesFor({ principal, adapter, outcome, limit }: AuditQuery): number {
+  const areAllAskedFor = principal === undefined && adapter === undefined && outcome === undefined;
+  return areAllAskedFor ? Math.min(chunk, limit + 1) : chunk;
 }
 
 function isAskedFor(record: AuditRecord, { principal, adapter, outcome }: AuditQuery): boolean {

@@ -190,7 +190,7 @@ export class EntryQueue {
     const notice: Waiting[] = this.#untold === 0 ? [] : [{ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' }];
     this.#told = this.#untold;
     const urgent = this.#urgent.splice(0, batchSize - notice.length);
-    // In the order of their times, as far as there is room: in a chain none is earlier than the one before.
+    // In a chain none is earlier than the one before: what rides along came before the call, but for what came during the batch before.
     return [...notice, ...this.#patient.take(batchSize - notice.length - urgent.length), ...urgent];
   }
 

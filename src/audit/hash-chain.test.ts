@@ -56,7 +56,19 @@ test('records of calls of one millisecond are one entry, nothing else is, and al
   );
 });
 
-test('a hundred records of one millisecond are four entries', () => {
-  const entries = Array.from({ length: 100 }, () => ({ ...entry(5), call: 1 }));
-  assert.equal(chained({ key, chain: 'c', head: emptyChain('c'), entries }).entries.length, 4);
+test('an entry holds 32 records at most, none more once it is long, and the number of the first call', () => {
+  const made = (count: number, facts: string): readonly unknown[] => {
+    const entries = Array.from({ length: count }, (_, index) => ({ kind: 'record' as const, call: index + 7, at: 5, facts }));
+    return chained({ key, chain: 'c', head: emptyChain('c'), entries }).entries.map(({ kind, call }) => [kind, call]);
+  };
+  assert.deepEqual(made(65, '{}'), [
+    ['records', 7],
+    ['records', 39],
+    ['record', 71],
+  ]);
+  assert.deepEqual(made(5, JSON.stringify({ address: 'x'.repeat(17_000) })), [
+    ['records', 7],
+    ['records', 9],
+    ['record', 11],
+  ]);
 });

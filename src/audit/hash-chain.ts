@@ -28,8 +28,9 @@ export function emptyChain(chain: string): ChainHead {
   return { seq: 0, mac: chain, at: 0, total: 0 };
 }
 
-/** Records in one entry at most: whoever reads one of them reads all. */
+/** Records in one entry at most, and characters from which on it takes no more: whoever reads one of them reads all. */
 export const recordsInEntry = 32;
+const longEntry = 32_768;
 
 /** Puts entries behind `head`, records of one millisecond in one. Pure: the same input gives the same chain. */
 export function chained(options: {
@@ -64,16 +65,19 @@ function composed(head: number, entries: readonly UnchainedEntry[]): readonly Un
   const made: UnchainedEntry[] = [];
   let at = head;
   let alike: UnchainedEntry[] = [];
+  let length = 0;
   for (const entry of entries) {
     // A clock that is set back does not turn the order round.
     const isLater = entry.at > at;
-    if (isLater || !isRecordOfCall(entry) || alike.length === recordsInEntry) {
+    if (isLater || !isRecordOfCall(entry) || alike.length === recordsInEntry || length >= longEntry) {
       made.push(...inOne(at, alike));
-      alike = [];
+      [alike, length] = [[], 0];
     }
     at = Math.max(at, entry.at);
-    if (isRecordOfCall(entry)) alike.push(entry);
-    else made.push({ ...entry, at });
+    if (isRecordOfCall(entry)) {
+      alike.push(entry);
+      length += entry.facts.length;
+    } else made.push({ ...entry, at });
   }
   return [...made, ...inOne(at, alike)];
 }

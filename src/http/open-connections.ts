@@ -86,6 +86,8 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     endWith: lastWords.keep,
     drain() {
       draining = true;
+      // Where others follow on its connection, those are answered first.
+      for (const requests of inFlight.values()) requests.at(-1)?.scope?.announceClosing();
       // Node's own check of slow requests ends with server.close(): half a request would hold the drain up to its limit.
       const timer = setTimeout(() => {
         for (const socket of idle) socket.destroySoon();

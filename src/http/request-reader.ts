@@ -86,13 +86,14 @@ export function readQuery(
   const at = url.indexOf('?');
   if (at < 0) return noQuery;
   const text = url.slice(at + 1);
-  const query = new URLSearchParams(text);
+  // It takes one `?` at the beginning off, which is part of a name here.
+  const query = new URLSearchParams(`?${text}`);
   const list = createProblemList();
   for (const name of query.keys()) {
     if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
   }
   for (const parameter of text.split('&').filter((each) => !isUtf8(percentDecoded(each)))) {
-    const [name = ''] = new URLSearchParams(parameter).keys();
+    const [name = ''] = new URLSearchParams(`?${parameter}`).keys();
     list.add(`?${name.slice(0, 128)}`, 'is not UTF-8; percent-encode the bytes of UTF-8');
   }
   return { query, problems: list.problems };

@@ -125,6 +125,11 @@ export class RequestScope implements CallContext {
     return seconds === undefined ? undefined : seconds * 1000;
   }
 
+  /** Its caller is told that its connection ends with the reply, where the head of that is not out yet (RFC 9112 9.6). */
+  announceClosing(): void {
+    if (!this.#response.headersSent) this.#response.setHeader('Connection', 'close');
+  }
+
   begins(): void {
     this.count();
   }

@@ -192,7 +192,7 @@ function createRequestOpener(
     const end = connections.begin(raw, scope);
     options.metrics.requestStarted();
     const endBodyTime = watchBodyTime(raw, () => server.emit('clientError', bodyTooLate, raw.socket));
-    if (connections.draining) response.setHeader('Connection', 'close');
+    if (connections.draining) scope.announceClosing();
     // 'close' comes for every response, finished or broken off.
     response.on('close', () => {
       endBodyTime();

@@ -10,7 +10,7 @@ const unsendableValue = /[^\t -~\x80-\xff]/u;
  */
 export function requestHead({ method, origin, path, body }: OutboundCall, headers: readonly string[]): string | undefined {
   if (!path.startsWith('/') || unsendablePath.test(path)) return undefined;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\nconnection: keep-alive\r\n`;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n`;
   for (let at = 0; at < headers.length; at += 2) {
     const [name, value] = [headers[at] as string, headers[at + 1] as string];
     if (!fieldName.test(name) || unsendableValue.test(value)) return undefined;

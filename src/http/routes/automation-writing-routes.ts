@@ -2,7 +2,7 @@ import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationState } from '#automations/automation-catalogue.ts';
 import { contentProblems, type GivenAutomation } from '#automations/automation-document.ts';
 import { automationPatchSchema, automationSchema, givenAutomationSchema } from '#automations/automation-schema.ts';
-import { matchesNone, type Preconditions } from '#automations/entity-tag.ts';
+import { matchesNone, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
 import type { Route, RouteDocs, RouteReply, RouteRequest } from '#http/route.ts';
 
 const given = { kind: 'json', schema: givenAutomationSchema, problems: contentProblems } as const;
@@ -81,7 +81,9 @@ function readRoute(catalogue: AutomationCatalogue): Route {
     access: [...listingRoles, 'engineering'],
     async handle(request) {
       const state = await catalogue.read(target(request));
-      if (matchesNone(preconditionsOf(request).ifNoneMatch, state.tag)) return document(200, state);
+      const { ifMatch, ifNoneMatch } = preconditionsOf(request);
+      requireMatch({ ifMatch }, state.tag);
+      if (matchesNone(ifNoneMatch, state.tag)) return document(200, state);
       return { kind: 'plain', status: 304, headers: { ETag: state.tag } };
     },
     group: 'automations',
@@ -90,7 +92,10 @@ function readRoute(catalogue: AutomationCatalogue): Route {
       summary: 'Read an automation',
       description: 'What the caller may not see does not exist for it: 404. The role engineering sees what it may write.',
       pathParameters,
-      requestHeaders: [{ name: 'If-None-Match', description: 'Entity tags the caller has already; 304 where one is current.' }],
+      requestHeaders: [
+        ...conditions.slice(0, 1),
+        { name: 'If-None-Match', description: 'Entity tags the caller has already; 304 where one is current.' },
+      ],
       success: {
         status: 200,
         description: 'The automation.',
@@ -98,7 +103,7 @@ function readRoute(catalogue: AutomationCatalogue): Route {
         headers: entityTagHeader,
       },
       otherReplies: [{ status: 304, description: 'The caller has the automation as it is.', headers: entityTagHeader }],
-      errors: ['automation-not-found', 'store-unavailable'],
+      errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: { path: { id: example._id }, reply: example },
     },
   };
