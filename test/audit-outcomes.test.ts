@@ -131,6 +131,10 @@ test('an error that an Idempotency-Key brings back has not gone well the second 
   }
   const [record] = await recordsOf('again');
   assert.deepEqual([record?.replays, record?.outcome, record?.status, record?.attempts], ['first', 'failed', 502, 0]);
+  assert.equal(record?.code, 'too-many-redirects');
+  const metrics = await gateway.send({ target: '/metrics', role: 'admin' });
+  assert.match(metrics.text, /^gateway_requests_total\{[^}]*status="502",code="too-many-redirects"\} 2$/mu);
+  assert.match(metrics.text, /^gateway_errors_total\{code="too-many-redirects"\} 2$/mu);
 });
 
 test('a long reply that breaks off after its beginning was passed on has not gone well', async () => {

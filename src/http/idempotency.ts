@@ -67,11 +67,12 @@ export function keyEffect(
   return done(problemReply(failure, call.requestId));
 }
 
-/** The kept reply to send once more, and the request that it was made for. */
-export function readKeptReply(text: string): { readonly reply: RelayReply; readonly requestId: string } {
+/** The kept reply to send once more, the request that it was made for, and where it is an error its code. */
+export function readKeptReply(text: string): { readonly reply: RelayReply; readonly requestId: string; readonly code?: string } {
   const { requestId, status, headers, body } = JSON.parse(text) as KeptReply;
   // Of an error all of its headers are kept.
   const { 'Content-Type': mediaType, 'Content-Length': _length, ...others } = headers;
   const shown = [...Object.entries(others).flat(), 'Idempotency-Replayed', 'true'];
-  return { reply: { kind: 'relayed', status, mediaType, headers: shown, head: Buffer.from(body), rest: undefined }, requestId };
+  const reply = { kind: 'relayed', status, mediaType, headers: shown, head: Buffer.from(body), rest: undefined } as const;
+  return status < 400 ? { reply, requestId } : { reply, requestId, code: (JSON.parse(body) as { readonly code: string }).code };
 }

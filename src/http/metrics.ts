@@ -65,10 +65,10 @@ export function createMetrics(): Metrics {
         route,
         standardMethods.has(scope.method) ? scope.method : 'other',
         status === undefined ? 'none' : String(status),
-        scope.failure?.code ?? '',
+        scope.code ?? '',
       );
       durations.observe(route, scope.duration / 1000);
-      if (scope.failure !== undefined) errors.count(scope.failure.code);
+      if (scope.code !== undefined) errors.count(scope.code);
       if (scope.relays) calls.callDone(scope);
     },
   };

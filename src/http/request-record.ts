@@ -21,6 +21,7 @@ interface RecordedRequest {
   readonly cutOff: boolean;
   readonly isKept: boolean;
   readonly failure: GatewayError | undefined;
+  readonly replayedCode: string | undefined;
   readonly status: number | undefined;
   readonly duration: number;
 }
@@ -98,7 +99,7 @@ export function outcomeFacts(
   facts.upstreamStatus = scope.facts.upstreamStatus;
   facts.replays = scope.facts.replays;
   facts.status = statusOf(scope, failure);
-  facts.code = failure === undefined ? undefined : failureCode(failure);
+  facts.code = failure === undefined ? scope.replayedCode : failureCode(failure);
   facts.outcome = callOutcome({
     failure,
     status: scope.status,

@@ -39,6 +39,8 @@ export class RequestScope implements CallContext {
   /** What was answered, once it was. */
   status: number | undefined;
   failure: GatewayError | undefined;
+  /** Of an error that was answered once more. */
+  replayedCode: string | undefined;
   /** What counts the call of this request; throws where there is none left. */
   count: () => void = () => {};
   /** Gives back what it was given of the limit of requests that are worked on. */
@@ -116,6 +118,11 @@ export class RequestScope implements CallContext {
     return (this.#endedAt ?? this.#clock.monotonic()) - this.startedAt;
   }
 
+  /** Of the error that was answered, where it was one. */
+  get code(): string | undefined {
+    return this.failure?.code ?? this.replayedCode;
+  }
+
   get clock(): Clock {
     return this.#clock;
   }
@@ -182,8 +189,9 @@ export class RequestScope implements CallContext {
         this.#intended = intended;
         return undefined;
       }
-      const { reply, requestId } = readKeptReply(intended.earlierReply);
+      const { reply, requestId, code } = readKeptReply(intended.earlierReply);
       this.note({ replays: requestId });
+      this.replayedCode = code;
       return reply;
     } finally {
       if (this.#intended === undefined) this.#settled();

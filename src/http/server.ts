@@ -230,7 +230,7 @@ function observe(
   scope.over(status);
   metrics.requestDone(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
-  const { requestId, method, route, sourceAddress, adapter, upstreamStatus, failure } = scope;
+  const { requestId, method, route, sourceAddress, adapter, upstreamStatus, code } = scope;
   // One shape for every line, so that writing it is quick.
   log.info('request', {
     requestId,
@@ -243,7 +243,7 @@ function observe(
     route,
     adapter,
     upstreamStatus,
-    code: failure?.code,
+    code,
     reason: scope.cutOff ? 'the reply was cut off' : undefined,
   });
 }
