@@ -44,7 +44,7 @@ export async function openStore(
   const openingAudit = config.store.kind === 'postgres' ? openingMain : open('audit');
   await Promise.allSettled([openingMain, openingAudit]);
   const [main, auditDatabase] = [await openingMain, await openingAudit];
-  // So does the thread that reads, which is needed behind the audit log. Whoever asks it is told where it cannot.
+  // Has the thread that reads begin while the audit log does. What it cannot read is told to whoever needs it.
   main.ping().catch(() => {});
   const longestCall = createLongestCall(config);
   const audit = started.adopt(

@@ -74,7 +74,7 @@ export function createAuditReader(options: {
           after = position;
           records += 1;
         }
-        if (last === undefined || list.length === query.limit) return pageOf(list, last);
+        if (last === undefined) return pageOf(list, undefined);
         after = last;
         looked += Math.max(chunk, records);
       }

@@ -25,8 +25,8 @@ export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scop
 }
 
 export function endRequestSpan(span: Span, scope: RequestScope, status: number | undefined): void {
-  const { failure, cutOff, adapter, attempted, upstreamStatus } = scope;
-  const cause = failure?.code ?? (cutOff ? 'cut-off' : undefined);
+  const { code, cutOff, adapter, attempted, upstreamStatus } = scope;
+  const cause = code ?? (cutOff ? 'cut-off' : undefined);
   span.end({
     // A 4xx speaks of the caller's request: no failure of the server's.
     failed: cutOff || (status !== undefined && status >= 500),
