@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
 export interface Measurement {
-  /** Milliseconds by which the turns of the event loop came late since the last measurement, on average. */
+  /** Milliseconds by which the turns of the event loop came late on average: the lesser of the last two measurements, for one pause of the machine, or one long turn, is soon over. */
   readonly eventLoopDelay: number;
   /** Bytes that the process holds in memory. */
   readonly residentMemory: number;
@@ -37,6 +37,7 @@ export function createPressureGauge(memory: ProcessMemory): PressureGauge {
   const constrained = memory.constrainedMemory();
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   let residentMemory = 0;
+  let delayBefore = 0;
   const measureResidentMemory = (): void => {
     try {
       residentMemory = memory.memoryUsage.rss();
@@ -52,7 +53,9 @@ export function createPressureGauge(memory: ProcessMemory): PressureGauge {
     },
     measure() {
       // No turn at all since the last measurement leaves no mean: NaN, which is over no limit.
-      const eventLoopDelay = Math.max(0, delays.mean / 1e6 - resolution);
+      const delay = Math.max(0, delays.mean / 1e6 - resolution);
+      const eventLoopDelay = Math.min(delayBefore, delay);
+      delayBefore = delay;
       delays.reset();
       measureResidentMemory();
       return { eventLoopDelay, residentMemory, heap: getHeapStatistics().used_heap_size };
