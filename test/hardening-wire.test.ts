@@ -186,6 +186,27 @@ test('R48: a pipelined action leaves once the reply to the one before it is out'
   for (const path of ['first', 'second']) assert.deepEqual((await connection.reply())?.json(), [{ result: `{"at":"/${path}"}` }]);
 });
 
+test('R48: a request that asks for an upgrade is answered as it stands and ends its connection: nothing behind it is read in part', async (t) => {
+  far.answer(() => jsonReply('{}'));
+  const before = far.requests.length;
+  const first = `Connection: Upgrade\r\nUpgrade: h2c\r\n`;
+  for (const asking of [
+    `GET /healthz HTTP/1.1\r\n${host}${first}\r\n`,
+    `${start}${length}${first}\r\n${text}`,
+    `${start}Transfer-Encoding: chunked\r\n${first}\r\n${chunks}`,
+  ]) {
+    const connection = await open(t);
+    // What Node passes over is the rest of one read: of this POST its head.
+    connection.write(`${asking}${start}Content-Length: ${smuggled.length}\r\n\r\n`);
+    const reply = await connection.reply();
+    assert.deepEqual([reply?.status, reply?.header('connection')], [200, 'close']);
+    connection.write(smuggled);
+    assert.equal(await connection.reply(), undefined);
+    await connection.closed();
+  }
+  assert.equal(far.requests.length, before + 2);
+});
+
 test('R48: crowds of pipelined requests hold up nobody else, and take no record of theirs', { timeout: 60_000 }, async (t) => {
   far.answer(() => jsonReply('{}'));
   const some = requestBytes(gateway.port, { target: '/audit', headers: { Connection: 'keep-alive' } });

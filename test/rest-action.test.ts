@@ -447,6 +447,18 @@ describe('the result', () => {
 });
 
 describe('an error of the far side', () => {
+  test('names what the gateway got byte for byte, as a success does', async () => {
+    const etag = Buffer.from('"caf\xe9 \xc3\xa9"', 'latin1');
+    const said = (status: string): Buffer =>
+      Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\nETag: `), etag, Buffer.from('\r\nContent-Length: 0\r\n\r\n')]);
+    for (const status of ['200 OK', '500 Internal Server Error', '302 Found']) {
+      far.answer(() => said(status));
+      const reply = await act('Local NSO', { params, body: {} });
+      assert.equal(reply.status, status.startsWith('200') ? 200 : 502);
+      assert.equal(reply.header('x-upstream-etag'), etag.toString('latin1'), status);
+    }
+  });
+
   const message = 'Network Element Driver: device csr08: out of sync';
   const entry = `{"error-type":"application","error-tag":"operation-failed","error-message":"${message}"}`;
   const shapes: Record<string, readonly [string, string]> = {

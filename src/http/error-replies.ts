@@ -25,7 +25,8 @@ export function answerError(error: unknown, { raw, response, route, scope }: Ser
   const headers: Record<string, string> = { ...problem.headers, ...closing };
   if (headers['Connection'] === 'close') lastAnswered.add(raw.socket);
   writeHead(response, problem.status, scope, Object.entries(headers).flat());
-  response.end(problem.body);
+  // As bytes: with a string Node would write the head as UTF-8 too, and change what X-Upstream-ETag and its like name byte for byte.
+  response.end(Buffer.from(problem.body));
 }
 
 /** What a request failed with, for its log line and its record; an unexpected error goes to the log by itself. */

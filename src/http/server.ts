@@ -192,7 +192,7 @@ function createRequestOpener(
     const end = connections.begin(raw, scope);
     options.metrics.requestStarted();
     const endBodyTime = watchBodyTime(raw, () => server.emit('clientError', bodyTooLate, raw.socket));
-    if (connections.draining) scope.announceClosing();
+    if (connections.draining || losesWhatFollows(raw)) scope.announceClosing();
     // 'close' comes for every response, finished or broken off.
     response.on('close', () => {
       endBodyTime();
@@ -208,6 +208,14 @@ function createRequestOpener(
     });
     return new ServedRequest({ raw, response, route, params: found?.params ?? {}, scope, endBodyTime });
   };
+}
+
+/**
+ * Nobody is upgraded here, and the request is an ordinary one (RFC 9110 7.8). But Node stops parsing behind it and passes over what the same
+ * read brought: the rest could be half a request.
+ */
+function losesWhatFollows({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined;
 }
 
 /** As Node reports it of a request whose headers are too slow. */

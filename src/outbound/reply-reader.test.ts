@@ -134,6 +134,13 @@ describe('a reply that is read', () => {
     });
   }
 
+  test('may have extensions behind the sizes of its chunks, with blanks where RFC 9112 7.1.1 has them', () => {
+    for (const extension of [';a', ';a=b', ';a="b;\\"c"', ' ;a=b', ';\ta = "b"', ' ; a=b\t;c ; d= e']) {
+      const { body, reusable } = read(`${chunked}2${extension}\r\nok\r\n0${extension}\r\n\r\n`);
+      assert.deepEqual([body, reusable], ['ok', true], extension);
+    }
+  });
+
   test('leaves its connection to be closed where it is HTTP/1.0 and in chunks, which that does not know', () => {
     const { body, reusable } = read(
       'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
@@ -196,6 +203,7 @@ const refused: readonly (readonly [what: string, text: string, says: RegExp])[] 
   ['has a size with 0x', `${chunked}0x2\r\n`, /no size/u],
   ['has a blank behind a size', `${chunked}2 \r\nok\r\n0\r\n\r\n`, /no size/u],
   ['has a size beyond all numbers', `${chunked}${'f'.repeat(16)}\r\n`, /no size that can be/u],
+  ['has a blank behind an extension', `${chunked}2;a \r\nok\r\n0\r\n\r\n`, /no size that can be/u],
   ['has an extension that is none', `${chunked}2;a="\r\nok\r\n0\r\n\r\n`, /no size that can be/u],
   ['has an extension without end', `${chunked}2;${'a'.repeat(20_000)}`, /longer than 16384/u],
   ['has a size line that ends in LF alone', `${chunked}2\nok\r\n0\r\n\r\n`, /CR or LF alone/u],

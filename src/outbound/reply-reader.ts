@@ -209,7 +209,9 @@ function plainSize(bytes: Buffer, at: number): Size | undefined {
   return end > at && bytes[end] === cr && bytes[end + 1] === lf ? [size, end + 2] : undefined;
 }
 
-const sizeWithExtensions = /^([0-9a-f]{1,12})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*"))?)*$/iu;
+const token = "[!#$%&'*+.^_`|~\\w-]+";
+const extension = `[ \\t]*;[ \\t]*${token}(?:[ \\t]*=[ \\t]*(?:${token}|"(?:[^"\\\\]|\\\\.)*"))?`;
+const sizeWithExtensions = new RegExp(`^([0-9a-f]{1,12})(?:${extension})*$`, 'iu');
 
 /** Any line with a chunk's size; extensions are passed over (RFC 9112 7.1.1). */
 function sizeLine(bytes: Buffer, at: number): Size | undefined {
