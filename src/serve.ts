@@ -4,6 +4,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { createLog, type Log, type ProcessLog, readableLines } from '#base/log.ts';
 import { packageVersion } from '#base/package-version.ts';
 import type { ServeOptions } from '#cli/command.ts';
+import { tryPrint } from '#cli/output.ts';
 import type { ProcessMemory } from '#http/pressure-gauge.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { logConfigWarnings } from './reload.ts';
@@ -59,7 +60,8 @@ export async function serve(
   if (gateway === undefined) return 1;
   // Before anybody is told: who reads the line may send a signal at once.
   const drained = drainOnSignal(gateway, log, process);
-  process.stdout.write(`listening on ${gateway.url}\n`);
+  const untold = await tryPrint(process.stdout, `listening on ${gateway.url}\n`);
+  if (untold !== undefined) log.warn('nobody was told that the gateway listens', { reason: untold.message });
   ready(gateway.url);
   return drained;
 }

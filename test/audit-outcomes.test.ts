@@ -193,6 +193,6 @@ test('a redirect that cannot be put on record is not followed, and its error doe
 test('a day that is in no calendar is 400', async () => {
   for (const time of ['2026-02-30T00:00:00Z', '2026-11-31T00:00:00Z', '2026-11-21T24:00:00Z'])
     assertProblem(await gateway.send({ target: `/audit?from=${time}`, role: 'admin' }), 400, 'invalid-request');
-  for (const time of ['2024-02-29T00:00:00.5Z', '2026-11-21T08:00:00%2B05:30'])
+  for (const time of ['2024-02-29T00:00:00.5Z', '2026-11-21T08:00:00%2B05:30', '2026-11-21t08:00:00.0123456789z'])
     assert.equal((await gateway.send({ target: `/audit?from=${time}`, role: 'admin' })).status, 200);
 });

@@ -116,10 +116,12 @@ describe('an import', () => {
       '{"name":"\\ud800"}',
       '{"name":"e","nextRunAt":null}',
       'null',
+      '{"_id":"again","name":"good"}',
+      '{"_id":"another","name":"kept"}',
     ];
     const reply = await importing(Buffer.concat([Buffer.from(lines.join('\n')), Buffer.from('\n{"name":"\xff"}', 'latin1')]));
     const { errors = [], detail } = assertProblem(reply, 400, 'invalid-request');
-    assert.match(detail, /^11 lines /u);
+    assert.match(detail, /^13 lines /u);
     const pointers = errors.map(({ pointer }) => pointer);
     for (const pointer of [
       '/2/name',
@@ -132,7 +134,9 @@ describe('an import', () => {
       '/9',
       '/11/nextRunAt',
       '/12',
-      '/13',
+      '/13/name',
+      '/14/name',
+      '/15',
     ])
       assert.ok(pointers.includes(pointer), `${pointer} in ${pointers.join()}`);
     assert.ok(pointers.some((pointer) => pointer.startsWith('/5')) && pointers.some((pointer) => pointer.startsWith('/10')));

@@ -216,6 +216,11 @@ describe('a request target', () => {
     }
   });
 
+  test('of a method that the parser does not know says so', async () => {
+    const reply = await gateway.send({ method: 'FETCH', target: '/healthz' });
+    assert.match(assertProblem(reply, 400, 'malformed-request').detail, /^The method is none that is known here, or /u);
+  });
+
   test('of CONNECT opens no tunnel, and an upgrade is not made', async (t) => {
     far.answer(() => jsonReply('{}'));
     const tunnel = await open(t);

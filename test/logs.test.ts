@@ -11,6 +11,7 @@ import { relay, restCall } from './support/calls.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
 import { type Connection, openConnection, requestBytes } from './support/http-client.ts';
 import { basic, childEnvironment, configurationOf, executable, type Gateway, startGateway } from './support/start-gateway.ts';
+import { until } from './support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -194,6 +195,27 @@ test('no line of all these has a field that the page does not list', () => {
     [...seen].filter((field) => !documented.includes(field)),
     [],
   );
+});
+
+test('a gateway whose standard output cannot be written runs, and warns of it', { skip: !existsSync('/dev/full') }, async (t) => {
+  const full = openSync('/dev/full', 'w');
+  t.after(() => closeSync(full));
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-full-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({})));
+  const child = spawn(process.execPath, [executable, 'serve'], {
+    cwd: directory,
+    env: childEnvironment(),
+    stdio: ['ignore', full, 'pipe'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const said = new Set<string>();
+  child.stderr?.on('data', (chunk: Buffer) => void said.add(String(chunk)));
+  await until('it warns', () =>
+    /"warn".*nobody was told.*standard output cannot be written \(ENOSPC\)/u.test([...said].join('')),
+  );
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
 test('a log that cannot be written holds up neither the start, nor calls, nor the end', {

@@ -1,4 +1,5 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
+import { readTimestamp } from '#base/timestamp.ts';
 import { type AuditOutcome, auditOutcomes } from './audit-entry.ts';
 
 /** Which records are asked for. */
@@ -78,15 +79,9 @@ const readers: Readonly<Record<Parameter, Reader>> = {
   cursor: { member: 'after', parse: readCursor, wanted: 'a cursor of this route; take it from the reply before as it is' },
 };
 
-/** RFC 3339 with `T`, seconds and an offset. */
 function readTime(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/u.test(text)) return undefined;
-  try {
-    // Not Date.parse, which takes 30 February for 2 March.
-    return Temporal.Instant.from(text).epochMilliseconds;
-  } catch {
-    return undefined;
-  }
+  const read = readTimestamp(text);
+  return read === undefined ? undefined : Date.parse(read);
 }
 
 export function writeCursor({ at, chain, seq, index }: RecordPosition): string {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { readTimestamp } from '#base/timestamp.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import type { Automation, AutomationData } from './automation.ts';
 import { documentText } from './automation-row.ts';
 import { documentLimits, importedAutomationSchema } from './automation-schema.ts';
 import { parseRepeatInterval } from './repeat-interval.ts';
 import { sortKey } from './sort-key.ts';
-import { readTimestamp } from './timestamp.ts';
 
 /** An automation as somebody gives it, its timestamps with any offset. What the gateway sets may stand there, and be anything. */
 export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'data'> & {
@@ -68,7 +68,8 @@ export function contentProblems(value: unknown): readonly RequestProblem[] {
 function timeProblems(value: unknown, pointer: string): readonly RequestProblem[] {
   const text = textAt(value, pointer);
   if (text === undefined || readTimestamp(text) !== undefined) return [];
-  const detail = 'must be an RFC 3339 date and time such as "2026-03-01T22:00:00.000Z" or "2026-03-02T00:00:00+02:00"';
+  const detail =
+    'must be an RFC 3339 date and time, in UTC not beyond the year 9999, such as "2026-03-01T22:00:00.000Z" or "2026-03-02T00:00:00+02:00"';
   return [{ pointer, detail }];
 }
 

@@ -38,18 +38,21 @@ interface ImportOptions {
 /**
  * Takes documents in as they are, all or nothing; one with the `_id` of another takes its place. Rejects with `invalid-request` (400)
  * and the bad lines by the pointers `/LINE/field`, or `automation-exists` (409) where names of other automations alone stand in the
- * way. The store is not touched before the last line was read and found good.
+ * way: all of them at once. The store is not touched before the last line was read.
  */
 export async function importAutomations({ store, source, interruption, onProgress }: ImportOptions): Promise<ImportResult> {
   const spool = await openSpool();
   try {
-    const bytes = await readAll({ source, spool, interruption, onProgress });
+    const faults = createFaults();
+    const bytes = await readAll({ source, spool, faults, interruption, onProgress });
     return await store.change(async (writer) => {
       const replaced = await removeAll(writer, spool, interruption);
-      const imported = await insertAll(writer, spool, (lines) => {
+      const { imported, refused } = await insertAll(writer, spool, (lines) => {
         interruption?.throwIfAborted();
         onProgress?.({ step: 'writing', lines, bytes });
       });
+      // Nothing of the change is kept. It was made for the good lines too: what stands in their way is to be told with the bad ones.
+      if (faults.count > 0 || refused.length > 0) throw await importError(faults, refused, spool);
       return { imported, replaced };
     });
   } finally {
@@ -60,14 +63,14 @@ export async function importAutomations({ store, source, interruption, onProgres
 /** Lines judged before others have their turn on the event loop. */
 const judgedAtOnce = 20;
 
-/** Puts what is good into the spool; throws where a line was not. Answers how many bytes there were. */
+/** Puts what is good into the spool, and what is not among the faults. Answers how many bytes there were. */
 async function readAll({
   source,
   spool,
+  faults,
   interruption,
   onProgress,
-}: Omit<ImportOptions, 'store'> & { readonly spool: ImportSpool }): Promise<number> {
-  const faults = createFaults();
+}: Omit<ImportOptions, 'store'> & { readonly spool: ImportSpool; readonly faults: Faults }): Promise<number> {
   let [lines, bytes] = [0, 0];
   const counted = async function* (): AsyncGenerator<Buffer, void, undefined> {
     for await (const chunk of source) {
@@ -79,14 +82,13 @@ async function readAll({
     interruption?.throwIfAborted();
     const judged = judge(line);
     if ('problems' in judged) faults.add(line.number, judged.problems);
-    else if (faults.count === 0) await spool.add({ line: line.number, automation: judged.automation });
+    else await spool.add({ line: line.number, automation: judged.automation });
     lines += 1;
     if (lines % judgedAtOnce !== 0) continue;
     onProgress?.({ step: 'reading', lines, bytes });
     await setImmediate();
   }
   interruption?.throwIfAborted();
-  if (faults.count > 0) throw faults.error('invalid-request');
   return bytes;
 }
 
@@ -118,7 +120,11 @@ interface Refused extends Omit<Conflict, 'index'> {
   readonly line: number;
 }
 
-async function insertAll(writer: AutomationWriter, spool: ImportSpool, written: (lines: number) => void): Promise<number> {
+async function insertAll(
+  writer: AutomationWriter,
+  spool: ImportSpool,
+  written: (lines: number) => void,
+): Promise<{ readonly imported: number; readonly refused: readonly Refused[] }> {
   const refused: Refused[] = [];
   let lines = 0;
   for await (const batch of spool.batches()) {
@@ -129,14 +135,13 @@ async function insertAll(writer: AutomationWriter, spool: ImportSpool, written: 
     lines += batch.length;
     written(lines);
   }
-  if (refused.length > 0) throw await conflictError(refused, spool);
-  return lines;
+  return { imported: lines, refused };
 }
 
 const refusedAtMost = 1_000;
 
 /** Tells a document that another line of the import stands in the way of from one that the catalogue does. */
-async function conflictError(refused: readonly Refused[], spool: ImportSpool): Promise<GatewayError> {
+async function importError(faults: Faults, refused: readonly Refused[], spool: ImportSpool): Promise<GatewayError> {
   const wanted = new Set(refused.map(({ takenBy }) => takenBy));
   const lineOf = new Map<string, number>();
   for await (const batch of spool.batches()) {
@@ -144,17 +149,20 @@ async function conflictError(refused: readonly Refused[], spool: ImportSpool): P
       if (wanted.has(automation._id) && !lineOf.has(automation._id)) lineOf.set(automation._id, line);
     }
   }
-  const faults = createFaults();
+  // Of the bad lines and of those in each other's way; else it is the catalogue alone that stands in the way.
+  const code = faults.count > 0 || lineOf.size > 0 ? 'invalid-request' : 'automation-exists';
   for (const { line, field, takenBy } of refused) {
     const other = lineOf.get(takenBy);
     const whose = other === undefined ? `automation ${takenBy} of the catalogue` : `line ${other}`;
     faults.add(line, [{ pointer: `/${field}`, detail: `is the ${field} of ${whose} as well; each may stand once` }]);
   }
-  return faults.error(lineOf.size > 0 ? 'invalid-request' : 'automation-exists');
+  return faults.error(code);
 }
 
 /** Of an import, whose file may be long: its sender is to mend all of it at once. */
 const mostPlaces = 10_000;
+
+type Faults = ReturnType<typeof createFaults>;
 
 /** Collects what is wrong with which lines; so many places are told, the lines are counted on. */
 function createFaults() {
@@ -170,7 +178,7 @@ function createFaults() {
     },
     error(code: 'invalid-request' | 'automation-exists'): GatewayError {
       const lines = count === 1 ? 'A line' : `${count} lines`;
-      return new GatewayError(code, `${lines} cannot be imported, see errors; nothing was changed.`, { errors: list.problems });
+      return new GatewayError(code, `${lines} cannot be imported; nothing was changed.`, { errors: list.problems });
     },
   };
 }

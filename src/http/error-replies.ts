@@ -113,6 +113,7 @@ function unreadable(code: string | undefined): { readonly known: GatewayError; r
       reason: 'Request Header Fields Too Large',
     };
   }
-  const known = new GatewayError('malformed-request', `The bytes are no well-formed HTTP/1.1 request (${code ?? 'unknown'}).`);
+  const what = code === 'HPE_INVALID_METHOD' ? 'The method is none that is known here, or the bytes are' : 'The bytes are';
+  const known = new GatewayError('malformed-request', `${what} no well-formed HTTP/1.1 request (${code ?? 'unknown'}).`);
   return { known, reason: 'Bad Request' };
 }

@@ -20,6 +20,11 @@ test('a well-formed document is read, its root named as written', () => {
   assert.deepEqual(readXml('<p:a xmlns:p="urn:p"/>'), { root: 'p:a' });
 });
 
+test('what is not well-formed is said without a full stop, for a sentence goes on behind it', () => {
+  const read = readXml('<a><b></a>');
+  assert.match('problem' in read ? read.problem : '', /^it is not well-formed: 1:10: unexpected close tag$/u);
+});
+
 test('what is not well-formed is a problem', () => {
   for (const text of [
     '',

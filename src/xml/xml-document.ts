@@ -34,7 +34,7 @@ export function readXml(text: string): XmlReading {
     depth--;
   });
   parser.on('error', (error) => {
-    throw new NotAcceptable(`it is not well-formed: ${error.message}`);
+    throw new NotAcceptable(`it is not well-formed: ${error.message.replace(/\.$/u, '')}`);
   });
   try {
     parser.write(text).close();
