@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/calls.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
@@ -197,7 +197,8 @@ test('no line of all these has a field that the page does not list', () => {
   );
 });
 
-test('a gateway whose standard output cannot be written runs, and warns of it', { skip: !existsSync('/dev/full') }, async (t) => {
+/** A gateway that has a full disk as its standard output, or its standard error. */
+function serveIntoFull(t: TestContext, stream: 'stdout' | 'stderr'): ChildProcess {
   const full = openSync('/dev/full', 'w');
   t.after(() => closeSync(full));
   const directory = mkdtempSync(join(tmpdir(), 'gateway-full-'));
@@ -206,32 +207,25 @@ test('a gateway whose standard output cannot be written runs, and warns of it', 
   const child = spawn(process.execPath, [executable, 'serve'], {
     cwd: directory,
     env: childEnvironment(),
-    stdio: ['ignore', full, 'pipe'],
+    stdio: stream === 'stdout' ? ['ignore', full, 'pipe'] : ['ignore', 'pipe', full],
   });
   t.after(() => child.kill('SIGKILL'));
-  const said = new Set<string>();
-  child.stderr?.on('data', (chunk: Buffer) => void said.add(String(chunk)));
-  await until('it warns', () =>
-    /"warn".*nobody was told.*standard output cannot be written \(ENOSPC\)/u.test([...said].join('')),
-  );
+  return child;
+}
+
+const noFullDevice = { skip: !existsSync('/dev/full') };
+
+test('a gateway whose standard output cannot be written runs, and warns of it', noFullDevice, async (t) => {
+  const child = serveIntoFull(t, 'stdout');
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => void (said += String(chunk)));
+  await until('it warns', () => /"warn".*nobody was told.*standard output cannot be written \(ENOSPC\)/u.test(said));
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('a log that cannot be written holds up neither the start, nor calls, nor the end', {
-  skip: !existsSync('/dev/full'),
-}, async (t) => {
-  const full = openSync('/dev/full', 'w');
-  t.after(() => closeSync(full));
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-full-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({})));
-  const child = spawn(process.execPath, [executable, 'serve'], {
-    cwd: directory,
-    env: childEnvironment(),
-    stdio: ['ignore', 'pipe', full],
-  });
-  t.after(() => child.kill('SIGKILL'));
+test('a log that cannot be written holds up neither the start, nor calls, nor the end', noFullDevice, async (t) => {
+  const child = serveIntoFull(t, 'stderr');
   const [ready] = (await once(child.stdout ?? child, 'data')) as readonly Buffer[];
   const url = /listening on (\S+)/u.exec(String(ready))?.[1] ?? '';
   for (let count = 0; count < 5; count += 1) {
