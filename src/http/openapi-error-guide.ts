@@ -96,7 +96,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'idempotency-key-reused': {
     meaning:
-      'A request with this Idempotency-Key and another payload came within the last 24 hours, from the same caller and to the same route. Nothing was sent for this one.',
+      'A request with this Idempotency-Key and another payload came within the last 24 hours, from the same caller and to the same path, adapter included. Nothing was sent for this one.',
     remedy: 'Repeat a request byte for byte; give every other request a key of its own, such as a random UUID.',
   },
   'too-many-requests': {
