@@ -1,8 +1,11 @@
 /** Header fields of a reply: names in lower case, what comes again as an array. */
 export type Fields = Record<string, string | string[]>;
 
-/** A token (RFC 9110 5.6.2). */
-export const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/u;
+/** A token (RFC 9110 5.6.2), as a part of patterns. */
+export const token = "[!#$%&'*+.^_`|~\\w-]+";
+
+/** A name (RFC 9110 5.1), and nothing else. */
+export const fieldName = new RegExp(`^${token}$`, 'u');
 
 /** The lines of a head from `from` on; undefined where one of them is none (RFC 9112 5: no white space before the colon, nothing folded). */
 export function readFields(head: string, from: number): Fields | undefined {

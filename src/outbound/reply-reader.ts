@@ -1,6 +1,6 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { ReplyHeaders } from './outbound-call.ts';
-import { addField, endsConnection, type Fields, keptFor, readFields } from './reply-fields.ts';
+import { addField, endsConnection, type Fields, keptFor, readFields, token } from './reply-fields.ts';
 
 /** Who is told of a reply while it is read. Where it has heard enough, it stops the reader. */
 export interface ReplyTaker {
@@ -209,7 +209,6 @@ function plainSize(bytes: Buffer, at: number): Size | undefined {
   return end > at && bytes[end] === cr && bytes[end + 1] === lf ? [size, end + 2] : undefined;
 }
 
-const token = "[!#$%&'*+.^_`|~\\w-]+";
 const extension = `[ \\t]*;[ \\t]*${token}(?:[ \\t]*=[ \\t]*(?:${token}|"(?:[^"\\\\]|\\\\.)*"))?`;
 const sizeWithExtensions = new RegExp(`^([0-9a-f]{1,12})(?:${extension})*$`, 'iu');
 
