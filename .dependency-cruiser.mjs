@@ -37,9 +37,9 @@ export default {
     },
     {
       name: 'a-store-belongs-to-its-folder',
-      comment: 'Only *-store.ts speaks SQL, and only its own folder (or gateway.ts, which makes it) imports it.',
+      comment: 'Only *-store.ts speaks SQL, and only its own folder (or wiring/, which makes it) imports it.',
       severity: 'error',
-      from: { path: '^src/([^/]+)/' },
+      from: { path: '^src/([^/]+)/', pathNot: '^src/wiring/' },
       to: { path: '-store[.]ts$', pathNot: '^src/$1/' },
     },
     {

@@ -1,6 +1,6 @@
 /**
  * Who may import whom: a folder under src/ may import itself and what its row names.
- * `gateway.ts`, `main.ts` and the other files beside them may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
+ * The files next to the folders (`main.ts`, `serve.ts`, `demo.ts`) may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
  * printed in ARCHITECTURE.md; test/architecture.test.ts holds the two together.
  */
 export const mayImport = {
@@ -13,11 +13,27 @@ export const mayImport = {
   access: ['base', 'database'],
   outbound: ['base'],
   adapters: ['base', 'json', 'xml', 'outbound'],
-  telemetry: ['base', 'access', 'database', 'outbound'],
+  telemetry: ['base', 'access', 'database', 'outbound', 'adapters', 'audit', 'calls', 'http'],
   relay: ['base', 'json', 'xml', 'access', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
-  http: ['base', 'json', 'access', 'adapters', 'relay', 'automations', 'audit'],
+  calls: ['base', 'access', 'outbound', 'relay', 'audit'],
+  http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'audit'],
   cli: ['base', 'config', 'access', 'audit'],
+  wiring: [
+    'base',
+    'config',
+    'database',
+    'audit',
+    'access',
+    'outbound',
+    'adapters',
+    'relay',
+    'calls',
+    'automations',
+    'http',
+    'telemetry',
+    'cli',
+  ],
 };
 
 /** npm packages and Node modules that belong to one folder each. */

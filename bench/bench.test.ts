@@ -5,8 +5,8 @@ import { processorSeconds } from './process-tree.ts';
 import { barChart } from './speed/chart.ts';
 import { startSurroundings } from './speed/far-side.ts';
 import { table } from './speed/report.ts';
+import { pairOf } from './speed/rounds.ts';
 import type { Subject } from './speed/subjects.ts';
-import { pairOf } from './speed/turns.ts';
 import { median, quantile, slope } from './statistics.ts';
 
 test('a median is of the sorted values, and does not sort them in place', () => {

@@ -7,8 +7,8 @@
 import { startSurroundings } from './speed/far-side.ts';
 import { owning } from './speed/owning.ts';
 import { machine, smallTable } from './speed/report.ts';
+import { mark, measureRows } from './speed/rounds.ts';
 import { startBareRelay, startThisGateway } from './speed/subjects.ts';
-import { mark, measureRows } from './speed/turns.ts';
 
 const turns = { rounds: 5, milliseconds: 1500, callers: 32 };
 

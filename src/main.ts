@@ -20,7 +20,7 @@ if (Number(major) < 26) {
   const { tuneGarbageCollection } = await import('#base/garbage-collection.ts');
   tuneGarbageCollection();
   const { runCli } = await import('#cli/cli.ts');
-  const { untilInterrupted } = await import('./until-interrupted.ts');
+  const { untilInterrupted } = await import('#cli/until-interrupted.ts');
   process.exitCode = await runCli({
     argv: process.argv.slice(2),
     stdin: process.stdin,
@@ -35,8 +35,8 @@ if (Number(major) < 26) {
     // Loaded by the commands that need them: the modules of a server take half a second.
     serve: async (options) => (await import('./serve.ts')).serve(options, process, () => flushCompileCache()),
     demo: async (options) => (await import('./demo.ts')).demo(options, process),
-    withAudit: async (...use) => (await import('./stored-audit.ts')).withStoredAudit(...use),
-    withCatalogue: async (...use) => (await import('./stored-catalogue.ts')).withStoredCatalogue(...use),
+    withAudit: async (...use) => (await import('#wiring/stored-audit.ts')).withStoredAudit(...use),
+    withCatalogue: async (...use) => (await import('#wiring/stored-catalogue.ts')).withStoredCatalogue(...use),
     untilInterrupted: (work) => untilInterrupted(process, work),
   });
 }

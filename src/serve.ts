@@ -5,9 +5,9 @@ import { createLog, type Log, type ProcessLog, readableLines } from '#base/log.t
 import { packageVersion } from '#base/package-version.ts';
 import type { ServeOptions } from '#cli/command.ts';
 import { tryPrint } from '#cli/output.ts';
-import type { ProcessMemory } from '#http/pressure-gauge.ts';
-import { type Gateway, startGateway } from './gateway.ts';
-import { logConfigWarnings } from './reload.ts';
+import type { ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import { type Gateway, startGateway } from '#wiring/gateway.ts';
+import { logConfigWarnings } from '#wiring/reload.ts';
 
 /** What serving needs of the process. */
 export interface ServingProcess extends ProcessMemory {

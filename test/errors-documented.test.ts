@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { type ErrorCode, errorCodes } from '../src/base/error-codes.ts';
-import { errorGuide } from '../src/http/openapi-error-guide.ts';
-import { statusesOf } from '../src/http/openapi-errors.ts';
+import { errorGuide } from '../src/http/documentation/openapi-error-guide.ts';
+import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
 
 const page = readFileSync(new URL('../docs/reference/errors.md', import.meta.url), 'utf8');
 const rows = page

@@ -245,7 +245,7 @@ test('R69: thousands of destinations leave nothing behind in memory', { timeout:
       responseLimit: 1_000,
     } as const;
     await assert.rejects(sender.send(request, scope));
-    scope.finish();
+    scope.end();
   };
   // One is denied before it connects, the other refused by the machine: port 1 of loopback.
   const both = async (at: number): Promise<void> => {

@@ -208,13 +208,13 @@ test('R79: a wall clock that jumps moves no time limit, and no token outlives it
     jump = hours * 3_600_000;
     const left = scope.remaining();
     assert.ok(left > 30_000 && left <= 60_000, `${left} ms are left after a jump of ${hours} h`);
-    assert.equal(scope.ended, undefined);
+    assert.equal(scope.aborted, undefined);
   }
   assert.equal(await known(), true);
   // The lifetime of these tokens is an hour.
   jump = 3_600_000 + 61_000;
   assert.equal(await known(), false);
-  scope.finish();
+  scope.end();
 });
 
 test('R79: a wall clock that is set back keeps no breaker open', async (t) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
-import { curlExample } from '../src/http/docs-page-example.ts';
-import { operationsIn, type PlacedOperation } from '../src/http/docs-page-operation.ts';
-import type { OpenApiDocument } from '../src/http/openapi-document.ts';
+import { curlExample } from '../src/http/documentation/docs-page-example.ts';
+import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
+import type { OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
 import { startGateway } from './support/start-gateway.ts';
 
 const page = readFileSync(new URL('../docs/reference/http-api.md', import.meta.url), 'utf8');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { frontDoorLimit } from '../../src/http/connection-limit.ts';
+import { frontDoorLimit } from '../../src/http/connections/connection-limit.ts';
 import type { Owner } from '../../test/support/owner.ts';
 import { mebibytes, processorSeconds } from '../process-tree.ts';
 import { median } from '../statistics.ts';

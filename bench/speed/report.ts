@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
-import type { Figures } from './turns.ts';
+import type { Figures } from './rounds.ts';
 
 /** A table in Markdown; cells are written as they are. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -6,9 +6,9 @@ import { nodeRed } from './node-red.ts';
 import { caddy, nginx } from './proxies.ts';
 import { smallTable } from './report.ts';
 import type { Rival } from './rival.ts';
+import { type Figures, mark, measureRows, type Row } from './rounds.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { routes, type Subject, startBareRelay, startThisGateway } from './subjects.ts';
-import { type Figures, mark, measureRows, type Row } from './turns.ts';
 
 /** Of the floor: they differ by up to 45 % as long as they live, those of the gateway by 5. */
 const floorProcesses = 3;

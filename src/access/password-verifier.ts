@@ -1,5 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import { Turns } from '#base/turns.ts';
+import { Semaphore } from '#base/semaphore.ts';
 import { matchesPassword, type PasswordHash, passwordBytesAtMost } from './password-hash.ts';
 
 /** Passwords checked a few at a time, so that a flood of logins neither fills the memory nor starves the thread pool. */
@@ -31,7 +31,7 @@ export function createPasswordVerifier({
   queue,
   matches = matchesPassword,
 }: PasswordVerifierOptions): PasswordVerifier {
-  const turns = new Turns(concurrency);
+  const turns = new Semaphore(concurrency);
   let present = 0;
 
   return {
@@ -42,7 +42,7 @@ export function createPasswordVerifier({
       if (present >= concurrency + queue) throw tooManyLogins();
       present += 1;
       return {
-        verify: (hash) => turns.during(() => matches(password, hash)),
+        verify: (hash) => turns.run(() => matches(password, hash)),
         leave() {
           present -= 1;
         },

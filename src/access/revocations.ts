@@ -1,4 +1,4 @@
-import { atEndOfTurn } from '#base/end-of-turn.ts';
+import { inCheckPhase } from '#base/check-phase.ts';
 import type { RevokedTokenStore } from './revoked-token-store.ts';
 
 /** How many revocations of this process are remembered; older ones are in the store long since. */
@@ -23,7 +23,7 @@ export function createRevocations({ store }: { readonly store: RevokedTokenStore
     }
     const batch = new Set([jti]);
     asked = batch;
-    answer = new Promise<void>(atEndOfTurn).then(() => {
+    answer = new Promise<void>(inCheckPhase).then(() => {
       asked = undefined;
       return store.among([...batch]);
     });

@@ -167,11 +167,11 @@ function createProber({ kind, instance, credentials, userAgent, clock }: NodeNee
         return await kind.probe((path, accept) => askOne(sender, scope, path, accept));
       } finally {
         scopes.delete(scope);
-        scope.finish();
+        scope.end();
       }
     },
     stop() {
-      for (const scope of scopes) scope.end(new Error('the adapter is closed'));
+      for (const scope of scopes) scope.abort(new Error('the adapter is closed'));
     },
   };
 }

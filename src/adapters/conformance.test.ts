@@ -73,7 +73,7 @@ for (const kind of Object.values(adapterKinds)) {
   const scopeOf = (t: TestContext): CallScope => {
     const scope = new CallScope({ total: 10_000, clock: systemClock });
     scope.permitChange();
-    t.after(() => scope.finish());
+    t.after(() => scope.end());
     return scope;
   };
   const rejectsWith = (code: string) => (error: unknown) => error instanceof GatewayError && error.code === code;

@@ -1,5 +1,5 @@
 import type { CallScope } from '#outbound/call-scope.ts';
-import { pause, untilEnded } from '#outbound/until-ended.ts';
+import { pause, untilAborted } from '#outbound/until-aborted.ts';
 import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
 import { isPrimaryKnown, nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
@@ -77,7 +77,7 @@ export class NodeRoute {
   async #primaryNow(): Promise<AdapterNode | undefined> {
     const { nodes, health, scope } = this.#options;
     // A node that hangs does not hold the call up where another one is the primary.
-    await untilEnded(
+    await untilAborted(
       scope,
       health.checkNow(() => isPrimaryKnown(nodes)),
     );
@@ -99,6 +99,6 @@ export class NodeRoute {
   #hold(node: AdapterNode, release: () => void): void {
     this.#giveBack = release;
     this.#held = node;
-    this.#options.scope.whenFinished(release);
+    this.#options.scope.whenEnded(release);
   }
 }

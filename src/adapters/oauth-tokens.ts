@@ -2,7 +2,7 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { Sender } from '#outbound/sender.ts';
-import { untilEnded } from '#outbound/until-ended.ts';
+import { untilAborted } from '#outbound/until-aborted.ts';
 import type { OauthClient } from './authentication.ts';
 import type { Credentials } from './credentials.ts';
 import { type GrantedToken, requestToken } from './oauth-token-request.ts';
@@ -45,7 +45,7 @@ export function createOauthTokens(options: TokenNeeds): Credentials {
   });
   const waitForToken = async (scope: CallScope): Promise<readonly string[]> => {
     try {
-      return (await untilEnded(scope, requests.once())).headers;
+      return (await untilAborted(scope, requests.once())).headers;
     } catch (reason) {
       if (reason instanceof TimeLimitPassed) throw unavailable(name, client, 'did not answer in the time that the call has');
       throw reason;
@@ -92,7 +92,7 @@ function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void
     // Its life is counted from before it was asked for, to be on the safe side.
     const askedAt = clock.monotonic();
     const issued = await requestToken({ client, sender, scope, userAgent });
-    scope.finish();
+    scope.end();
     current = undefined;
     if ('fault' in issued) {
       const error = unavailable(name, client, issued.fault);
@@ -114,7 +114,7 @@ function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void
       return await current.token;
     },
     async close() {
-      current?.scope.end(new Error('the adapter instance is closed'));
+      current?.scope.abort(new Error('the adapter instance is closed'));
       await current?.token.catch(() => {});
     },
   };

@@ -8,7 +8,7 @@ import { createSlots } from './slots.ts';
 
 function openScope(t: { after(cleanUp: () => void): void }, total = 60_000): CallScope {
   const scope = new CallScope({ total, clock: systemClock });
-  t.after(() => scope.finish());
+  t.after(() => scope.end());
   return scope;
 }
 
@@ -38,7 +38,7 @@ test('a caller that leaves gives its place in the queue back', async (t) => {
   const release = await slots.take(openScope(t));
   const leaving = openScope(t);
   const waiting = slots.take(leaving);
-  leaving.end(new CallerLeft());
+  leaving.abort(new CallerLeft());
   await assert.rejects(async () => waiting, CallerLeft);
   const next = slots.take(openScope(t));
   release();

@@ -48,11 +48,11 @@ export function createSlots(options: { readonly name: string; readonly concurren
       if (waiting.size >= queue) throw busy(name, `its limits are reached (concurrency ${concurrency}, queue ${queue})`);
       return new Promise((resolve, reject) => {
         const next = (release: () => void): void => {
-          scope.whenEnded(undefined);
+          scope.whenAborted(undefined);
           resolve(release);
         };
         waiting.add(next);
-        scope.whenEnded((reason) => {
+        scope.whenAborted((reason) => {
           waiting.delete(next);
           reject(reason instanceof GatewayError ? busy(name, 'the call waited for its whole time limit') : reason);
         });

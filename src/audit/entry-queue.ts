@@ -1,4 +1,4 @@
-import { atEndOfTurn } from '#base/end-of-turn.ts';
+import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
@@ -159,7 +159,7 @@ export class EntryQueue {
         return;
       }
       // Whatever else this turn of the event loop brings goes along.
-      await new Promise<void>(atEndOfTurn);
+      await new Promise<void>(inCheckPhase);
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#written(batch))) return;

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
-import { Turns } from '#base/turns.ts';
+import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
@@ -72,10 +72,10 @@ const usualSizes: CatalogueSizes = { block: 2_000, collected: 20_000 };
 export function createAutomationStore(database: Database, sizes = usualSizes): AutomationStore {
   const { read } = database;
   let exporting = 0;
-  const listings = new Turns(listingsAtOnce);
+  const listings = new Semaphore(listingsAtOnce);
   return {
     list: (request) =>
-      listings.during(() => listAutomations(database, request, sizes.collected), { limit: listingWait, late: tooManyListings }),
+      listings.run(() => listAutomations(database, request, sizes.collected), { limit: listingWait, late: tooManyListings }),
     read: (id) => readAutomation(read, id),
     change: (work) =>
       database.exclusively('automation', async (transaction) => {

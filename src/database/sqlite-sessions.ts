@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Semaphore } from '#base/semaphore.ts';
 import { systemCode } from '#base/system-code.ts';
-import { Turns } from '#base/turns.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
@@ -24,7 +24,7 @@ interface SqliteSessionsOptions {
 export class SqliteSessions implements SessionSource {
   readonly begin: string;
   readonly #options: SqliteSessionsOptions;
-  readonly #turns: Turns;
+  readonly #turns: Semaphore;
   readonly #idle: SqliteConnection[] = [];
   readonly #connections: number;
   #closed = false;
@@ -34,7 +34,7 @@ export class SqliteSessions implements SessionSource {
     // The write lock is taken at once: two transactions that read first and then both want to write would fail on each other.
     this.begin = options.kind === 'write' ? 'begin immediate' : 'begin';
     this.#connections = options.kind === 'write' ? 1 : readers;
-    this.#turns = new Turns(this.#connections);
+    this.#turns = new Semaphore(this.#connections);
   }
 
   async open(): Promise<StoreSession> {
@@ -44,7 +44,7 @@ export class SqliteSessions implements SessionSource {
       const connection = await this.#alive();
       return { run: (sql, parameters) => connection.run(sql, parameters), release: () => this.#giveBack(connection) };
     } catch (error) {
-      this.#turns.giveBack();
+      this.#turns.release();
       throw error;
     }
   }
@@ -62,7 +62,7 @@ export class SqliteSessions implements SessionSource {
       this.#closed = true;
       await Promise.all(this.#idle.map((connection) => connection.close()));
     }
-    for (let count = 0; count < this.#connections; count += 1) this.#turns.giveBack();
+    for (let count = 0; count < this.#connections; count += 1) this.#turns.release();
   }
 
   async #alive(): Promise<SqliteConnection> {
@@ -80,11 +80,11 @@ export class SqliteSessions implements SessionSource {
     // One that comes back after the end would keep the process alive.
     if (this.#closed) void connection.close();
     else if (!connection.gone) this.#idle.push(connection);
-    this.#turns.giveBack();
+    this.#turns.release();
   }
 
   #turn(): Promise<void> {
-    return this.#turns.take({ limit: turnLimit, late: () => storeUnavailable('waited too long for a connection') });
+    return this.#turns.acquire({ limit: turnLimit, late: () => storeUnavailable('waited too long for a connection') });
   }
 }
 

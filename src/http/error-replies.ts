@@ -4,10 +4,10 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';
-import type { OpenConnections } from './open-connections.ts';
+import { newRequestId } from './admission/request-checks.ts';
+import type { OpenConnections } from './connections/open-connections.ts';
 import { problemReply, unexpectedFailure } from './problem.ts';
 import { writeHead } from './reply-head.ts';
-import { newRequestId } from './request-checks.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { ServedRequest } from './served-request.ts';
 

@@ -3,9 +3,9 @@ import { type Authentication, callerOf } from '#access/authentication.ts';
 import { type IdempotentRequest, idempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyEffect } from '#audit/key-effect.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallFacts, CallResult } from '#relay/call-context.ts';
 import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
-import { changeLeft } from './call-outcome.ts';
 import { problemReply } from './problem.ts';
 import type { Route } from './route.ts';
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { RelayReply } from '#relay/relay-reply.ts';
+import { endWith, written } from './connections/slow-reader.ts';
 import { writeHead } from './reply-head.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
-import { endWith, written } from './slow-reader.ts';
 
 /** A promise only where the reply goes out piece by piece. */
 export function writeReply({ raw, response, scope }: ServedRequest, answer: RouteReply): Promise<void> | undefined {

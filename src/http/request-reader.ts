@@ -5,7 +5,7 @@ import { readEnvelope, readEnvelopeInSteps } from '#json/json-envelope.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList, invalidRequest } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
-import { arriving } from './body-time.ts';
+import { arriving } from './connections/body-time.ts';
 import type { JsonBody, Route } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 

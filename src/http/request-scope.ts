@@ -8,12 +8,12 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
+import { type Attempted, AttemptObserver, type AttemptObservers } from '#calls/attempts.ts';
+import { hasGrown, isRecorded, outcomeFacts, requestFacts } from '#calls/record-facts.ts';
 import type { CallContext, CallFacts, CallResult } from '#relay/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
-import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
+import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
 import { keyEffect, readKeptReply } from './idempotency.ts';
-import { newRequestId, preferredWait, receivedRequestId } from './request-checks.ts';
-import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './request-record.ts';
 
 /** Everything that is known of one request while it lasts; the relay sees it as the circumstances of its call. */
 export class RequestScope implements CallContext {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Span, Tracing } from '#base/tracing.ts';
-import { standardMethods } from './metrics.ts';
 import type { RequestScope } from './request-scope.ts';
+import { standardMethods } from './request-watcher.ts';
 
 /** Opens the span of a request by the semantic conventions of an HTTP server. */
 export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scope: RequestScope): Span {

@@ -5,12 +5,12 @@ import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
+import type { RateLimit } from '#calls/rate-limit.ts';
+import { isSheddable, type Pressure } from './admission/pressure.ts';
+import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
 import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
-import { isSheddable, type Pressure } from './pressure.ts';
-import { isCounted, type RateLimit } from './rate-limit.ts';
 import { writeReply } from './reply-writer.ts';
-import { checkDeclaredLength, checkMediaType } from './request-checks.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
@@ -90,6 +90,11 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
       });
     };
   };
+}
+
+/** What the limit counts: what is done for callers at a far side or in the catalogue. */
+function isCounted(route: Route): boolean {
+  return route.group === 'relay' || route.group === 'automations';
 }
 
 /** What a step of a request throws or rejects with is what its caller is answered. */

@@ -7,22 +7,22 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import type { Tracing } from '#base/tracing.ts';
-import { watchBodyTime } from './body-time.ts';
-import { frontDoorLimit, limitConnections } from './connection-limit.ts';
+import { overloaded } from './admission/pressure.ts';
+import { checkFraming } from './admission/request-checks.ts';
+import { createSourceAddress } from './admission/source-address.ts';
+import { watchBodyTime } from './connections/body-time.ts';
+import { frontDoorLimit, limitConnections } from './connections/connection-limit.ts';
+import { inOrder } from './connections/in-order.ts';
+import { acceptWaiting, type OpenConnections, trackConnections } from './connections/open-connections.ts';
+import { closeStalledConnections } from './connections/slow-reader.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
-import { inTurn } from './in-turn.ts';
-import type { Metrics } from './metrics.ts';
-import { acceptWaiting, type OpenConnections, trackConnections } from './open-connections.ts';
-import { overloaded } from './pressure.ts';
-import { checkFraming } from './request-checks.ts';
 import { RequestScope } from './request-scope.ts';
 import { endRequestSpan, openRequestSpan } from './request-span.ts';
+import type { RequestWatcher } from './request-watcher.ts';
 import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { createRouteTable, type FoundRoute, type RouteTable } from './route-table.ts';
 import { ServedRequest } from './served-request.ts';
-import { closeStalledConnections } from './slow-reader.ts';
-import { createSourceAddress } from './source-address.ts';
 
 /** PEM texts. */
 interface Certificate {
@@ -41,7 +41,7 @@ interface HttpServerOptions extends Omit<RouteRunnerOptions, 'takeOn'> {
   };
   readonly routes: readonly Route[];
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly watcher: RequestWatcher;
   /** Absent: requests are not traced. */
   readonly tracing?: Tracing | undefined;
   readonly audit: AuditLog;
@@ -77,11 +77,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const server = createNodeServer(options.server.tls);
   const limit = frontDoorLimit();
   const connections = trackConnections(server, { secure: options.server.tls !== undefined });
-  options.metrics.watchConnections(() => connections.count, limit.connections);
+  options.watcher.watchConnections(() => connections.count, limit.connections);
   limitConnections(server, connections, limit.connections);
   closeStalledConnections(server, connections, readerTimeout);
   server.on('clientError', (error, socket: Socket) => answerUnreadable(error, socket, connections));
-  server.on('request', inTurn(createHandler(server, connections, limit.requests, options), connections));
+  server.on('request', inOrder(createHandler(server, connections, limit.requests, options), connections));
   // Asked for with each call to a literal address: the system need not be asked each time.
   let bound: readonly AddressInfo[] = [];
   return {
@@ -185,12 +185,12 @@ function createRequestOpener(
       sourceAddress: sourceAddressOf(raw),
       clock: options.clock,
       endings: connections.endings,
-      observers: options,
+      observers: { metrics: options.watcher, log: options.log },
       audit: options.audit,
     });
     if (options.tracing !== undefined) scope.span = openRequestSpan(options.tracing, raw, scope);
     const end = connections.begin(raw, scope);
-    options.metrics.requestStarted();
+    options.watcher.requestStarted();
     const endBodyTime = watchBodyTime(raw, () => server.emit('clientError', bodyTooLate, raw.socket));
     if (connections.draining || losesWhatFollows(raw)) scope.announceClosing();
     // 'close' comes for every response, finished or broken off.
@@ -233,10 +233,10 @@ function noRoute(table: RouteTable, { url = '' }: IncomingMessage): GatewayError
 function observe(
   scope: RequestScope,
   status: number | undefined,
-  { log, metrics }: Pick<HttpServerOptions, 'log' | 'metrics'>,
+  { log, watcher }: Pick<HttpServerOptions, 'log' | 'watcher'>,
 ): void {
   scope.over(status);
-  metrics.requestDone(scope, status);
+  watcher.requestEnded(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, route, sourceAddress, adapter, upstreamStatus, code } = scope;
   // One shape for every line, so that writing it is quick.

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#base/gateway-error.ts';
 import { GatheredBytes } from '#base/gathered-bytes.ts';
-import { bodyTooLarge } from './request-checks.ts';
+import { bodyTooLarge } from './admission/request-checks.ts';
 
 /**
  * Reads a body to its end and calls `done` once: with its bytes (undefined: the request has none), or with 413 `body-too-large` as soon as

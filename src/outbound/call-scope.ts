@@ -13,12 +13,12 @@ export class CallScope {
   readonly #clock: Clock;
   readonly #expiresAt: number;
   readonly #timer: NodeJS.Timeout;
-  #ended: Error | undefined;
+  #aborted: Error | undefined;
   #abort: ((reason: Error) => void) | undefined;
   #giveBack: (() => void) | undefined;
-  #finished = false;
+  #ended = false;
   #mayChange = false;
-  #carriedOn = false;
+  #detached = false;
   #abandoned = false;
   readonly #sendings: Sending[] = [];
 
@@ -33,7 +33,7 @@ export class CallScope {
     this.#clock = options.clock;
     this.#expiresAt = options.clock.monotonic() + options.total;
     this.#timer = setTimeout(() => {
-      this.end(timedOut('total', options.total, options.setBy));
+      this.abort(timedOut('total', options.total, options.setBy));
     }, options.total);
   }
 
@@ -69,50 +69,50 @@ export class CallScope {
   }
 
   /** Why the call is over before its time, if it is. */
-  get ended(): Error | undefined {
-    return this.#ended;
+  get aborted(): Error | undefined {
+    return this.#aborted;
   }
 
   /** Names what is to be stopped when the scope ends; called at once if it has ended already. One at a time: a call has one thing under way. */
-  whenEnded(abort: ((reason: Error) => void) | undefined): void {
+  whenAborted(abort: ((reason: Error) => void) | undefined): void {
     this.#abort = abort;
-    if (abort !== undefined && this.#ended !== undefined) abort(this.#ended);
+    if (abort !== undefined && this.#aborted !== undefined) abort(this.#aborted);
   }
 
-  end(reason: Error): void {
-    if (this.#ended !== undefined) return;
-    this.#ended = reason;
+  abort(reason: Error): void {
+    if (this.#aborted !== undefined) return;
+    this.#aborted = reason;
     clearTimeout(this.#timer);
     this.#abort?.(reason);
   }
 
   /** Names what is to be given back when the call is done, in whatever way. */
-  whenFinished(giveBack: () => void): void {
-    if (this.#finished) giveBack();
+  whenEnded(giveBack: () => void): void {
+    if (this.#ended) giveBack();
     else this.#giveBack = giveBack;
   }
 
   /** From now on the call goes on without its caller, until it is carried out. */
-  carryOn(): void {
-    this.#carriedOn = true;
+  detachCaller(): void {
+    this.#detached = true;
   }
 
-  carriedOut(): void {
-    this.#carriedOn = false;
+  attachCaller(): void {
+    this.#detached = false;
     if (this.#abandoned) this.callerLeft();
   }
 
   /** Ends the call and gives back what it holds: at once, or when it is carried out. */
   callerLeft(): void {
     this.#abandoned = true;
-    if (this.#carriedOn) return;
-    this.end(new CallerLeft());
-    this.finish();
+    if (this.#detached) return;
+    this.abort(new CallerLeft());
+    this.end();
   }
 
   /** The call is done: nothing is aborted any more. Whoever opened the scope calls this once nothing of the reply is left to send. */
-  finish(): void {
-    this.#finished = true;
+  end(): void {
+    this.#ended = true;
     clearTimeout(this.#timer);
     this.#abort = undefined;
     this.#giveBack?.();

@@ -75,7 +75,7 @@ test('a call that is over before its turn comes is not sent, and its connection 
   const sender = senderTo(t, far.port).sender;
   await sendThrough(sender, `${far.url}/`, { method: 'POST' });
   const { reply, scope } = beginThrough(sender, far.url, { method: 'POST' });
-  scope.end(new Error('over'));
+  scope.abort(new Error('over'));
   await assert.rejects(reply);
   assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }), [1, 1]);
 });
@@ -88,7 +88,7 @@ test('a call that is over before its connection is made is not sent, and the con
   const { reply, scope } = beginThrough(sender, far.url, { method: 'POST' });
   await until('its turn came', () => sender.figures().waiting === 1);
   await new Promise(setImmediate);
-  scope.end(new Error('over'));
+  scope.abort(new Error('over'));
   await assert.rejects(reply);
   made.resolve(await connectedTo(far.port));
   await until('it is made', () => sender.figures().waiting === 0);
@@ -117,13 +117,13 @@ test('a sender that closes sends what waited for its turn', async (t) => {
   await sender.close();
   assert.equal(far.requests.length, 1);
   assert.equal((await reply).status, 200);
-  scope.finish();
+  scope.end();
 });
 
 test('a sender closes though what waited for its turn is over', { timeout: 5_000 }, async () => {
   const sender = createSender({ connect: () => Promise.reject(new Error('nothing is dialled here')) });
   const { reply, scope } = beginThrough(sender, 'http://127.0.0.1:1');
-  scope.end(new Error('over'));
+  scope.abort(new Error('over'));
   await Promise.all([assert.rejects(reply), sender.close()]);
 });
 
@@ -138,7 +138,7 @@ test('a sender closes though the connection that it waits for cannot be made', {
   assert.ok(!closed);
   made.reject(new Error('refused'));
   await Promise.all([assert.rejects(reply), closing]);
-  scope.finish();
+  scope.end();
 });
 
 test('a far side that speaks before it is asked is refused, and nothing is sent to it', async (t) => {

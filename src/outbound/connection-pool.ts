@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
+import { inCheckPhase } from '#base/check-phase.ts';
 import { systemClock } from '#base/clock.ts';
-import { atEndOfTurn } from '#base/end-of-turn.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Connect } from './connector.ts';
 import { type ConnectionOwner, FarSideConnection } from './far-side-connection.ts';
@@ -66,7 +66,7 @@ export class ConnectionPool implements ConnectionOwner {
       request.failed(new Error('the pool is closed'));
       return;
     }
-    if (this.#due.length === 0) atEndOfTurn(this.#beginAll);
+    if (this.#due.length === 0) inCheckPhase(this.#beginAll);
     this.#due.push(request);
   }
 

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { ConnectDeadline } from './connect-deadline.ts';
 import { type DestinationDecision, type DestinationPolicy, deniedError, hostAndPort } from './destination-policy.ts';
-import { type Dial, dialDirectly, dialInTurn, dialOne } from './dial.ts';
+import { type Dial, dialDirectly, dialEach, dialOne } from './dial.ts';
 import { createProxy, type ProxyOptions } from './proxy-connect.ts';
 import type { Resolve } from './resolver.ts';
 import { createHandshake, type TlsOptions } from './tls-handshake.ts';
@@ -58,7 +58,7 @@ export function createConnector(options: ConnectorOptions): Connect {
       proxy === undefined
         ? dialOne({ dial, address, port, limit, pinned: policy !== undefined })
         : proxy.tunnel(hostAndPort(address, port), proxyAddresses, deadline, limit);
-    const socket = await dialInTurn({ addresses, port, deadline, way: proxy?.way ?? '', open: openOne });
+    const socket = await dialEach({ addresses, port, deadline, way: proxy?.way ?? '', open: openOne });
     onStep?.(proxy === undefined ? 'connect' : 'proxy');
     if (!secure) return socket;
     const encrypted = await handshake(socket, { host, port, deadline });

@@ -44,7 +44,7 @@ const shortestAttempt = 1_000;
  * Tries the addresses in turn within the time limit. Fails with `upstream-timeout`, or with `upstream-connect-failed` that names
  * each address and its cause; a GatewayError thrown by `open` ends it at once.
  */
-export async function dialInTurn({ addresses, port, deadline, way, open }: DialOptions): Promise<Socket> {
+export async function dialEach({ addresses, port, deadline, way, open }: DialOptions): Promise<Socket> {
   const failures: string[] = [];
   for (const [index, address] of addresses.entries()) {
     const remaining = deadline.remaining();

@@ -35,6 +35,6 @@ export async function fetchDocument(options: {
     for await (const part of reply.rest ?? []) parts.push(part);
     return { status: reply.status, body: Buffer.concat(parts).toString('utf8') };
   } finally {
-    scope.finish();
+    scope.end();
   }
 }

@@ -20,7 +20,7 @@ test('a call that ends while its reply waits for a slow reader leaves no time li
   const { reply: coming, scope } = beginThrough(sender, far.url);
   const reply = await coming;
   await sleep(50);
-  scope.end(new Error('over'));
+  scope.abort(new Error('over'));
   await assert.rejects(async () => {
     for await (const piece of reply.rest ?? []) assert.ok(piece.length > 0);
   });
@@ -58,7 +58,7 @@ for (const [what, bytes, code] of refusedHalfway) {
     const attempts = { begin: () => attempt };
     const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { attempts, responseLimit: limit });
     await assert.rejects(reply, { code });
-    scope.finish();
+    scope.end();
     assert.equal(timers(), before);
     // So long a decoder that nobody stopped would be at work.
     await sleep(50);
@@ -74,7 +74,7 @@ test('a call whose coded reply breaks off is told of once: nothing of it is deco
   const before = timers();
   const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { attempts: { begin: () => attempt } });
   await assert.rejects(reply, { code: 'upstream-closed' });
-  scope.finish();
+  scope.end();
   assert.equal(timers(), before);
   await sleep(50);
   assert.deepEqual(told, ['failed']);
@@ -92,7 +92,7 @@ test('a call that ends while its coded reply is read leaves the connection alone
   await sleep(50);
   const second = beginThrough(sender, far.url);
   await until('it is there', () => far.requests.length === 2);
-  first.scope.end(new Error('over'));
+  first.scope.abort(new Error('over'));
   assert.equal((await second.reply).status, 200);
   assert.deepEqual(
     far.requests.map(({ connection }) => connection),
@@ -101,7 +101,7 @@ test('a call that ends while its coded reply is read leaves the connection alone
   await assert.rejects(async () => {
     for await (const piece of rest ?? []) assert.ok(piece.length > 0);
   });
-  second.scope.end(new Error('over'));
+  second.scope.abort(new Error('over'));
 });
 
 test('a reply that has come whole is read to its end, whatever becomes of its call', async (t) => {
@@ -111,7 +111,7 @@ test('a reply that has come whole is read to its end, whatever becomes of its ca
   const { reply, scope } = beginThrough(sender, far.url);
   const { head, rest } = await reply;
   await until('it is whole', () => sender.figures().idle === 1);
-  scope.end(new Error('over'));
+  scope.abort(new Error('over'));
   const pieces = [head];
   for await (const piece of rest ?? []) pieces.push(piece);
   assert.ok(Buffer.concat(pieces).equals(large));
@@ -155,7 +155,7 @@ for (const [how, write] of [
     assert.ok((sending?.writableLength ?? 0) > 0, 'all of it was taken');
     const pieces = [head];
     for await (const piece of rest ?? []) pieces.push(piece);
-    scope.finish();
+    scope.end();
     assert.ok(Buffer.concat(pieces).equals(large));
     assert.equal(timers(), before);
   });
@@ -171,7 +171,7 @@ for (const [how, write] of [
     };
     await assert.rejects(read, { code: 'upstream-timeout' });
     assert.ok(systemClock.monotonic() - begin < 5_000);
-    scope.finish();
+    scope.end();
   });
 }
 
@@ -179,7 +179,7 @@ test('a far side that never answers meets the limit on its first byte', async (t
   const far = await farSide(t, () => undefined);
   const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 100, idle: 5_000 } });
   await assert.rejects(reply, { code: 'upstream-timeout', message: /timeouts\.firstByte/u });
-  scope.finish();
+  scope.end();
 });
 
 test('a call whose connection is closed by whatever it is ends with it', async (t) => {
@@ -189,5 +189,5 @@ test('a call whose connection is closed by whatever it is ends with it', async (
   await until('it is there', () => far.requests.length === 1);
   sockets[0]?.destroy();
   await assert.rejects(reply, { code: 'outcome-unknown', message: /broke the connection off/u });
-  scope.finish();
+  scope.end();
 });

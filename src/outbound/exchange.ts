@@ -1,4 +1,4 @@
-import { atEndOfTurn } from '#base/end-of-turn.ts';
+import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Attempt } from './attempt.ts';
 import type { Sending } from './call-scope.ts';
@@ -154,7 +154,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     this.#attempt?.replied(status);
     const rest = complete ? undefined : body?.rest();
     const discard = (): void => this.abort(new Error('the reply was let go'));
-    atEndOfTurn(() => this.#resolve({ status, headers, head, rest, discard }));
+    inCheckPhase(() => this.#resolve({ status, headers, head, rest, discard }));
   }
 
   /** Of the reply's body. */

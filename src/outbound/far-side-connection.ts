@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { atEndOfTurn } from '#base/end-of-turn.ts';
+import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { ReplyReader, type ReplyTaker } from './reply-reader.ts';
 import { certificateRefused } from './tls-failure.ts';
@@ -130,7 +130,7 @@ export class FarSideConnection {
     else this.destroy();
     user.ended();
     // That a request is written TLS says a turn later only: the reply may be there first.
-    if (kept && this.#socket.writableLength > 0) atEndOfTurn(() => this.#free(keptFor));
+    if (kept && this.#socket.writableLength > 0) inCheckPhase(() => this.#free(keptFor));
     else if (kept) this.#free(keptFor);
   }
 

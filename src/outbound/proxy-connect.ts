@@ -4,7 +4,7 @@ import type { Secret } from '#base/secret.ts';
 import { basicCredentials } from './basic-credentials.ts';
 import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
 import { hostAndPort } from './destination-policy.ts';
-import { AddressFailed, type Dial, dialInTurn, dialOne, socketFailure } from './dial.ts';
+import { AddressFailed, type Dial, dialEach, dialOne, socketFailure } from './dial.ts';
 import type { Resolve } from './resolver.ts';
 import { createHandshake, type Handshake, tlsBesideOwn } from './tls-handshake.ts';
 
@@ -53,7 +53,7 @@ export function createProxy({ proxy, ca, dial, resolve, dnsTimeout }: ProxyNeeds
     async tunnel(authority, addresses, deadline, limit) {
       const open = (address: string, share: number): Promise<Socket> =>
         dialOne({ dial, address, port, limit: Math.min(share, limit), pinned: false });
-      const dialled = await dialInTurn({ addresses, port, deadline, way: ' to the proxy', open });
+      const dialled = await dialEach({ addresses, port, deadline, way: ' to the proxy', open });
       const socket = handshake === undefined ? dialled : await handshake(dialled, { host, port, deadline });
       await askForTunnel({ socket, authority, credentials, limit: Math.min(limit, deadline.remaining()), where });
       return socket;

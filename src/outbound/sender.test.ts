@@ -14,7 +14,7 @@ test('nothing that changes a far side leaves before it is on record, whatever wa
   });
   t.after(() => sender.close());
   const scope = new CallScope({ total: 5_000, clock: systemClock });
-  t.after(() => scope.finish());
+  t.after(() => scope.end());
   const timeouts = { firstByte: 1_000, idle: 1_000 };
   const call = { origin: 'http://127.0.0.1:1', path: '/', headers: [], timeouts, responseLimit: 1_000 };
   await assert.rejects(sender.send({ ...call, method: 'POST', stateChanging: true }, scope), /not on record/u);

@@ -40,11 +40,11 @@ export function createSender({ connect }: { readonly connect: Connect }): Pooled
     send(call, scope) {
       // Whatever way a call took to get here: nothing changes a far side unless it is on record.
       if (call.stateChanging && !scope.mayChange) return Promise.reject(new Error('A state-changing call is not on record.'));
-      const attempt = scope.ended === undefined ? scope.attempts?.begin(call) : undefined;
+      const attempt = scope.aborted === undefined ? scope.attempts?.begin(call) : undefined;
       const exchange = new Exchange(call, attempt);
       scope.sends(exchange);
-      scope.whenEnded((reason) => exchange.abort(reason));
-      if (scope.ended === undefined) (call.stateChanging ? changing : reading).send(exchange);
+      scope.whenAborted((reason) => exchange.abort(reason));
+      if (scope.aborted === undefined) (call.stateChanging ? changing : reading).send(exchange);
       return exchange.reply;
     },
     async close() {

@@ -64,7 +64,7 @@ export function openScope(context: CallContext, total: number): CallScope {
   const scope = new CallScope({ total: Math.min(total, wait), setBy, clock, attempts });
   context.note({ traffic: scope });
   context.whenOver((complete) => {
-    if (complete) scope.finish();
+    if (complete) scope.end();
     else scope.callerLeft();
   });
   return scope;

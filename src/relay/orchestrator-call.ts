@@ -96,7 +96,7 @@ export async function orchestratorCall(call: OrchestratorCall, render: (reply: F
         }),
     );
   } catch (failure) {
-    scope.finish();
+    scope.end();
     throw failure;
   } finally {
     letGo();

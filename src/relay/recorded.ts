@@ -2,7 +2,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
-import { untilEnded } from '#outbound/until-ended.ts';
+import { untilAborted } from '#outbound/until-aborted.ts';
 import type { CallContext } from './call-context.ts';
 import { heldReply } from './held-reply.ts';
 import type { RelayReply } from './relay-reply.ts';
@@ -29,13 +29,13 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
   scope.permitChange();
   if (!context.isIdempotent) return await concluded(context, send);
   // Its caller comes back for the reply, perhaps because it lost its connection.
-  scope.carryOn();
-  const forget = context.whenEnding(() => scope.end(new CallerLeft()));
+  scope.detachCaller();
+  const forget = context.whenEnding(() => scope.abort(new CallerLeft()));
   try {
     return await concluded(context, async () => heldReply(await send()));
   } finally {
     forget();
-    scope.carriedOut();
+    scope.attachCaller();
   }
 }
 
@@ -46,9 +46,9 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
 async function intended(context: CallContext, scope: CallScope): Promise<RelayReply | undefined> {
   const intent = context.intend();
   try {
-    return await untilEnded(scope, intent);
+    return await untilAborted(scope, intent);
   } catch (thrown) {
-    if (thrown !== scope.ended) throw thrown;
+    if (thrown !== scope.aborted) throw thrown;
     const failure = thrown instanceof TimeLimitPassed ? notInTime(thrown) : thrown;
     const recording = intent.then((earlier) => (earlier === undefined ? context.concluded({ failure }) : undefined));
     // That the record cannot be written is told by the log.

@@ -123,7 +123,7 @@ export async function restCall(options: {
       }),
     );
   } catch (failure) {
-    scope.finish();
+    scope.end();
     throw failure;
   }
 }

@@ -7,7 +7,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
 import { mayBeRepeated, type Sender } from '#outbound/sender.ts';
-import { pause } from '#outbound/until-ended.ts';
+import { pause } from '#outbound/until-aborted.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
 interface OtlpExporterOptions {
@@ -37,7 +37,7 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
       }
     } finally {
       underWay.delete(scope);
-      scope.finish();
+      scope.end();
     }
   };
 
@@ -58,7 +58,7 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
       void delivered(spans).then(done);
     },
     shutdown: async () => {
-      for (const scope of underWay) scope.end(new Error('the gateway stops'));
+      for (const scope of underWay) scope.abort(new Error('the gateway stops'));
     },
   };
 }

@@ -43,7 +43,7 @@ export async function sendThrough(
     for await (const piece of reply.rest ?? []) pieces.push(piece);
     return { status: reply.status, body: Buffer.concat(pieces) };
   } finally {
-    scope.finish();
+    scope.end();
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
-import { contentSecurityPolicy, docsPage } from '#http/docs-page.ts';
-import { createOpenApiDocument } from '#http/openapi.ts';
+import { contentSecurityPolicy, docsPage } from '#http/documentation/docs-page.ts';
+import { createOpenApiDocument } from '#http/documentation/openapi.ts';
 import type { Route, RouteReply } from '#http/route.ts';
 
 interface DocumentationRoutesOptions {

@@ -1,12 +1,11 @@
 import type { AdapterState } from '#adapters/adapter-instance.ts';
 import { Type } from '#base/json-schema.ts';
-import type { Metrics } from '#http/metrics.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 
 interface OperationsRoutesOptions {
   readonly openMetrics: boolean;
-  readonly metrics: Metrics;
+  readonly metrics: { readonly mediaType: string; text(): Promise<string> };
   /** Rejects where the store cannot be reached. */
   readonly pingStore: () => Promise<void>;
   /** True while calls are refused for want of time or memory. */

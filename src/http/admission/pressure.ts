@@ -1,0 +1,67 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
+import type { Route } from '#http/route.ts';
+import type { Measurement, PressureGauge } from './pressure-gauge.ts';
+
+/** Whether the gateway has more to do than it can. */
+export interface Pressure {
+  readonly overloaded: boolean;
+  /** Throws 503 `overloaded` with `Retry-After` while it is. */
+  refuse(): void;
+  close(): void;
+}
+
+/** What can wait or be asked of another gateway; monitoring and documentation are answered however much there is to do. */
+export function isSheddable(route: Route): boolean {
+  return route.group !== 'operations';
+}
+
+/**
+ * Takes a measurement each `interval` milliseconds and holds it against the gauge's limits; what it says stands until the next
+ * one, so that asking costs nothing. Logs when the pressure begins and when it ends.
+ */
+export function createPressure({
+  gauge,
+  log,
+  interval = 1_000,
+}: {
+  readonly gauge: PressureGauge;
+  readonly log: Log;
+  readonly interval?: number;
+}): Pressure {
+  let reason: string | undefined;
+  const timer = setInterval(() => {
+    const before = reason;
+    reason = pressureOf(gauge.measure(), gauge.limits);
+    if (reason !== undefined && reason !== before) log.warn('overloaded: calls and logins are refused', { reason });
+    if (reason === undefined && before !== undefined) log.info('no longer overloaded');
+  }, interval);
+  timer.unref();
+  return {
+    get overloaded() {
+      return reason !== undefined;
+    },
+    refuse() {
+      if (reason !== undefined) throw overloaded(reason);
+    },
+    close() {
+      clearInterval(timer);
+      gauge.close();
+    },
+  };
+}
+
+/** `reason` is a clause. */
+export function overloaded(reason: string): GatewayError {
+  return new GatewayError('overloaded', `The gateway is overloaded: ${reason}. Nothing was sent; try again in a moment.`, {
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+/** A clause that says what is over its limit; undefined where nothing is. */
+function pressureOf(measured: Measurement, limits: Measurement): string | undefined {
+  if (measured.eventLoopDelay > limits.eventLoopDelay) return 'its event loop is behind';
+  if (measured.residentMemory > limits.residentMemory) return 'it uses nearly all memory there is';
+  if (measured.heap > limits.heap) return 'its heap is nearly full';
+  return undefined;
+}

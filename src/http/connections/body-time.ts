@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { inCheckPhase } from '#base/check-phase.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { inTime } from '#base/in-time.ts';
+import { hasBody } from '#http/whole-body.ts';
+
+/** Milliseconds from a request's head to the end of its body. */
+const bodyTime = 30_000;
+/** Milliseconds between two pieces of a body that is streamed, which may take as long as it likes as a whole. */
+const pieceTime = 15_000;
+
+/**
+ * Calls `late` where the body of a request has not arrived in time; the function that it answers ends the watch. Node's own
+ * `requestTimeout` knows one limit for every route, and an import may take longer.
+ */
+export function watchBodyTime(request: IncomingMessage, late: () => void): () => void {
+  if (!hasBody(request)) return () => {};
+  let watched = true;
+  let timer: NodeJS.Timeout | undefined;
+  // Most bodies come together with their heads.
+  inCheckPhase(() => {
+    if (watched && !request.complete) {
+      timer = setTimeout(() => {
+        if (!request.complete) late();
+      }, bodyTime);
+    }
+  });
+  return () => {
+    watched = false;
+    clearTimeout(timer);
+  };
+}
+
+/** The pieces of a body as they arrive. Throws `request-timeout` (408) where 15 s pass without one. */
+export async function* arriving(body: Readable, limit = pieceTime): AsyncGenerator<Buffer, void, undefined> {
+  // Not left by return(), which would destroy the connection: its caller is to read why the request was refused.
+  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+  for (;;) {
+    const next = await inTime(pieces.next().catch(brokenOff), limit, tooLate);
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+function brokenOff(cause: unknown): never {
+  throw new GatewayError('malformed-request', 'The connection broke before the end of the body.', { cause });
+}
+
+function tooLate(): never {
+  throw new GatewayError('request-timeout', `No byte of the body arrived for ${pieceTime / 1_000} seconds.`);
+}

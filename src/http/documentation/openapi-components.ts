@@ -1,0 +1,175 @@
+import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
+import type { Route } from '#http/route.ts';
+import { closedObject } from '#json/closed-object.ts';
+import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
+
+const allCodes = Object.keys(errorCodes) as ErrorCode[];
+const text = Type.String();
+
+/** RFC 9457 with the gateway's own members. */
+const problemSchema = Type.Object(
+  {
+    type: Type.String({
+      format: 'uri-reference',
+      description: 'Where the error is explained: `/docs#error-CODE` of this gateway.',
+    }),
+    title: Type.String({ description: 'The same for every error of this code.' }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
+    detail: Type.String({ description: 'What is wrong with this request, and what to do about it.' }),
+    code: Type.Enum(allCodes, { description: 'For programs: one of a closed list.' }),
+    requestId: Type.String({ description: 'Finds the request in the gateway’s log; the same as `X-Request-Id`.' }),
+    errors: Type.Optional(
+      Type.Array(
+        closedObject({
+          pointer: Type.String({ description: 'RFC 6901 JSON pointer into the body, or `?name` for a query parameter.' }),
+          detail: Type.String({ description: 'What is wrong there.' }),
+        }),
+        { description: 'Every problem of the request, where there can be several.' },
+      ),
+    ),
+    upstream: Type.Optional(
+      Type.Object(
+        {
+          status: Type.Integer({ description: 'The status that the far side answered.' }),
+          contentType: Type.Optional(Type.String({ description: 'Its media type.' })),
+          body: Type.Optional(Type.String({ description: 'Its body, the first 64 KiB.' })),
+        },
+        { additionalProperties: false, description: 'What the far side answered, where the error speaks of its answer.' },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'An error, as application/problem+json (RFC 9457).' },
+);
+
+const headers = {
+  'X-Request-Id': {
+    description: 'Names this request in the log: the caller’s own where it sent a sane one, otherwise a new one.',
+    schema: Type.String({ minLength: 1, maxLength: 128 }),
+  },
+  'WWW-Authenticate': { description: 'The ways to authenticate (RFC 9110 11.6.1).', schema: text },
+  Allow: { description: 'The methods that the path knows.', schema: text },
+  Accept: { description: 'The media type that the route takes.', schema: text },
+  'Accept-Patch': { description: 'The media type that the route takes (RFC 5789 2.2).', schema: text },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
+  'X-Upstream-Status': { description: 'Status that the far side answered, where the error speaks of its answer.', schema: text },
+  'X-Upstream-Content-Type': { description: 'Media type that the far side answered, where it named one.', schema: text },
+  'X-Upstream-ETag': { description: 'ETag of the far side, where it sent one.', schema: text },
+  'X-Upstream-Location': { description: 'Location of the far side, where it sent one.', schema: text },
+  'X-Upstream-Body-Encoding': { description: '`base64` where the body in `upstream` is no text.', schema: text },
+  'Idempotency-Replayed': {
+    description: '`true`: the reply of an earlier request with this Idempotency-Key.',
+    schema: text,
+  },
+} as const satisfies Record<string, ApiHeader>;
+
+type HeaderName = keyof typeof headers;
+
+/** Headers that come with an error of that status, beside X-Request-Id. */
+const headersByStatus: Readonly<Record<number, HeaderName>> = {
+  401: 'WWW-Authenticate',
+  405: 'Allow',
+  429: 'Retry-After',
+  503: 'Retry-After',
+};
+
+/** Errors that speak of a reply that came name it in headers, as a success does. */
+const headersOfReply: readonly HeaderName[] = [
+  'X-Upstream-Status',
+  'X-Upstream-Content-Type',
+  'X-Upstream-ETag',
+  'X-Upstream-Location',
+  'X-Upstream-Body-Encoding',
+];
+
+/** Headers that come with a code, whatever else has its status. */
+const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
+  'upstream-error': headersOfReply,
+  'redirect-refused': headersOfReply,
+  'idempotency-key-in-use': ['Retry-After'],
+};
+
+/** What a call can end in for certain once it has left: it is kept for its Idempotency-Key, and answered once more. */
+const keptErrors: ReadonlySet<ErrorCode> = new Set([
+  ...farSideErrors,
+  'destination-denied',
+  'upstream-error',
+  'too-many-redirects',
+  'redirect-refused',
+  'adapter-unavailable',
+  'overloaded',
+  'audit-unavailable',
+]);
+
+type AnsweringRoute = Pick<Route, 'idempotency' | 'method'>;
+
+function headerNames(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): readonly HeaderName[] {
+  const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
+  const ofStatus = headersByStatus[status];
+  if (ofStatus !== undefined) names.add(ofStatus);
+  // RFC 5789 2.2 has a header of its own for PATCH.
+  if (codes.includes('unsupported-media-type')) names.add(route?.method === 'PATCH' ? 'Accept-Patch' : 'Accept');
+  if (route?.idempotency !== undefined && codes.some((code) => keptErrors.has(code))) names.add('Idempotency-Replayed');
+  return [...names];
+}
+
+/** The header of every reply, success or not. */
+export const requestIdHeader: Readonly<Record<string, Reference>> = { 'X-Request-Id': headerReference('X-Request-Id') };
+
+/** One status of an operation with the codes that it can carry there; without a route, that of a path that is none. */
+export function errorResponse(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): ApiResponse {
+  const names = headerNames(status, codes, route);
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join(' '),
+    headers: { ...requestIdHeader, ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
+    content: { 'application/problem+json': { schema: problemOf(status, codes) } },
+    'x-error-codes': codes,
+  };
+}
+
+function problemOf(status: number, codes: readonly ErrorCode[]): JsonSchema {
+  return {
+    $ref: '#/components/schemas/Problem',
+    type: 'object',
+    properties: { status: { const: status }, code: { enum: codes } },
+  };
+}
+
+function headerReference(name: HeaderName): Reference {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+/** What operations refer to. `NotFound` belongs to no operation: it is the answer to a path that is none of them. */
+export const components: Components = {
+  schemas: { Problem: problemSchema },
+  responses: { NotFound: errorResponse(404, ['not-found']) },
+  headers,
+  parameters: {
+    RequestId: {
+      name: 'X-Request-Id',
+      in: 'header',
+      required: false,
+      description: 'Your own name for this request: 1 to 128 visible ASCII characters. Anything else is replaced by a new one.',
+      schema: Type.String(),
+    },
+  },
+  securitySchemes: {
+    basic: { type: 'http', scheme: 'basic', description: 'User name and password of a configured user, in UTF-8 (RFC 7617).' },
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'A token of POST /login or POST /oauth/token, or of a configured OpenID Connect issuer.',
+    },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'orchestration_gateway_session',
+      description: 'The session cookie that POST /login sets.',
+    },
+    client: {
+      type: 'oauth2',
+      description: 'For programs: client credentials (RFC 6749 4.4). There are no scopes; a client has its roles.',
+      flows: { clientCredentials: { tokenUrl: '/oauth/token', scopes: {} } },
+    },
+  },
+};

@@ -1,0 +1,78 @@
+import type { ErrorCode } from '#base/error-codes.ts';
+import type { JsonSchema } from '#base/json-schema.ts';
+import type { RouteAccess, RouteGroup } from '#http/route.ts';
+
+/** The parts of OpenAPI 3.1 that the gateway's document uses; `/docs` is rendered from the same value. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: RouteGroup; readonly description: string }[];
+  readonly security: readonly SecurityRequirement[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: Components;
+  /** The closed table of errors, also those that belong to no operation. */
+  readonly 'x-error-codes': Readonly<Record<ErrorCode, DocumentedError>>;
+}
+
+export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
+export type PathItem = Readonly<Record<string, Operation>>;
+
+export interface Components {
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+  readonly headers: Readonly<Record<string, ApiHeader>>;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly securitySchemes: Readonly<Record<string, object>>;
+}
+
+export interface DocumentedError {
+  /** One, or two where the moment decides (`outcome-unknown`). */
+  readonly statuses: readonly number[];
+  readonly title: string;
+  readonly meaning: string;
+  readonly remedy: string;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly RouteGroup[];
+  readonly summary: string;
+  readonly description: string;
+  /** The roles that may call, any of them; `everyone` needs no credentials, `callers` any valid ones. */
+  readonly 'x-roles': RouteAccess;
+  readonly security?: readonly SecurityRequirement[];
+  readonly parameters: readonly (Parameter | Reference)[];
+  readonly requestBody?: { readonly required: true; readonly content: Content };
+  /** By status. */
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'header' | 'path' | 'query';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: JsonSchema;
+  readonly example?: string | number;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface ApiHeader {
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+export interface ApiResponse {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, ApiHeader | Reference>>;
+  readonly content?: Content;
+  /** The codes of the error table that come with this status. */
+  readonly 'x-error-codes'?: readonly ErrorCode[];
+}
+
+/** By media type. */
+export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Type } from '#base/json-schema.ts';
+import { json, type Route } from '#http/route.ts';
+import { errorsOf, statusesOf } from './openapi-errors.ts';
+
+const open: Route = {
+  method: 'GET',
+  url: '/x',
+  access: 'everyone',
+  handle: () => json(200, {}),
+  group: 'operations',
+  docs: {
+    operationId: 'x',
+    summary: '',
+    success: { status: 200, description: '' },
+    errors: ['adapter-busy'],
+  },
+};
+
+describe('the errors of a route', () => {
+  test('are those of every request and those it names', () => {
+    assert.deepEqual(errorsOf(open), [
+      'malformed-request',
+      'invalid-request',
+      'method-not-allowed',
+      'request-timeout',
+      'body-too-large',
+      'headers-too-large',
+      'internal-error',
+      'adapter-busy',
+    ]);
+  });
+
+  test('hold those of authentication where a caller must be known', () => {
+    const codes = errorsOf({ ...open, access: 'callers' });
+    for (const code of ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'] as const) {
+      assert.ok(codes.includes(code), code);
+    }
+    assert.ok(!codes.includes('forbidden'));
+  });
+
+  test('hold the refusal of a role where it asks for one', () => {
+    assert.ok(errorsOf({ ...open, access: ['admin'] }).includes('forbidden'));
+  });
+
+  test('hold those of a body where it takes one, of JSON where that is JSON', () => {
+    const json = errorsOf({ ...open, body: { kind: 'json', schema: Type.Object({}) } });
+    const form = errorsOf({ ...open, body: { kind: 'form', limit: 1024, schema: Type.Object({}) } });
+    for (const code of ['body-too-large', 'unsupported-media-type'] as const) {
+      assert.ok(json.includes(code), code);
+      assert.ok(form.includes(code), code);
+    }
+    assert.ok(json.includes('invalid-json'));
+    assert.ok(!form.includes('invalid-json'));
+  });
+});
+
+test('an unknown outcome has two statuses, every other code one', () => {
+  assert.deepEqual(statusesOf('outcome-unknown'), [502, 504, 409]);
+  assert.deepEqual(statusesOf('upstream-error'), [502]);
+});

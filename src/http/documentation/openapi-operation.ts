@@ -1,0 +1,125 @@
+import type { ErrorCode } from '#base/error-codes.ts';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
+import { bodyMediaType, type Route, type RouteAccess, type RouteDocs } from '#http/route.ts';
+import { errorResponse, requestIdHeader } from './openapi-components.ts';
+import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
+import { errorsOf, statusesOf } from './openapi-errors.ts';
+
+/** A route as an OpenAPI operation. */
+export function operationOf(route: Route): Operation {
+  const { docs, access } = route;
+  return {
+    operationId: docs.operationId,
+    tags: [route.group],
+    summary: docs.summary,
+    description: [docs.description, whoMayCall(access)].filter((part) => part !== undefined).join('\n\n'),
+    'x-roles': access,
+    ...(access === 'everyone' ? { security: [] } : {}),
+    parameters: parametersOf(route),
+    ...requestBodyOf(route),
+    responses: responsesOf(route),
+  };
+}
+
+/** The names of the path parameters in a route's `url`. */
+function pathParameterNames(url: string): readonly string[] {
+  return url.split('/').flatMap((segment) => (segment.startsWith(':') ? [segment.slice(1)] : []));
+}
+
+/** A route's `url` as OpenAPI writes it. */
+export function pathOf(url: string): string {
+  return pathParameterNames(url).reduce((path, name) => path.replace(`:${name}`, `{${name}}`), url);
+}
+
+function whoMayCall(access: RouteAccess): string {
+  if (access === 'everyone') return 'Open to everyone, without credentials.';
+  if (access === 'callers') return 'For every authenticated caller, whatever its roles.';
+  return access.length === 1 ? `For the role ${access.join()}.` : `For callers with one of the roles ${access.join(', ')}.`;
+}
+
+function parametersOf({ url, docs }: Route): readonly (Parameter | Reference)[] {
+  const path = pathParameterNames(url).map((name) => ({
+    name,
+    in: 'path' as const,
+    required: true,
+    description: docs.pathParameters?.[name] ?? '',
+    schema: Type.String({ minLength: 1 }),
+    ...exampleOf(docs.example?.path?.[name]),
+  }));
+  const query = (docs.queryParameters ?? []).map((parameter) => ({
+    ...parameter,
+    in: 'query' as const,
+    required: false,
+    ...exampleOf(docs.example?.query?.[parameter.name]),
+  }));
+  const headers = (docs.requestHeaders ?? []).map((header) => ({
+    ...header,
+    in: 'header' as const,
+    required: false,
+    schema: Type.String(),
+  }));
+  return [...path, ...query, ...headers, { $ref: '#/components/parameters/RequestId' }];
+}
+
+function exampleOf<Example>(example: Example | undefined): { readonly example?: Example } {
+  return example === undefined ? {} : { example };
+}
+
+function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
+  if (body === undefined) return {};
+  return { requestBody: { required: true, content: { [bodyMediaType(body)]: media(body.schema, docs.example?.request) } } };
+}
+
+function media(schema: JsonSchema, example: unknown): Content[string] {
+  return { schema, ...exampleOf(example) };
+}
+
+function responsesOf(route: Route): Record<string, ApiResponse> {
+  const responses: Record<string, ApiResponse> = {
+    [route.docs.success.status]: successOf(route.docs),
+    ...otherReplies(route.docs),
+  };
+  const codesByStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorsOf(route)) {
+    for (const status of statusesOf(code)) codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
+  }
+  for (const [status, codes] of codesByStatus)
+    responses[status] = { ...errorResponse(status, codes, route), ...shapedContent(route) };
+  for (const { status, description, schema, headers } of route.docs.otherErrors ?? []) {
+    const beside = responses[status];
+    responses[status] = {
+      ...beside,
+      description: beside === undefined ? description : `${description} ${beside.description}`,
+      headers: { ...requestIdHeader, ...beside?.headers, ...describedHeaders(headers) },
+      content: { 'application/json': { schema }, ...beside?.content },
+    };
+  }
+  return responses;
+}
+
+function otherReplies({ otherReplies: replies = [] }: RouteDocs): Record<string, ApiResponse> {
+  return Object.fromEntries(
+    replies.map(({ status, description, headers }) => [
+      status,
+      { description, headers: { ...requestIdHeader, ...describedHeaders(headers) } },
+    ]),
+  );
+}
+
+/** Where a route words its errors by another standard, that is what they look like. */
+function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
+  return errorShape === undefined ? {} : { content: { 'application/json': { schema: errorShape.schema } } };
+}
+
+function successOf({ success, example }: RouteDocs): ApiResponse {
+  const { description, headers, schema, mediaType = 'application/json' } = success;
+  return {
+    description,
+    headers: { ...requestIdHeader, ...describedHeaders(headers) },
+    ...(schema === undefined ? {} : { content: { [mediaType]: media(schema, example?.reply) } }),
+  };
+}
+
+function describedHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, ApiHeader> {
+  return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: Type.String() }]));
+}

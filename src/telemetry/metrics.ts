@@ -1,0 +1,82 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { errorCodes } from '#base/error-codes.ts';
+import { type RequestWatcher, standardMethods } from '#http/request-watcher.ts';
+import { type CallMetrics, createCallMetrics, durationBuckets } from './call-metrics.ts';
+import { createTalliedCounter } from './tallied-counter.ts';
+import { createTalliedHistogram } from './tallied-histogram.ts';
+
+/** The gateway's own metrics. Labels come from closed sets alone (routes, methods, statuses, configured adapters), so their number is bounded. */
+export interface Metrics extends RequestWatcher, Pick<CallMetrics, 'expectCalls'> {
+  /** For those that measure something of their own. */
+  readonly registry: Registry;
+  readonly mediaType: string;
+  text(): Promise<string>;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = createTalliedCounter({
+    name: 'gateway_requests_total',
+    help: 'Requests that are over, by route, method, status (none: the caller left before it was answered) and error code.',
+    labelNames: ['route', 'method', 'status', 'code'],
+    registry,
+  });
+  const errors = createTalliedCounter({
+    name: 'gateway_errors_total',
+    help: 'Requests answered with an error, or broken off by one, by its code.',
+    labelNames: ['code'],
+    registry,
+  });
+  // A counter that is not there yet has no increase when it comes.
+  for (const code of Object.keys(errorCodes)) errors.expect(code);
+  const calls = createCallMetrics(registry);
+  const durations = createTalliedHistogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'Time from the head of a request to the end of its reply.',
+    labelName: 'route',
+    buckets: durationBuckets,
+    registry,
+  });
+  let inFlight = 0;
+  show(registry, 'gateway_requests_in_flight', 'Requests being served now.', () => inFlight);
+  return {
+    attemptEnded: calls.attemptEnded,
+    expectCalls: calls.expectCalls,
+    registry,
+    mediaType: registry.contentType,
+    text: () => registry.metrics(),
+    watchConnections(open, limit) {
+      show(registry, 'gateway_caller_connections', 'Connections of callers that are open.', open);
+      show(registry, 'gateway_caller_connections_limit', 'Connections of callers that there may be.', () => limit);
+    },
+    requestStarted() {
+      inFlight += 1;
+    },
+    requestEnded(scope, status) {
+      const route = scope.route ?? 'none';
+      inFlight -= 1;
+      requests.count(
+        route,
+        standardMethods.has(scope.method) ? scope.method : 'other',
+        status === undefined ? 'none' : String(status),
+        scope.code ?? '',
+      );
+      durations.observe(route, scope.duration / 1000);
+      if (scope.code !== undefined) errors.count(scope.code);
+      if (scope.relays) calls.callEnded(scope);
+    },
+  };
+}
+
+function show(registry: Registry, name: string, help: string, value: () => number): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    registers: [],
+    collect() {
+      this.set(value());
+    },
+  });
+  registry.registerMetric(gauge);
+}

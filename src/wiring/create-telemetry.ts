@@ -1,0 +1,62 @@
+import type { AccessWatcher } from '#access/access-watcher.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { Tracing } from '#base/tracing.ts';
+import type { Config } from '#config/config.ts';
+import type { StoreWatcher } from '#database/watch-time.ts';
+import { createConnector } from '#outbound/connector.ts';
+import type { Resolve } from '#outbound/resolver.ts';
+import { createSender } from '#outbound/sender.ts';
+import { createPoolGauges, createProcessGauges, type ProcessMeasurements, type WatchPool } from '#telemetry/gauges.ts';
+import { createMetrics, type Metrics } from '#telemetry/metrics.ts';
+import { createAccessMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
+import { openTracing } from '#telemetry/open-tracing.ts';
+
+interface Telemetry {
+  readonly metrics: Metrics;
+  readonly accessWatcher: AccessWatcher;
+  readonly storeWatcher: StoreWatcher;
+  /** Counts a sender's connections under that name. */
+  readonly pooled: WatchPool;
+  /** Has these looked at whenever metrics are asked for. */
+  measure(measurements: ProcessMeasurements): void;
+  /** Undefined where the environment asks for no traces. */
+  openTracing(resolve: Resolve): Promise<(Tracing & { close(): Promise<void> }) | undefined>;
+}
+
+interface TelemetryNeeds {
+  readonly config: Pick<Config, 'adapters'>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What the gateway tells of itself: one registry of metrics, and traces where they are asked for. */
+export function createTelemetry(needs: TelemetryNeeds): Telemetry {
+  const metrics = createMetrics();
+  metrics.expectCalls(needs.config.adapters.map(({ name }) => name));
+  const { registry } = metrics;
+  const pooled = createPoolGauges(registry);
+  const count = createSpanMetrics(registry);
+  return {
+    metrics,
+    accessWatcher: createAccessMetrics(registry),
+    storeWatcher: createStoreMetrics(registry),
+    pooled,
+    measure: (measurements) => createProcessGauges(registry, measurements),
+    openTracing: (resolve) =>
+      openTracing({
+        ...needs,
+        userAgent: `orchestration-gateway/${needs.version}`,
+        count,
+        createSender: (tls) => {
+          const connect = createConnector({ resolve, timeouts: collectorTimeouts, tls: { ...tls, verify: true } });
+          return pooled({ pool: 'traces' }, createSender({ connect }));
+        },
+      }),
+  };
+}
+
+/** Milliseconds. */
+const collectorTimeouts = { dns: 3_000, connect: 5_000 };

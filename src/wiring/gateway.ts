@@ -1,0 +1,182 @@
+import type { Access } from '#access/access.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
+import type { AuditReader } from '#audit/audit-reader.ts';
+import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { Clock } from '#base/clock.ts';
+import type { ProcessLog } from '#base/log.ts';
+import type { Config } from '#config/config.ts';
+import type { LoadedConfig } from '#config/load-config.ts';
+import { sameConfig } from '#config/same-config.ts';
+import { createPressure } from '#http/admission/pressure.ts';
+import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import type { Route } from '#http/route.ts';
+import { adapterRoutes } from '#http/routes/adapter-routes.ts';
+import { auditRoutes } from '#http/routes/audit-routes.ts';
+import { automationRoutes } from '#http/routes/automation-routes.ts';
+import { documentationRoutes } from '#http/routes/documentation-routes.ts';
+import { operationsRoutes } from '#http/routes/operations-routes.ts';
+import { relayRoutes } from '#http/routes/relay-routes.ts';
+import { reloadRoutes } from '#http/routes/reload-routes.ts';
+import { sessionRoutes } from '#http/routes/session-routes.ts';
+import { createHttpServer, type HttpServer } from '#http/server.ts';
+import { createResolver } from '#outbound/resolver.ts';
+import { measureAdapters } from '#telemetry/adapter-metrics.ts';
+import { measureAudit } from '#telemetry/audit-metrics.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { createTelemetry } from './create-telemetry.ts';
+import { createLiveParts, type LiveParts } from './live-parts.ts';
+import type { LongestCall } from './longest-call.ts';
+import { openAccess } from './open-access.ts';
+import { openStore } from './open-store.ts';
+import { createReloading, type ReloadResult } from './reload.ts';
+
+/** A gateway that runs. */
+export interface Gateway {
+  /** Where it listens, such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  /** Takes the configuration in again (see Reloading). */
+  reload(): Promise<ReloadResult>;
+  /** Accepts no more, lets calls in flight finish, closes everything. */
+  stop(): Promise<void>;
+  /** Ends every connection and call of callers, so that a `stop` that waits for them goes on. */
+  breakOff(): void;
+}
+
+interface GatewayOptions {
+  readonly config: Config;
+  /** Reads the configuration once more; absent where there is nothing to read. Rejects with a ConfigError. */
+  readonly loadAgain?: (() => Promise<LoadedConfig>) | undefined;
+  readonly log: ProcessLog;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Of this process. */
+  readonly memory: ProcessMemory;
+  /** OpenTelemetry's standard variables are read from it, nothing else. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, log, clock, version } = options;
+  const userAgent = `orchestration-gateway/${version}`;
+  // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
+  await using started = new AsyncDisposableStack();
+  const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
+  const { database, store, audit, auditReader, longestCall } = await openStore(started, { ...options, watcher: storeWatcher });
+  // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own. libuv lets
+  // look-ups have half of the 16 threads that main.ts asks for; with no more asked for, argon2 and files always find one.
+  const resolve = createResolver({ concurrency: 2 });
+  const resolveForCallers = createResolver({ concurrency: 6 });
+  const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
+  const parts = createLiveParts({
+    config,
+    adapterNeeds: { resolve, clock, userAgent, pooled },
+    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), userAgent, pooled },
+    log,
+  });
+  const live = started.adopt(parts, (made) => made.close());
+  const access = await openAccess(started, { ...options, database, resolve, userAgent, pooled, watcher: accessWatcher });
+  measureAdapters(metrics.registry, () => live.adapters().all());
+  measureAudit(metrics.registry, () => audit.counts());
+  const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
+  const pressure = started.adopt(measuring, (measured) => measured.close());
+  telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
+  const catalogue = createAutomationCatalogue({ database, clock });
+  const { openMetrics } = config.server;
+  const served = servedRoutes({
+    access,
+    auditReader,
+    catalogue,
+    live,
+    userAgent,
+    operations: { openMetrics, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
+    reload: () => reloading.reload(),
+  });
+  const routes = [...served, ...documentationRoutes({ routes: served, version })];
+  const rateLimit = (): ReturnType<LiveParts['rateLimit']> => live.rateLimit();
+  const server = createHttpServer({
+    server: config.server,
+    routes,
+    access,
+    audit,
+    clock,
+    log,
+    watcher: metrics,
+    tracing,
+    pressure,
+    rateLimit,
+  });
+  const reloading = createReloading({
+    config,
+    load: options.loadAgain,
+    live,
+    follow: followers({ server, access, audit, longestCall, metrics, log }),
+    log,
+  });
+  started.defer(() => reloading.stop());
+  started.defer(() => server.close());
+  const url = await server.listen();
+  const running = started.move();
+  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), breakOff: () => server.breakOff() };
+}
+
+/** Every route but the documentation's. */
+function servedRoutes({
+  access,
+  auditReader,
+  catalogue,
+  live,
+  userAgent,
+  operations,
+  reload,
+}: {
+  readonly access: Access;
+  readonly auditReader: AuditReader;
+  readonly catalogue: AutomationCatalogue;
+  readonly live: LiveParts;
+  readonly userAgent: string;
+  readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
+  readonly reload: () => Promise<ReloadResult>;
+}): readonly Route[] {
+  return [
+    ...relayRoutes({
+      adapters: () => live.adapters(),
+      restCall: (request, context) => live.outbound().restCall(request, context),
+      userAgent,
+    }),
+    ...adapterRoutes({ adapters: () => live.adapters() }),
+    ...automationRoutes(catalogue),
+    ...sessionRoutes(access),
+    ...auditRoutes(auditReader),
+    ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
+    ...reloadRoutes(reload),
+  ];
+}
+
+/** What follows a new configuration as it is, without being replaced. Its loader has judged certificates and hashes already. */
+function followers({
+  server,
+  access,
+  audit,
+  longestCall,
+  metrics,
+  log,
+}: {
+  readonly server: HttpServer;
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly longestCall: LongestCall;
+  readonly metrics: Metrics;
+  readonly log: ProcessLog;
+}): (next: Config, current: Config) => void {
+  return (next, current) => {
+    const { tls, logLevel } = next.server;
+    if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
+    // Else every verdict stays as it was, and is not to be reached anew for all callers at once.
+    if (!sameConfig(next.access, current.access)) access.reload(next.access);
+    metrics.expectCalls(next.adapters.map(({ name }) => name));
+    log.setLevel(logLevel);
+    longestCall.follow(next);
+    audit.record({ event: 'configuration', detail: 'taken in again' });
+  };
+}

@@ -1,0 +1,153 @@
+import type { AdapterInstance } from '#adapters/adapter-instance.ts';
+import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
+import type { Log } from '#base/log.ts';
+import { createRateLimit, type RateLimit } from '#calls/rate-limit.ts';
+import type { AdapterConfig, Config } from '#config/config.ts';
+import { sameConfig } from '#config/same-config.ts';
+import { type AdapterNeeds, createAdapter } from './create-adapter.ts';
+import { createOutboundCalls, type OutboundCalls, type OutboundNeeds } from './outbound-calls.ts';
+
+/** What a reload did to the adapter instances, by their names in the order of the files. */
+export interface AdapterChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+  /** These kept their connections, their queue and what is known of their health. */
+  readonly unchanged: readonly string[];
+}
+
+/** The parts of another configuration, made and not in force yet. */
+export interface PreparedParts {
+  readonly adapters: AdapterChanges;
+  /** Puts them in force in one step; what they replace is closed behind the last call that uses it. */
+  commit(): void;
+  discard(): void;
+}
+
+/** The parts of a gateway that are replaced while it runs. Who begins a call takes them as they are then and keeps them to its end. */
+export interface LiveParts {
+  adapters(): AdapterInstances;
+  outbound(): OutboundCalls;
+  rateLimit(): RateLimit | undefined;
+  /** Throws, and leaves nothing behind, where a part cannot be made. One at a time. */
+  prepare(config: Config): PreparedParts;
+  close(): Promise<void>;
+}
+
+interface LivePartsOptions {
+  readonly config: Config;
+  readonly adapterNeeds: AdapterNeeds;
+  readonly outboundNeeds: OutboundNeeds;
+  readonly log: Log;
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly byName: ReadonlyMap<string, WiredAdapter>;
+  readonly adapters: AdapterInstances;
+  readonly outbound: OutboundCalls;
+  readonly rateLimit: RateLimit | undefined;
+}
+
+interface WiredAdapter {
+  readonly config: AdapterConfig;
+  readonly instance: AdapterInstance;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** Throws where a part cannot be made. */
+export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: LivePartsOptions): LiveParts {
+  const make = (next: Config, previous?: Parts): { readonly parts: Parts; readonly made: readonly Closable[] } => {
+    const made: Closable[] = [];
+    try {
+      return { parts: makeParts(next, previous, { adapterNeeds, outboundNeeds, made }), made };
+    } catch (error) {
+      retire(made);
+      throw error;
+    }
+  };
+  const closing = new Set<Promise<void>>();
+  const retire = (parts: readonly Closable[]): void => {
+    for (const part of parts) {
+      const closed = part
+        .close()
+        .catch(() => log.warn('connections of a part that was replaced did not close cleanly'))
+        .finally(() => closing.delete(closed));
+      closing.add(closed);
+    }
+  };
+
+  let current = make(config).parts;
+  return {
+    adapters: () => current.adapters,
+    outbound: () => current.outbound,
+    rateLimit: () => current.rateLimit,
+    prepare(next) {
+      const before = current;
+      const { parts, made } = make(next, before);
+      return {
+        adapters: changesBetween(before, parts),
+        commit() {
+          current = parts;
+          retire(replaced(before, parts));
+        },
+        discard: () => retire(made),
+      };
+    },
+    async close() {
+      retire([current.adapters, current.outbound]);
+      await Promise.all(closing);
+    },
+  };
+}
+
+/** What is configured as before is taken over from `previous`; the rest is made, and named in `made`. */
+function makeParts(
+  config: Config,
+  previous: Parts | undefined,
+  needs: Pick<LivePartsOptions, 'adapterNeeds' | 'outboundNeeds'> & { readonly made: Closable[] },
+): Parts {
+  const { adapterNeeds, outboundNeeds, made } = needs;
+  const noted = <T extends Closable>(part: T): T => {
+    made.push(part);
+    return part;
+  };
+  const wired = config.adapters.map((adapter): WiredAdapter => {
+    const known = previous?.byName.get(adapter.name);
+    if (known !== undefined && sameConfig(known.config, adapter)) return known;
+    return { config: adapter, instance: noted(createAdapter(adapter, adapterNeeds)) };
+  });
+  const staysOutbound = previous !== undefined && sameConfig(previous.config.outbound, config.outbound);
+  return {
+    config,
+    byName: new Map(wired.map((adapter) => [adapter.config.name, adapter])),
+    adapters: createAdapterInstances(wired.map(({ instance }) => instance)),
+    outbound: staysOutbound ? previous.outbound : noted(createOutboundCalls(config.outbound, outboundNeeds)),
+    rateLimit: rateLimitOf(config, previous, adapterNeeds),
+  };
+}
+
+/** As long as the limit stays, so does what has been counted. */
+function rateLimitOf({ server }: Config, previous: Parts | undefined, { clock }: AdapterNeeds): RateLimit | undefined {
+  if (previous !== undefined && sameConfig(previous.config.server.rateLimit, server.rateLimit)) return previous.rateLimit;
+  return server.rateLimit === undefined ? undefined : createRateLimit({ ...server.rateLimit, clock });
+}
+
+function changesBetween(before: Parts, after: Parts): AdapterChanges {
+  const names = [...after.byName.keys()];
+  const stays = (name: string): boolean => before.byName.get(name) === after.byName.get(name);
+  return {
+    added: names.filter((name) => !before.byName.has(name)),
+    removed: [...before.byName.keys()].filter((name) => !after.byName.has(name)),
+    changed: names.filter((name) => before.byName.has(name) && !stays(name)),
+    unchanged: names.filter(stays),
+  };
+}
+
+function replaced(before: Parts, after: Parts): readonly Closable[] {
+  const adapters = [...before.byName].filter(([name, adapter]) => after.byName.get(name) !== adapter);
+  return [...adapters.map(([, { instance }]) => instance), ...(before.outbound === after.outbound ? [] : [before.outbound])];
+}
