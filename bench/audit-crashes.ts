@@ -6,9 +6,9 @@
  * After each kill the gateway is started again, and the audit log is held against what the far side got and what callers were told.
  * PostgreSQL is the one at TEST_POSTGRES_URL, else at 127.0.0.1:5432. Exit code 1 where a record or an outcome is missing.
  */
-import { auditCrashRounds } from '../test/support/audit-crash-rounds.ts';
-import { crashSeed } from '../test/support/crash-rounds.ts';
-import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores.ts';
+import { auditCrashRounds } from '../test/support/crashes/audit-crash-rounds.ts';
+import { crashSeed } from '../test/support/crashes/crash-rounds.ts';
+import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores/stores.ts';
 
 const [roundsGiven = '200', only, seedGiven] = process.argv.slice(2);
 const rounds = Number(roundsGiven);

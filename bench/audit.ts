@@ -10,8 +10,8 @@
  * most 1 ms over a query's.
  */
 import { Pool } from 'undici';
-import { startGateway } from '../test/support/start-gateway.ts';
-import { foundPostgres, sqliteStore, storeUrl, type TestStore } from '../test/support/stores.ts';
+import { startGateway } from '../test/support/gateway/start-gateway.ts';
+import { foundPostgres, sqliteStore, storeUrl, type TestStore } from '../test/support/stores/stores.ts';
 import { answeringFarSide } from './answering-far-side.ts';
 import { quantile } from './statistics.ts';
 

@@ -8,8 +8,8 @@
  */
 import { Client } from 'pg';
 import { Pool } from 'undici';
-import { ownPostgres } from '../test/support/own-postgres.ts';
-import { startGateway } from '../test/support/start-gateway.ts';
+import { startGateway } from '../test/support/gateway/start-gateway.ts';
+import { ownPostgres } from '../test/support/stores/own-postgres.ts';
 import { answeringFarSide } from './answering-far-side.ts';
 import { processorSeconds } from './process-tree.ts';
 

@@ -6,8 +6,8 @@
  * After each kill the gateway is started again, and what is there is held against what was acknowledged. PostgreSQL is the one at
  * TEST_POSTGRES_URL, else at 127.0.0.1:5432. Exit code 1 where something is lost, half there, or back again.
  */
-import { crashRounds, crashSeed } from '../test/support/crash-rounds.ts';
-import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores.ts';
+import { crashRounds, crashSeed } from '../test/support/crashes/crash-rounds.ts';
+import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores/stores.ts';
 
 const [roundsGiven = '200', only, seedGiven] = process.argv.slice(2);
 const rounds = Number(roundsGiven);

@@ -15,7 +15,7 @@ import { createAutomationStore } from '../src/automations/automation-store.ts';
 import { tuneGarbageCollection } from '../src/base/garbage-collection.ts';
 import { noLog } from '../src/base/log.ts';
 import { openDatabase, type StoreOptions } from '../src/database/database.ts';
-import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores.ts';
+import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores/stores.ts';
 import { type AnsweredQuestion, askAll } from './catalogue/answers.ts';
 import { fill, importedAtOnce } from './catalogue/fill.ts';
 import { type Cost, costOf } from './catalogue/measure.ts';

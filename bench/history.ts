@@ -5,8 +5,8 @@
  *
  * Exit code 1 where what callers were told contradicts what the far sides read.
  */
-import { callHistory } from '../test/support/call-history.ts';
-import { contradictions } from '../test/support/history-checker.ts';
+import { callHistory } from '../test/support/histories/call-history.ts';
+import { contradictions } from '../test/support/histories/history-checker.ts';
 import { newSeed } from '../test/support/seeded-random.ts';
 
 const [callsGiven = '10000', seedGiven, farSidesGiven = '3'] = process.argv.slice(2);

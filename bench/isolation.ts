@@ -9,8 +9,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { closedPort, farSide, jsonReply } from '../test/support/far-side.ts';
-import { startGateway } from '../test/support/start-gateway.ts';
+import { closedPort, farSide, jsonReply } from '../test/support/far-sides/far-side.ts';
+import { startGateway } from '../test/support/gateway/start-gateway.ts';
 import { median, quantile } from './statistics.ts';
 
 const seconds = Number(process.argv[2] ?? 4);

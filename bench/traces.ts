@@ -11,8 +11,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import { collector } from '../test/support/collector.ts';
-import { basic, childEnvironment, collect, configurationOf, readyPort, testPassword } from '../test/support/start-gateway.ts';
+import { collector } from '../test/support/far-sides/collector.ts';
+import {
+  basic,
+  childEnvironment,
+  collect,
+  configurationOf,
+  readyPort,
+  testPassword,
+} from '../test/support/gateway/start-gateway.ts';
 import { answeringFarSide } from './answering-far-side.ts';
 import { processorSeconds } from './process-tree.ts';
 import { median } from './statistics.ts';

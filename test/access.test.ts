@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertProblem, pointersOf } from './support/calls.ts';
-import type { Reply } from './support/http-client.ts';
-import { audience, identityProvider } from './support/identity-provider.ts';
-import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/start-gateway.ts';
+import { assertProblem, pointersOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
+import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 
 // Contract 6: callers.
 

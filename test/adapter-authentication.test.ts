@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem, instancesOf, relay, resultOf } from './support/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { basic, startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, relay, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 7 and 10: the types of `auth` whose credentials the operator writes down. OAuth is adapter-oauth.test.ts.
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
-import { assertProblem, relay } from './support/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, relay } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Contract 10: a circuit breaker and a bulkhead for each address; nothing of an orchestrator that is ill reaches the others.

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { assertProblem, instancesOf, relay } from './support/calls.ts';
-import { closedPort, type FarHandler, type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
+import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { closedPort, type FarHandler, type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { listen } from './support/listen.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Contract 10 with several urls: the primary by the kind's own means, actions to it alone, queries to any that answers.

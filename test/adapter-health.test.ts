@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { assertProblem, relay } from './support/calls.ts';
-import { createAuthority } from './support/certificate.ts';
-import { connectProxy } from './support/connect-proxy.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
-import { tlsFarSide } from './support/tls-far-side.ts';
+import { assertProblem, relay } from './support/callers/calls.ts';
+import { createAuthority } from './support/far-sides/certificate.ts';
+import { connectProxy } from './support/far-sides/connect-proxy.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Contract 10: the state of each adapter from its calls and its probes, and trying one now.

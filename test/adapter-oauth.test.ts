@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem, instancesOf, type Problem, relay, resultOf } from './support/calls.ts';
-import { createAuthority } from './support/certificate.ts';
-import { connectProxy } from './support/connect-proxy.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { basic, startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, type Problem, relay, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { createAuthority } from './support/far-sides/certificate.ts';
+import { connectProxy } from './support/far-sides/connect-proxy.ts';
+import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
+import { tokenEndpoint } from './support/far-sides/token-endpoint.ts';
+import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
-import { tlsFarSide } from './support/tls-far-side.ts';
-import { tokenEndpoint } from './support/token-endpoint.ts';
 
 // Contract 7 and 10, `auth: { type: oauth2 }`: tokens of the client credentials grant, cached, renewed, and shared by all calls.
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { auditCrashRounds } from './support/audit-crash-rounds.ts';
-import { crashSeed } from './support/crash-rounds.ts';
-import { eachStore } from './support/stores.ts';
+import { auditCrashRounds } from './support/crashes/audit-crash-rounds.ts';
+import { crashSeed } from './support/crashes/crash-rounds.ts';
+import { eachStore } from './support/stores/stores.ts';
 
 // Twenty in all; the full form, some hundred on each store: node bench/audit-crashes.ts 200
 

@@ -7,10 +7,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { Pool } from 'undici';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { relay } from './support/calls.ts';
-import { command, shell, spawnCommand } from './support/command.ts';
-import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { collect, executable, type Gateway, startGateway } from './support/start-gateway.ts';
+import { relay } from './support/callers/calls.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { command, shell, spawnCommand } from './support/gateway/command.ts';
+import { collect, executable, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // `audit list` as a person or a program runs it beside a gateway, and what is lost where the store is away for long.

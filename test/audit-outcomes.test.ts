@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { assertProblem, restCall } from './support/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, restCall } from './support/callers/calls.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 11: one record a request, and what it says came of it, where its caller leaves or its refusal is no problem of ours.
 

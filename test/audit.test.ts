@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { assertProblem, pointersOf, relay, restCall } from './support/calls.ts';
-import { command as runCommand } from './support/command.ts';
-import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { noOwnPostgres, ownPostgres } from './support/own-postgres.ts';
-import { makeReadOnly, smallDisk } from './support/small-disk.ts';
-import { type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
+import { assertProblem, pointersOf, relay, restCall } from './support/callers/calls.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { makeReadOnly, smallDisk } from './support/faults/small-disk.ts';
+import { command as runCommand } from './support/gateway/command.ts';
+import { type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { noOwnPostgres, ownPostgres } from './support/stores/own-postgres.ts';
 import { until } from './support/until.ts';
 
 // Contract 11; issue 6, points 1 to 4.

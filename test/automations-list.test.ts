@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem, pointersOf } from './support/calls.ts';
-import type { Reply } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, pointersOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 5 as far as an empty catalogue shows it: GET /automation_catalog/automations.
 

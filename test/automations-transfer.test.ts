@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
-import { openConnection, type Reply } from './support/http-client.ts';
-import { basic, startGateway, testPassword } from './support/start-gateway.ts';
+import { assertProblem } from './support/callers/calls.ts';
+import { openConnection, type Reply } from './support/callers/http-client.ts';
+import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
 // Contract 5: POST /automation_catalog/import and GET /automation_catalog/export.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
-import type { Reply } from './support/http-client.ts';
-import { basic, startGateway, testPassword, testPasswordHash } from './support/start-gateway.ts';
+import { assertProblem } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 
 // Contract 5, "Beyond the specification": create, read, replace, merge-patch and delete, with ETags and groups.
 

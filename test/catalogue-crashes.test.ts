@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crashRounds, crashSeed } from './support/crash-rounds.ts';
-import { eachStore } from './support/stores.ts';
+import { crashRounds, crashSeed } from './support/crashes/crash-rounds.ts';
+import { eachStore } from './support/stores/stores.ts';
 
 // Twenty in all; the full form, some hundred on each store: node bench/catalogue-crashes.ts 200
 

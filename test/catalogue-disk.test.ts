@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
-import type { Reply, Request } from './support/http-client.ts';
+import { assertProblem } from './support/callers/calls.ts';
+import type { Reply, Request } from './support/callers/http-client.ts';
+import { canLimitFiles, limitFileSize, makeReadOnly, smallDisk } from './support/faults/small-disk.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
-import { canLimitFiles, limitFileSize, makeReadOnly, smallDisk } from './support/small-disk.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
 
 // A disk that takes nothing more, and a file that may not be written: writes get a 503 that says what to do, reads go on, and
 // writing works again without a restart once it can.

@@ -3,14 +3,14 @@ import { after, before, test } from 'node:test';
 import type { StoreOptions } from '../src/database/database.ts';
 import { migrationsOf } from '../src/database/migrate.ts';
 import { migrations } from '../src/database/migrations.ts';
-import { type CatalogueLoad, catalogueLoad, proofCallers, proofUsers } from './support/catalogue-load.ts';
-import { proveCatalogue } from './support/catalogue-proof.ts';
-import { readerGroup } from './support/catalogue-writer.ts';
-import { crashSeed } from './support/crash-rounds.ts';
-import { type Reply, send } from './support/http-client.ts';
+import { type Reply, send } from './support/callers/http-client.ts';
+import { type CatalogueLoad, catalogueLoad, proofCallers, proofUsers } from './support/catalogue/catalogue-load.ts';
+import { proveCatalogue } from './support/catalogue/catalogue-proof.ts';
+import { readerGroup } from './support/catalogue/catalogue-writer.ts';
+import { crashSeed } from './support/crashes/crash-rounds.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { seededRandom } from './support/seeded-random.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
-import { eachStore, storeUrl } from './support/stores.ts';
+import { eachStore, storeUrl } from './support/stores/stores.ts';
 
 // Several gateways, each a process, on one store.
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CatalogueLedger, type Entry, type Shown } from './support/catalogue-ledger.ts';
+import { CatalogueLedger, type Entry, type Shown } from './support/catalogue/catalogue-ledger.ts';
 
 // The proofs of the catalogue rest on the ledger: it must see what it is there to see.
 

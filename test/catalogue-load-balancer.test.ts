@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { after, before, describe, test } from 'node:test';
-import { closedPort, type FarSide, farSide, freePort, httpReply, jsonReply } from './support/far-side.ts';
-import { type BalancedReply, type Haproxy, noHaproxy, startHaproxy } from './support/haproxy.ts';
+import { closedPort, type FarSide, farSide, freePort, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { type BalancedReply, type Haproxy, noHaproxy, startHaproxy } from './support/gateway/haproxy.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
-import { foundPostgres, storeUrl } from './support/stores.ts';
+import { foundPostgres, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
 // docs/guides/haproxy.cfg, as it stands, in front of gateways on one PostgreSQL, and in front of gateways that misbehave.

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
-import { catalogueLoad, proofCallers, proofUsers } from './support/catalogue-load.ts';
-import { proveCatalogue } from './support/catalogue-proof.ts';
-import { crashSeed } from './support/crash-rounds.ts';
-import type { Reply } from './support/http-client.ts';
-import { noOwnPostgres, type OwnPostgres, ownPostgres } from './support/own-postgres.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { assertProblem } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { catalogueLoad, proofCallers, proofUsers } from './support/catalogue/catalogue-load.ts';
+import { proveCatalogue } from './support/catalogue/catalogue-proof.ts';
+import { crashSeed } from './support/crashes/crash-rounds.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { noOwnPostgres, type OwnPostgres, ownPostgres } from './support/stores/own-postgres.ts';
 
 // A PostgreSQL that goes away and comes back under load, by itself: the gateway says 503 meanwhile and needs no restart.
 

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { command, shell, spawnCommand } from './support/command.ts';
-import { configurationOf, executable, startGateway } from './support/start-gateway.ts';
-import { eachStore, storeUrl, type TestStore } from './support/stores.ts';
+import { command, shell, spawnCommand } from './support/gateway/command.ts';
+import { configurationOf, executable, startGateway } from './support/gateway/start-gateway.ts';
+import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 
 // Contract 8: `import FILE` and `export`, on a store of its own each.
 

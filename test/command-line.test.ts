@@ -5,11 +5,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { responseOf, restCall } from './support/calls.ts';
-import { command, shell, spawnCommand } from './support/command.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { openConnection, send } from './support/http-client.ts';
-import { basic, collect, configurationOf, readyPort, startGateway, testPassword } from './support/start-gateway.ts';
+import { responseOf, restCall } from './support/callers/calls.ts';
+import { openConnection, send } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { command, shell, spawnCommand } from './support/gateway/command.ts';
+import { basic, collect, configurationOf, readyPort, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Contract 8: the command line.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { openConnection, type Reply, requestBytes } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
+import { openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 1: what holds for every route.
 

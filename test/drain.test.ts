@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
-import { instancesOf, responseOf, resultOf } from './support/calls.ts';
-import { spawnCommand } from './support/command.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { type Connection, openConnection, type Reply, requestBytes } from './support/http-client.ts';
-import { logLines } from './support/reloading.ts';
-import { configurationOf, type Gateway, startGateway } from './support/start-gateway.ts';
+import { instancesOf, responseOf, resultOf } from './support/callers/calls.ts';
+import { type Connection, openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { spawnCommand } from './support/gateway/command.ts';
+import { logLines } from './support/gateway/reloading.ts';
+import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Contract 8: SIGTERM and SIGINT drain. No new connections, calls in flight finish, exit code 0.

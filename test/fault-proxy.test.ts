@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { type FaultKind, type FaultPlan, faultKinds, faultPlan } from './support/fault-plan.ts';
-import { type FaultProxy, faultProxy } from './support/fault-proxy.ts';
+import { type FaultKind, type FaultPlan, faultKinds, faultPlan } from './support/faults/fault-plan.ts';
+import { type FaultProxy, faultProxy } from './support/faults/fault-proxy.ts';
 import { allClosed, listen } from './support/listen.ts';
 
 const question = 'question';

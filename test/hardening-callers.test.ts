@@ -5,11 +5,11 @@ import { after, test } from 'node:test';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
 import { createLog, noLog, readableLines } from '../src/base/log.ts';
 import { openDatabase } from '../src/database/database.ts';
-import { assertProblem, post, relay, restCall } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { audience, identityProvider } from './support/identity-provider.ts';
-import { basic, startGateway, testPassword, testPasswordHash, testRoles } from './support/start-gateway.ts';
+import { assertProblem, post, relay, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
+import { basic, startGateway, testPassword, testPasswordHash, testRoles } from './support/gateway/start-gateway.ts';
 
 // Rows 80, 81, 83, 84, 86 to 89, 92, 94 and 99 of docs/security.md: who calls, what they see, and what is written down about them.
 // src/access/ has the cases one by one.

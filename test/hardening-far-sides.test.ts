@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
-import { createAuthority, type Identity, selfSigned } from './support/certificate.ts';
-import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
+import { assertProblem, relay, responseOf, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { createAuthority, type Identity, selfSigned } from './support/far-sides/certificate.ts';
+import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { mostMemory } from './support/gateway/most-memory.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 import { listen } from './support/listen.ts';
-import { mostMemory } from './support/most-memory.ts';
-import { startGateway } from './support/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Rows 50 to 66 of docs/security.md, one short proof each; test/hostile-far-sides.test.ts has them for every route and in many shapes.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertProblem, restCall } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Rows 77 and 98 of docs/security.md: more work than the gateway can take, and more than a caller may ask for.
 

@@ -13,9 +13,9 @@ import { readDestination } from '../src/outbound/destination.ts';
 import { createDestinationPolicy } from '../src/outbound/destination-policy.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
 import { createSender } from '../src/outbound/sender.ts';
-import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { assertProblem, relay, responseOf, restCall } from './support/callers/calls.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 
 // Rows 1 to 12, 19 and 69 of docs/security.md: where a call may go. `src/outbound/` has the cases one by one.
 

@@ -11,13 +11,13 @@ import { systemClock } from '../src/base/clock.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
 import { CallScope } from '../src/outbound/call-scope.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
-import { accessConfig, openAccess } from './support/access.ts';
-import { assertProblem, post, relay, restCall } from './support/calls.ts';
-import { command } from './support/command.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { configurationOf, type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
-import { sqliteStore } from './support/stores.ts';
+import { assertProblem, post, relay, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { accessConfig, openAccess } from './support/gateway/access.ts';
+import { command } from './support/gateway/command.ts';
+import { configurationOf, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { sqliteStore } from './support/stores/stores.ts';
 
 // Rows 8, 74 to 76, 78, 79 and 97 of docs/security.md: the process, its store, its clock and its environment.
 

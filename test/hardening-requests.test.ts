@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertProblem, instancesOf, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { mostMemory } from './support/most-memory.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { mostMemory } from './support/gateway/most-memory.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Rows 13 to 18 and 20 to 35 of docs/security.md: what callers write into their requests.
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
-import { assertProblem, relay } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { type Connection, openConnection, requestBytes } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, relay } from './support/callers/calls.ts';
+import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Rows 36 to 42, 45, 46, 48 and 100 of docs/security.md, over raw sockets; test/hostile-callers.test.ts has more, and rows 43, 44, 47 and 49.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Applied, type CallRecord, contradictions, type Told } from './support/history-checker.ts';
+import { type Applied, type CallRecord, contradictions, type Told } from './support/histories/history-checker.ts';
 
 // A checker that cannot fail would hold everything to be well: each violation is planted here.
 

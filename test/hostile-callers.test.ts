@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
-import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { type Connection, openConnection, type Reply, requestBytes, sendBytes } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, relay, responseOf, restCall } from './support/callers/calls.ts';
+import { type Connection, openConnection, type Reply, requestBytes, sendBytes } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Callers that behave badly: framing that RFC 9112 refuses, slow and broken off requests, paths that are none.
 

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { assertProblem, instancesOf, type Problem, relay, responseOf, restCall, resultOf } from './support/calls.ts';
-import { type FarHandler, type FarRequest, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, type Problem, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { type FarHandler, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Far sides that behave badly: contract 1 (large replies), 2, 3, 4. A fault found while the reply is judged whole is one clean

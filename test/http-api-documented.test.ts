@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import { curlExample } from '../src/http/documentation/docs-page-example.ts';
 import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
 import type { OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 const page = readFileSync(new URL('../docs/reference/http-api.md', import.meta.url), 'utf8');
 /** The text under each heading that names a route. */

@@ -5,13 +5,13 @@ import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, beforeEach, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { assertProblem, relay, responseOf, restCall, resultOf } from './support/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { audience, identityProvider } from './support/identity-provider.ts';
+import { assertProblem, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
+import { basic, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
-import { basic, type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
-import { foundPostgres, sqliteStore, storeUrl } from './support/stores.ts';
+import { foundPostgres, sqliteStore, storeUrl } from './support/stores/stores.ts';
 
 // Contract 11: Idempotency-Key on restAction, restRequest and restCall; R70.
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // Callers that were told that their request cannot be taken, and keep their side of the connection open nevertheless.

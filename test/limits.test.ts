@@ -8,10 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { hashPassword, matchesPassword, parsePasswordHash } from '../src/access/password-hash.ts';
 import { createPasswordVerifier } from '../src/access/password-verifier.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
-import { assertProblem, post, relay, restCall } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { type Connection, openConnection, type Reply, requestBytes } from './support/http-client.ts';
-import { type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
+import { assertProblem, post, relay, restCall } from './support/callers/calls.ts';
+import { type Connection, openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // What the gateway takes on at once: look-ups, calls of one caller, connections, work in all.

@@ -7,10 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { relay, restCall } from './support/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { type Connection, openConnection, requestBytes } from './support/http-client.ts';
-import { basic, childEnvironment, configurationOf, executable, type Gateway, startGateway } from './support/start-gateway.ts';
+import { relay, restCall } from './support/callers/calls.ts';
+import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import {
+  basic,
+  childEnvironment,
+  configurationOf,
+  executable,
+  type Gateway,
+  startGateway,
+} from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;

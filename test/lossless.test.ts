@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { instancesOf, relay, responseOf, restCall, resultOf } from './support/calls.ts';
-import { type FarHandler, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { instanceText, numberText, objectText, spaceText, stringText, valueText } from './support/json-text.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { instancesOf, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
+import { instanceText, numberText, objectText, spaceText, stringText, valueText } from './support/callers/json-text.ts';
+import { type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 2, 3 and 4, "lossless": bytes in are bytes out, through the real gateway, both below 64 KiB and beyond.
 

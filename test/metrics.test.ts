@@ -4,11 +4,11 @@ import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { errorCodes } from '../src/base/error-codes.ts';
-import { relay, restCall } from './support/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { openConnection, requestBytes } from './support/http-client.ts';
+import { relay, restCall } from './support/callers/calls.ts';
+import { openConnection, requestBytes } from './support/callers/http-client.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { readPromql } from './support/promql.ts';
-import { basic, startGateway } from './support/start-gateway.ts';
 
 interface Sample {
   readonly name: string;

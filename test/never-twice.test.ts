@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callHistory } from './support/call-history.ts';
-import { faultKinds } from './support/fault-plan.ts';
-import { contradictions } from './support/history-checker.ts';
+import { faultKinds } from './support/faults/fault-plan.ts';
+import { callHistory } from './support/histories/call-history.ts';
+import { contradictions } from './support/histories/history-checker.ts';
 import { givenSeed } from './support/seeded-random.ts';
 
 // The full form, ten times as many calls: node bench/history.ts 10000

@@ -7,10 +7,10 @@ import { roles } from '../src/access/principal.ts';
 import { errorCodes } from '../src/base/error-codes.ts';
 import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
 import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
-import { post, relay, restCall } from './support/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { startGateway, type TestRole, testPassword, testPasswordHash } from './support/start-gateway.ts';
+import { post, relay, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway, type TestRole, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 
 // Contract 8: GET /openapi.json is complete, and made from what is served; GET /docs says the same to people.
 

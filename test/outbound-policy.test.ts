@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { after, describe, test } from 'node:test';
 import { readDestination } from '../src/outbound/destination.ts';
-import { assertProblem, pointersOf, responseOf, restCall } from './support/calls.ts';
-import { startCanary } from './support/canary.ts';
-import { connectProxy } from './support/connect-proxy.ts';
-import { farSide, freePort, httpReply, jsonReply } from './support/far-side.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
+import { startCanary } from './support/far-sides/canary.ts';
+import { connectProxy } from './support/far-sides/connect-proxy.ts';
+import { farSide, freePort, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 9 through the whole gateway: whatever a caller writes, no connection reaches what the policy denies. The canaries
 // are real listeners on every loopback address that a case speaks of, and count what arrives.
@@ -375,7 +375,7 @@ describe('R12: the gateway’s own listener', () => {
   test('is the address that a name it listens by stands for; there is no listener at another one of it', async (t) => {
     const own = await startGateway(t, {
       config: { server: { host: 'localhost' }, outbound: { allow: ['0.0.0.0/0', '::/0'] } },
-      environment: { NODE_OPTIONS: `--import ${new URL('support/two-localhosts.ts', import.meta.url).href}` },
+      environment: { NODE_OPTIONS: `--import ${new URL('support/far-sides/two-localhosts.ts', import.meta.url).href}` },
     });
     const replies = await Promise.all(
       ['127.0.0.1', '[::1]'].map((host) => restCall(own, get(`http://${host}:${own.port}/healthz`))),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertProblem, relay } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { startGateway } from './support/start-gateway.ts';
+import { assertProblem, relay } from './support/callers/calls.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 10: an operator can forbid one action by whatever name, with the pattern that docs/reference/configuration.md gives, and leave the rest.
 

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { readDestination } from '../src/outbound/destination.ts';
-import { assertProblem, relay, responseOf, restCall } from './support/calls.ts';
-import { createAuthority, selfSigned } from './support/certificate.ts';
-import { command, spawnCommand } from './support/command.ts';
-import { type ConnectProxy, connectProxy } from './support/connect-proxy.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { collect, configurationOf, type Gateway, readyPort, startGateway } from './support/start-gateway.ts';
+import { assertProblem, relay, responseOf, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { createAuthority, selfSigned } from './support/far-sides/certificate.ts';
+import { type ConnectProxy, connectProxy } from './support/far-sides/connect-proxy.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
+import { command, spawnCommand } from './support/gateway/command.ts';
+import { collect, configurationOf, type Gateway, readyPort, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
-import { tlsFarSide } from './support/tls-far-side.ts';
 
 // Contract 7 and 9: calls that leave through a proxy, of restCall and of adapters. The proxy is a real one on loopback; its
 // tunnels end at a far side of the test, whatever address was asked for, so that public addresses can be called.

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/calls.ts';
-import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { openConnection, requestBytes, send, sendBytes } from './support/http-client.ts';
-import { senderTo, sendThrough } from './support/send-through.ts';
-import { type Gateway, startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/callers/calls.ts';
+import { openConnection, requestBytes, send, sendBytes } from './support/callers/http-client.ts';
+import { senderTo, sendThrough } from './support/callers/send-through.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 
 /** Faults that were found and mended, each named after what happened. */
 describe('faults that were mended', () => {

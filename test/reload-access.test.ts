@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { assertProblem, post } from './support/calls.ts';
-import type { Reply } from './support/http-client.ts';
-import { audience, identityProvider } from './support/identity-provider.ts';
-import { reloadWith } from './support/reloading.ts';
-import { basic, type Gateway, hashOf, startGateway, testPasswordHash } from './support/start-gateway.ts';
+import { assertProblem, post } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
+import { basic, type Gateway, hashOf, startGateway, testPasswordHash } from './support/gateway/start-gateway.ts';
 
 // Contract 6 and 7: who may call follows a reload at once, for Basic, tokens, sessions and issuers alike.
 

@@ -4,12 +4,12 @@ import { chmodSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { assertProblem, instancesOf, relay } from './support/calls.ts';
-import { spawnCommand } from './support/command.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import { type Reply, send } from './support/http-client.ts';
-import { askToReload, hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/reloading.ts';
-import { basic, collect, configurationOf, type Gateway, readyPort, startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
+import { type Reply, send } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { spawnCommand } from './support/gateway/command.ts';
+import { askToReload, hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
+import { basic, collect, configurationOf, type Gateway, readyPort, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
-import { assertProblem, instancesOf, relay, responseOf, restCall } from './support/calls.ts';
-import { createAuthority } from './support/certificate.ts';
-import { type FarSide, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/reloading.ts';
-import { type Gateway, startGateway, testPasswordHash } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, relay, responseOf, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { createAuthority } from './support/far-sides/certificate.ts';
+import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
+import { type Gateway, startGateway, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { assertProblem, pointersOf, relay, resultOf } from './support/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { basic, startGateway } from './support/start-gateway.ts';
+import { assertProblem, pointersOf, relay, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 3: POST /orchestrator_manager/restAction/:adapterId.
 

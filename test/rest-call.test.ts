@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { assertProblem, pointersOf, responseOf, restCall } from './support/calls.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import { basic, startGateway } from './support/start-gateway.ts';
+import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
+import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 2: POST /tools/restCall.
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem, instancesOf, pointersOf, relay } from './support/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { basic, startGateway } from './support/start-gateway.ts';
+import { assertProblem, instancesOf, pointersOf, relay } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
 // Contract 4: POST /orchestrator_manager/restQuery/:adapterId.
 

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem } from './support/calls.ts';
-import { farSide, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { basic, startGateway, type TestRole, testPassword, testPasswordHash, testRoles } from './support/start-gateway.ts';
+import { assertProblem } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import {
+  basic,
+  startGateway,
+  type TestRole,
+  testPassword,
+  testPasswordHash,
+  testRoles,
+} from './support/gateway/start-gateway.ts';
 
 // Interface specification, Authentication; contract 1 and 6: every role × every route of the gateway.
 

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { command } from './support/command.ts';
-import { closedPort } from './support/far-side.ts';
+import { closedPort } from './support/far-sides/far-side.ts';
+import { command } from './support/gateway/command.ts';
+import { configurationOf, startGateway } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
-import { configurationOf, startGateway } from './support/start-gateway.ts';
 
 // Row 93 of docs/security.md, before the first call: a configuration that is wrong is told without what may be secret in it.
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { post, relay, restCall } from './support/calls.ts';
-import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { audience, identityProvider } from './support/identity-provider.ts';
+import { post, relay, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
+import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
-import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/start-gateway.ts';
 
 // Row 93 of docs/security.md: secrets are planted wherever one can stand, calls are made that succeed and that fail in every way,
 // and then all that came out is searched.

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { send } from './support/http-client.ts';
-import { childEnvironment, collect, readyPort, startGateway } from './support/start-gateway.ts';
+import { send } from './support/callers/http-client.ts';
+import { childEnvironment, collect, readyPort, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // deploy/systemd: what the unit has systemd do, done without it.

@@ -6,14 +6,14 @@ import { request as httpsRequest } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import type { SecureContextOptions } from 'node:tls';
-import { assertProblem, pointersOf, relay, responseOf, restCall, resultOf } from './support/calls.ts';
-import { createAuthority, selfSigned } from './support/certificate.ts';
-import { command } from './support/command.ts';
-import { farSide, httpReply, jsonReply } from './support/far-side.ts';
-import type { Reply } from './support/http-client.ts';
-import { configurationOf, type Gateway, startGateway, testPassword } from './support/start-gateway.ts';
+import { assertProblem, pointersOf, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
+import { createAuthority, selfSigned } from './support/far-sides/certificate.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { type TlsFarSide, tlsFarSide } from './support/far-sides/tls-far-side.ts';
+import { command } from './support/gateway/command.ts';
+import { configurationOf, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
-import { type TlsFarSide, tlsFarSide } from './support/tls-far-side.ts';
 
 // Contract 2, 7 and 9 on TLS towards far sides (hardening row 62): verified always, the cause of a failure in words. The
 // gateway runs as an operator runs it, with its certificates in files.

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { relay, restCall } from './support/calls.ts';
-import { createAuthority } from './support/certificate.ts';
-import { type Collector, collector, type ReceivedSpan } from './support/collector.ts';
-import { command } from './support/command.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-side.ts';
+import { relay, restCall } from './support/callers/calls.ts';
+import { createAuthority } from './support/far-sides/certificate.ts';
+import { type Collector, collector, type ReceivedSpan } from './support/far-sides/collector.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
+import { command } from './support/gateway/command.ts';
+import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
-import { configurationOf, type Gateway, startGateway } from './support/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
-import { tlsFarSide } from './support/tls-far-side.ts';
 import { until } from './support/until.ts';
 
 const owner = { after };

@@ -4,8 +4,8 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { childEnvironment, collect, readyPort } from '../../test/support/gateway/start-gateway.ts';
 import type { Owner } from '../../test/support/owner.ts';
-import { childEnvironment, collect, readyPort } from '../../test/support/start-gateway.ts';
 
 /** A process that is measured, with its children. */
 export interface Started {

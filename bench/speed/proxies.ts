@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/far-side.ts';
+import { freePort } from '../../test/support/far-sides/far-side.ts';
 import { start, temporaryDirectory } from './child.ts';
 import type { Rival } from './rival.ts';
 import { requestOf } from './subjects.ts';

@@ -9,8 +9,8 @@ import {
   quickHash,
   type TestAccess,
   type TestClock,
-} from '../../test/support/access.ts';
-import { eachStore, type TestStore } from '../../test/support/stores.ts';
+} from '../../test/support/gateway/access.ts';
+import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import type { Access } from './access.ts';
 import type { Authentication } from './authentication.ts';
 

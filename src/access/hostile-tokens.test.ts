@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { type CryptoKey, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
 import { GatewayError } from '#base/gateway-error.ts';
-import { createTestClock, openAccess } from '../../test/support/access.ts';
-import { sqliteStore } from '../../test/support/stores.ts';
+import { createTestClock, openAccess } from '../../test/support/gateway/access.ts';
+import { sqliteStore } from '../../test/support/stores/stores.ts';
 import type { Access } from './access.ts';
 
 const sourceAddress = '192.0.2.1';

@@ -4,7 +4,7 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
 import { openDatabase } from '#database/database.ts';
-import { eachStore } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores/stores.ts';
 import { addressGroup, createLoginThrottle, type LoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
 

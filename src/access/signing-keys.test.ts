@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestClock } from '../../test/support/access.ts';
-import { eachStore } from '../../test/support/stores.ts';
+import { createTestClock } from '../../test/support/gateway/access.ts';
+import { eachStore } from '../../test/support/stores/stores.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
 import { createSigningKeys } from './signing-keys.ts';
 

@@ -8,7 +8,7 @@ import { CallScope } from '#outbound/call-scope.ts';
 import { createConnector } from '#outbound/connector.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
-import { closedPort, type FarSide, farSide, httpReply, jsonReply } from '../../test/support/far-side.ts';
+import { closedPort, type FarSide, farSide, httpReply, jsonReply } from '../../test/support/far-sides/far-side.ts';
 import { type AdapterCall, type AdapterInstance, createAdapterInstance } from './adapter-instance.ts';
 import { adapterKinds } from './adapter-kinds.ts';
 import { createAdapterNode } from './adapter-node.ts';

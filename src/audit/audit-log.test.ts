@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
 import { noLog } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore, sqliteStore, type TestStore } from '../../test/support/stores.ts';
+import { eachStore, sqliteStore, type TestStore } from '../../test/support/stores/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning } from './audit-pruning.ts';

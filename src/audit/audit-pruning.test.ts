@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { noLog } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning, entryOverhead } from './audit-pruning.ts';

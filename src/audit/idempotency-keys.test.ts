@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { Clock } from '#base/clock.ts';
 import { noLog } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog, type Intended } from './audit-log.ts';
 import type { EarlierReply } from './idempotency-keys.ts';

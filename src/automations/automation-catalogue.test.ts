@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Principal } from '#access/principal.ts';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { eachStore } from '../../test/support/stores.ts';
+import { eachStore } from '../../test/support/stores/stores.ts';
 import type { Automation } from './automation.ts';
 import { createAutomationCatalogue } from './automation-catalogue.ts';
 import { createAutomationStore } from './automation-store.ts';

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
-import { eachStore, type TestStore } from '../../test/support/stores.ts';
+import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { type Automation, type TextField, textFields, textOf } from './automation.ts';
 import type { Viewer } from './automation-audience-store.ts';
 import { importAutomations } from './automation-import.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Authentication } from '#access/authentication.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { createTestClock } from '../../test/support/access.ts';
+import { createTestClock } from '../../test/support/gateway/access.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 function caller(username: string, via: 'basic' | 'bearer' | 'session' = 'basic'): Authentication {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import type { AuditRecord } from '#audit/audit-reader.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { runCommandLine } from '../../test/support/run-command-line.ts';
+import { runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 import type { StoredAudit } from './command.ts';
 
 const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n' };

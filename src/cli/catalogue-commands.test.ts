@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { GatewayError } from '#base/gateway-error.ts';
-import { type CliRun, runCommandLine } from '../../test/support/run-command-line.ts';
+import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 import type { StoredCatalogue } from './command.ts';
 
 const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n', 'a.ndjson': '{"name":"a"}\n{"name":"b"}\n' };

@@ -6,7 +6,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
 import { loadConfig } from '#config/load-config.ts';
-import { type CliRun, runCommandLine } from '../../test/support/run-command-line.ts';
+import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 import { commands } from './cli.ts';
 import { commandHelp, programHelp } from './help.ts';
 

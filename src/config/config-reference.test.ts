@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { type ConfigKey, configKeys } from '../../test/support/config-keys.ts';
+import { type ConfigKey, configKeys } from '../../test/support/gateway/config-keys.ts';
 
 const contractKeys = [
   ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit'),

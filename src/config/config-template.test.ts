@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isMap, isSeq, parseDocument } from 'yaml';
-import { configKeys } from '../../test/support/config-keys.ts';
+import { configKeys } from '../../test/support/gateway/config-keys.ts';
 import { configTemplate } from './config-template.ts';
 import { loadConfig } from './load-config.ts';
 

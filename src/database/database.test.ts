@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
-import { eachStore, sqliteStore } from '../../test/support/stores.ts';
+import { eachStore, sqliteStore } from '../../test/support/stores/stores.ts';
 import { openDatabase } from './database.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';

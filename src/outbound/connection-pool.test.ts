@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FarSide, farSide, httpReply } from '../../test/support/far-side.ts';
-import { beginThrough, connectedTo, senderTo, sendThrough } from '../../test/support/send-through.ts';
+import { beginThrough, connectedTo, senderTo, sendThrough } from '../../test/support/callers/send-through.ts';
+import { type FarSide, farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
 import { until } from '../../test/support/until.ts';
 import { createSender, type PooledSender } from './sender.ts';
 

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '#base/clock.ts';
-import { farSide, httpReply } from '../../test/support/far-side.ts';
-import { beginThrough, senderTo, sendThrough } from '../../test/support/send-through.ts';
+import { beginThrough, senderTo, sendThrough } from '../../test/support/callers/send-through.ts';
+import { farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
 import { until } from '../../test/support/until.ts';
 
 const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;

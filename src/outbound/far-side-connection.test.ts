@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { selfSigned } from '../../test/support/certificate.ts';
-import { farSide, httpReply } from '../../test/support/far-side.ts';
+import { senderTo, sendThrough } from '../../test/support/callers/send-through.ts';
+import { selfSigned } from '../../test/support/far-sides/certificate.ts';
+import { farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
 import { listen } from '../../test/support/listen.ts';
-import { senderTo, sendThrough } from '../../test/support/send-through.ts';
 import { createSender, type PooledSender } from './sender.ts';
 
 const once200 = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n';

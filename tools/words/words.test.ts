@@ -41,7 +41,12 @@ suite('check:words', () => {
   });
 
   test('a sentence ends before a capital letter, a digit or code, not after an abbreviation', () => {
-    assert.deepEqual(sentencesOf('One. Two, e.g. this. `three` is code. 4 follows.'), ['One.', 'Two, eg this.', 'Code is code.', '4 follows.']);
+    assert.deepEqual(sentencesOf('One. Two, e.g. this. `three` is code. 4 follows.'), [
+      'One.',
+      'Two, eg this.',
+      'Code is code.',
+      '4 follows.',
+    ]);
   });
 
   test('a commit subject of 73 characters is found, one of 72 is not', () => {

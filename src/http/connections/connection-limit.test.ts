@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
-import { selfSigned } from '../../../test/support/certificate.ts';
+import { selfSigned } from '../../../test/support/far-sides/certificate.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { trackConnections } from './open-connections.ts';

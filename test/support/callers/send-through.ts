@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { systemClock } from '../../../src/base/clock.ts';
+import type { AttemptWatcher } from '../../../src/outbound/attempt.ts';
+import { CallScope } from '../../../src/outbound/call-scope.ts';
+import { dialDirectly } from '../../../src/outbound/dial.ts';
+import type { FarSideReply, OutboundCall } from '../../../src/outbound/outbound-call.ts';
+import { createSender, type PooledSender, type Sender } from '../../../src/outbound/sender.ts';
+import type { Owner } from '../owner.ts';
+
+/** What came of a call: its status and its whole body. */
+export interface Sent {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** A call that is on record and under way, a GET unless it says otherwise, and the scope that ends it. */
+export function beginThrough(
+  sender: Sender,
+  url: string,
+  { attempts, ...given }: Partial<OutboundCall> & { readonly attempts?: AttemptWatcher } = {},
+): { readonly reply: Promise<FarSideReply>; readonly scope: CallScope } {
+  const { origin, pathname } = new URL(url);
+  const method = given.method ?? 'GET';
+  const scope = new CallScope({ total: 20_000, clock: systemClock, attempts });
+  scope.permitChange();
+  const limits = { timeouts: { firstByte: 5_000, idle: 5_000 }, responseLimit: 100_000_000 };
+  const call = { origin, path: pathname, method, headers: [], stateChanging: method !== 'GET', ...limits, ...given };
+  return { reply: sender.send(call, scope), scope };
+}
+
+/** Sends one such call and reads its reply to the end, `pause` milliseconds after its head. */
+export async function sendThrough(
+  sender: Sender,
+  url: string,
+  { pause = 0, ...given }: Partial<OutboundCall> & { readonly pause?: number } = {},
+): Promise<Sent> {
+  const { reply: coming, scope } = beginThrough(sender, url, given);
+  try {
+    const reply = await coming;
+    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+    const pieces = [reply.head];
+    for await (const piece of reply.rest ?? []) pieces.push(piece);
+    return { status: reply.status, body: Buffer.concat(pieces) };
+  } finally {
+    scope.end();
+  }
+}
+
+/** A sender to a port of 127.0.0.1, and the sockets that it was given. */
+export function senderTo(owner: Owner, port: number): { readonly sender: PooledSender; readonly sockets: readonly Socket[] } {
+  const sockets: Socket[] = [];
+  const sender = createSender({
+    connect: async () => {
+      const socket = await connectedTo(port);
+      sockets.push(socket);
+      return socket;
+    },
+  });
+  owner.after(() => sender.close());
+  return { sender, sockets };
+}
+
+/** A connection to a port of 127.0.0.1, dialled as a sender's are. */
+export async function connectedTo(port: number): Promise<Socket> {
+  const socket = dialDirectly({ host: '127.0.0.1', port });
+  await once(socket, 'connect');
+  return socket;
+}

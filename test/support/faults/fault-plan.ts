@@ -1,0 +1,85 @@
+import { type SeededRandom, seededRandom } from '../seeded-random.ts';
+
+/** What can go wrong with a connection: Toxiproxy's eight toxics (by its names), then those of our own. */
+export const faultKinds = [
+  'none',
+  'latency',
+  'down',
+  'bandwidth',
+  'slow_close',
+  'timeout',
+  'reset_peer',
+  'slicer',
+  'limit_data',
+  'reset-before-request',
+  'reset-after-request',
+  'drop-reply',
+  'half-close',
+  'cut-request',
+  'cut-reply',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+/** What a connection is to meet. Which of the numbers count is the fault's own matter. */
+export interface FaultPlan {
+  readonly fault: FaultKind;
+  /** The fault strikes at this request of the connection, counted from 0: those before it go through. */
+  readonly exchange: number;
+  /** Where a cut falls, from the first byte of that request or reply; the size of a slice; the bytes of a limit. */
+  readonly bytes: number;
+  /** How long a delay, a pause between two slices, or the patience before a reset is. */
+  readonly milliseconds: number;
+  /** It ends with a reset instead of an orderly close; a half-close is towards the gateway instead of the far side. */
+  readonly reset: boolean;
+}
+
+/** Connection `number` of proxy `proxy`: the same in every run with this seed, in whatever order connections come. */
+export function faultPlan(seed: number, proxy: number, number: number): FaultPlan {
+  const random = seededRandom(
+    Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(proxy + 1, 0x85ebca6b) ^ Math.imul(number + 1, 0xc2b2ae35),
+  );
+  // Enough connections are whole that keeping them open, and their standing idle, is tried as well.
+  const fault = random.chance(0.25)
+    ? 'none'
+    : random.chance(0.04)
+      ? 'down'
+      : random.pick(faultKinds.filter((kind) => kind !== 'down'));
+  return {
+    fault,
+    exchange: random.whole(0, 4),
+    bytes: bytesOf(fault, random),
+    milliseconds: millisecondsOf(fault, random),
+    reset: random.chance(0.5),
+  };
+}
+
+function bytesOf(fault: FaultKind, random: SeededRandom): number {
+  switch (fault) {
+    case 'bandwidth':
+      return random.whole(200, 20_000);
+    case 'slicer':
+      return random.whole(1, 400);
+    case 'limit_data':
+      return random.chance(0.5) ? random.whole(1, 1_000) : random.whole(1_000, 300_000);
+    // Every byte of a head and of a small body is as likely; now and then the cut is deep in a large reply.
+    case 'cut-reply':
+      return random.chance(0.7) ? random.whole(0, 300) : random.whole(300, 250_000);
+    default:
+      return random.whole(0, 500);
+  }
+}
+
+function millisecondsOf(fault: FaultKind, random: SeededRandom): number {
+  switch (fault) {
+    case 'bandwidth':
+      return random.whole(5, 50);
+    case 'slicer':
+      return random.whole(0, 3);
+    case 'latency':
+      return random.chance(0.8) ? random.whole(1, 100) : random.whole(100, 900);
+    case 'down':
+      return random.whole(5, 80);
+    default:
+      return random.whole(0, 300);
+  }
+}

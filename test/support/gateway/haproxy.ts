@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createAuthority } from '../far-sides/certificate.ts';
+import { freePort } from '../far-sides/far-side.ts';
+import type { Owner } from '../owner.ts';
+import { childEnvironment, collect } from './start-gateway.ts';
+
+/** The configuration that the guide hands out. */
+const configuration = fileURLToPath(new URL('../../../docs/guides/haproxy.cfg', import.meta.url));
+
+const installed = spawnSync('haproxy', ['-v']).status === 0;
+
+/** Why a test that needs HAProxy cannot run; false where it can, and under CI=true, where it must. */
+export const noHaproxy: string | false =
+  installed || process.env['CI'] === 'true' ? false : 'haproxy is not installed: apt-get install haproxy';
+
+export interface BalancedReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+}
+
+type Server = 'gateway-1' | 'gateway-2';
+
+interface BalancedRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The caller's own address, of 127.0.0.0/8. */
+  readonly from?: string;
+}
+
+/** HAProxy as the guide configures it, in front of two addresses. */
+export interface Haproxy {
+  /** `https://127.0.0.1:PORT` */
+  readonly url: string;
+  /** The certificate that vouches for it. */
+  readonly ca: string;
+  /** Rejects where no complete reply came. */
+  send(request: BalancedRequest): Promise<BalancedReply>;
+  /** Asks HAProxy's admin socket (management guide, section 9.3). */
+  ask(line: string): Promise<string>;
+  /** Resolves once this server of the backend `gateways` is in that state. */
+  becomes(server: Server, state: 'UP' | 'DOWN'): Promise<void>;
+  /** Sends it no new calls, and resolves once it has none left. */
+  takeOut(server: Server): Promise<void>;
+}
+
+/** Starts it on a free port of 127.0.0.1 with a certificate of its own; `gateways` are the ports of the two servers. */
+export async function startHaproxy(owner: Owner, gateways: readonly [number, number]): Promise<Haproxy> {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-haproxy-'));
+  owner.after(() => rmSync(directory, { recursive: true, force: true }));
+  const authority = createAuthority();
+  const { cert, key } = authority.issue({ names: ['127.0.0.1'] });
+  const certificate = join(directory, 'gateway.pem');
+  writeFileSync(certificate, cert + key, { mode: 0o600 });
+  const port = await freePort();
+  const socket = join(directory, 'admin.sock');
+  const child = spawn('haproxy', ['-db', '-f', configuration], {
+    env: childEnvironment({
+      LISTEN: `127.0.0.1:${port}`,
+      CERTIFICATE: certificate,
+      RUN: directory,
+      GATEWAY_1: `127.0.0.1:${gateways[0]}`,
+      GATEWAY_2: `127.0.0.1:${gateways[1]}`,
+    }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = collect(child);
+  const agent = new Agent({ keepAlive: true, maxSockets: 64, ca: authority.cert });
+  owner.after(async () => {
+    agent.destroy();
+    if (child.exitCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  const ask = (line: string): Promise<string> => askSocket(socket, line);
+  const until = waiter(child, output.stderr);
+  const column = (server: Server, name: string): Promise<string> => columnOf(ask, server, name);
+  await until('HAProxy to answer', async () => (await ask('show info')).includes('Name: HAProxy'));
+  return {
+    url: `https://127.0.0.1:${port}`,
+    ca: authority.cert,
+    send: (asked) => sendOver(agent, port, asked),
+    ask,
+    becomes: (server, state) => until(`${server} ${state}`, async () => (await column(server, 'status')).startsWith(state)),
+    takeOut: async (server) => {
+      await ask(`set server gateways/${server} state drain`);
+      await until(`${server} without calls`, async () => (await column(server, 'scur')) === '0');
+    },
+  };
+}
+
+/** A column of HAProxy's statistics for a server of the backend `gateways`. */
+async function columnOf(ask: Haproxy['ask'], server: Server, column: string): Promise<string> {
+  const [head = '', ...rows] = (await ask('show stat')).split('\n').map((line) => line.replace(/^# /u, ''));
+  const row = rows.map((line) => line.split(',')).find(([proxy, name]) => proxy === 'gateways' && name === server);
+  return row?.[head.split(',').indexOf(column)] ?? '';
+}
+
+function askSocket(path: string, line: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(path, () => socket.write(`${line}\n`));
+    socket.setEncoding('utf8');
+    socket.on('data', (data: string) => {
+      text += data;
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+}
+
+/** Looks again and again whether something `holds`, for half a minute. */
+function waiter(child: ChildProcess, errors: readonly string[]) {
+  return async (what: string, holds: () => Promise<boolean>): Promise<void> => {
+    for (let attempt = 0; attempt < 600; attempt += 1) {
+      if (child.exitCode !== null) throw new Error(`haproxy ended:\n${errors.join('\n')}`);
+      if (await holds().catch(() => false)) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`waited in vain for ${what}`);
+  };
+}
+
+function sendOver(agent: Agent, port: number, asked: BalancedRequest): Promise<BalancedReply> {
+  const { method = 'GET', path, headers = {}, body, from } = asked;
+  const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        agent,
+        host: '127.0.0.1',
+        port,
+        method,
+        path,
+        headers: { ...length, ...headers },
+        ...(from === undefined ? {} : { localAddress: from }),
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (data: string) => {
+          text += data;
+        });
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+        response.on('error', reject);
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,73 @@
+import type { Socket } from 'node:net';
+import { type FarHandler, type FarRequest, type FarSide, farSide, jsonReply } from '../far-sides/far-side.ts';
+import type { Owner } from '../owner.ts';
+import { refusalBytes, replyBytes } from './history-answers.ts';
+import type { Applied } from './history-checker.ts';
+import type { PlannedCall } from './history-plan.ts';
+
+/** What all far sides of a history share: they are the nodes of one orchestrator. */
+export interface SharedLog {
+  readonly calls: ReadonlyMap<string, PlannedCall>;
+  /** Whole requests, at the moment they were read. */
+  readonly applied: Applied[];
+}
+
+/** The primary moves on after so many requests that its nodes read. */
+const reign = 150;
+
+/** Starts `count` far sides that log into `log` what they read, and answer it as it was planned. */
+export async function historyFarSides(owner: Owner, count: number, log: SharedLog): Promise<readonly FarSide[]> {
+  const stale = new WeakSet<Socket>();
+  const primary = (): number => Math.floor(log.applied.length / reign) % count;
+  const handler = (side: number): FarHandler => {
+    return async (request, socket) => {
+      // Its end came in the same moment: what is read of a connection that is gone was not taken.
+      if (socket.destroyed) return undefined;
+      const id = /\/(h\d+)\?/u.exec(request.target)?.[1];
+      if (id === undefined) return aboutItself(request, { alone: count === 1, primary: side === primary() });
+      const isPrimary = side === primary();
+      const call = log.calls.get(id);
+      log.applied.push({ id, intact: call !== undefined && isIntact(request, call) });
+      if (call === undefined) return undefined;
+      return await answer(call, { socket, stale, refuses: !isPrimary && call.adapter === 'many' && call.method !== 'GET' });
+    };
+  };
+  const sides: FarSide[] = [];
+  for (let side = 0; side < count; side += 1) {
+    const far = await farSide(owner, handler(side));
+    far.onConnection((socket) => {
+      socket.on('data', () => {
+        if (stale.has(socket)) socket.destroy();
+      });
+    });
+    sides.push(far);
+  }
+  return sides;
+}
+
+async function answer(
+  call: PlannedCall,
+  { socket, stale, refuses }: { readonly socket: Socket; readonly stale: WeakSet<Socket>; readonly refuses: boolean },
+): Promise<Buffer | undefined> {
+  const { delay, connection } = call.reply;
+  if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+  if (refuses) return refusalBytes(call.id);
+  if (connection === 'stale') stale.add(socket);
+  if (connection !== 'close') return replyBytes(call);
+  if (!socket.destroyed) socket.end(replyBytes(call));
+  return undefined;
+}
+
+/** Probes ask for it: NSO's high-availability status, or anything else. */
+function aboutItself({ target }: FarRequest, { alone, primary }: { readonly alone: boolean; readonly primary: boolean }): Buffer {
+  if (!target.endsWith('/tailf-ncs:high-availability/status')) return jsonReply('{}');
+  const mode = alone ? 'none' : primary ? 'primary' : 'secondary';
+  return jsonReply(`{"tailf-ncs:status":{"mode":"${mode}"}}`);
+}
+
+function isIntact(request: FarRequest, call: PlannedCall): boolean {
+  const body = request.body.toString();
+  if (request.method !== call.method || !request.target.endsWith(`/${call.path}`)) return false;
+  // Kinds differ in what they make of an empty input.
+  return call.body === '{}' ? body === '' || body === '{}' : body === (call.body ?? '');
+}
