@@ -78,7 +78,7 @@ eachStore((store) => {
 
   test('Basic credentials are hashed once, then answered from the cache without a promise', async (t) => {
     const { access, hashed, clock } = await open(t, store);
-    const expected = { principal: { username: 'admin', roles: ['admin'], groups: ['noc'] }, via: 'basic' };
+    const expected = { principal: { id: 'admin', username: 'admin', roles: ['admin'], groups: ['noc'] }, via: 'basic' };
     assert.deepEqual(await asked(access, basic('admin', 'right')), expected);
     clock.advance(9 * 60_000);
     assert.deepEqual(asked(access, basic('admin', 'right')), expected);
@@ -141,7 +141,7 @@ eachStore((store) => {
     assert.ok(!(asked(access, `Bearer ${token}`) instanceof Promise));
     const session = { cookie: `a=b; orchestration_gateway_session=${token}`, sourceAddress };
     assert.deepEqual(await access.authenticate(session), {
-      principal: { username: 'admin', roles: ['admin'], groups: ['noc'] },
+      principal: { id: 'admin', username: 'admin', roles: ['admin'], groups: ['noc'] },
       via: 'session',
     });
     await refusal(() => access.authenticate({ ...session, authorization: basic('admin', 'wrong') }));
@@ -197,6 +197,26 @@ eachStore((store) => {
     assert.equal(await isRefused(access, token), false);
   });
 
+  test('a user or client is found by name with the roles and groups of the configuration in force', async (t) => {
+    const { access } = await open(t, store);
+    assert.deepEqual(access.principalNamed('admin'), { id: 'admin', username: 'admin', roles: ['admin'], groups: ['noc'] });
+    assert.deepEqual(access.principalNamed('reporting'), {
+      id: 'reporting',
+      username: 'reporting',
+      roles: ['apiread'],
+      groups: [],
+    });
+    for (const name of ['ann', '', '__proto__', 'oidc:["https://a","ann"]']) assert.equal(access.principalNamed(name), undefined);
+
+    access.reload(accessConfig({ users: { admin: ['readonly'], ann: ['other'] }, clients: {} }));
+    assert.deepEqual(access.principalNamed('admin')?.roles, ['readonly']);
+    assert.deepEqual(access.principalNamed('ann')?.roles, ['other']);
+    assert.equal(access.principalNamed('reporting'), undefined);
+
+    assert.throws(() => access.reload(accessConfig({ users: {}, passwordHash: 'broken' })), /no argon2id/u);
+    assert.deepEqual(access.principalNamed('ann')?.roles, ['other'], 'a reload that fails changes nothing');
+  });
+
   test('clients get tokens for their secrets, and errors in the shape of RFC 6749', async (t) => {
     const { access, hashed } = await open(t, store);
     const form = (text: string): URLSearchParams => new URLSearchParams(`grant_type=client_credentials${text}`);
@@ -204,6 +224,7 @@ eachStore((store) => {
     assert.ok(inForm.ok);
     assert.equal(inForm.expiresIn, 3600);
     assert.deepEqual((await asked(access, `Bearer ${inForm.accessToken}`)).principal, {
+      id: 'reporting',
       username: 'reporting',
       roles: ['apiread'],
       groups: [],

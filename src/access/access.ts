@@ -14,6 +14,7 @@ import { createLoginThrottleStore } from './login-throttle-store.ts';
 import type { FetchDocument } from './oidc-keys.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
+import type { Principal } from './principal.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
 import { createSessions, type Sessions } from './sessions.ts';
@@ -30,6 +31,11 @@ const revocationsKeptFor = 3_600_000;
 /** Who may call the gateway: authenticators, sessions, and what they keep in the store (contract section 6). */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
+  /**
+   * The user or client of that name, with the roles and groups of the configuration in force: for calls that no request brings, such as
+   * a scheduled run's. `undefined` where the configuration has neither.
+   */
+  principalNamed(username: string): Principal | undefined;
   /** Takes the new configuration and drops every cached verdict. Throws, and changes nothing, where a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
@@ -85,6 +91,7 @@ export async function createAccess({
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), secureCookies }),
     authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher }),
+    principalNamed: (username) => current.accounts.named(username)?.principal,
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });
       bearer.clear();

@@ -48,3 +48,18 @@ test('a hash that cannot be read names its account and shows nothing of itself',
   const config = { ...configWith(), users: [{ username: 'admin', passwordHash: 'geheim', roles: [], groups: [] }] };
   assert.throws(() => createAccounts(config), /^Error: The hash of user admin is no argon2id PHC string\.$/u);
 });
+
+test('the id of a user or client is its name, the text whose digests are in the store', () => {
+  const client = { clientId: 'reporting', secretHash: hashWith(64, 0), roles: [], groups: [] };
+  const accounts = createAccounts({ ...configWith(64), clients: [client] });
+  assert.equal(accounts.find('user', 'user0')?.principal.id, 'user0');
+  assert.equal(accounts.find('client', 'reporting')?.principal.id, 'reporting');
+});
+
+test('a name finds the user or client that has it', () => {
+  const client = { clientId: 'reporting', secretHash: hashWith(64, 0), roles: [], groups: [] };
+  const accounts = createAccounts({ ...configWith(64), clients: [client] });
+  assert.equal(accounts.named('user0')?.kind, 'user');
+  assert.equal(accounts.named('reporting')?.kind, 'client');
+  for (const name of ['user1', '', '__proto__']) assert.equal(accounts.named(name), undefined);
+});

@@ -17,6 +17,8 @@ export interface Account {
 /** The accounts of one configuration. */
 export interface Accounts {
   find(kind: AccountKind, name: string): Account | undefined;
+  /** The user or client of that name: no client has the name of a user. */
+  named(name: string): Account | undefined;
   /** A hash that no password fits, to be computed for a name that is not configured: as dear as a real one. */
   decoy(kind: AccountKind, name: string): PasswordHash;
 }
@@ -31,6 +33,7 @@ export function createAccounts(config: AccessOptions): Accounts {
   const decoyFor = { user: createDecoys(users), client: createDecoys(clients) };
   return {
     find: (kind, name) => byKind[kind].get(name),
+    named: (name) => users.get(name) ?? clients.get(name),
     decoy: (kind, name) => decoyFor[kind](name),
   };
 }
@@ -44,7 +47,7 @@ function accountOf(kind: AccountKind, name: string, hashText: string, { roles, g
   const hash = parsePasswordHash(hashText);
   if (hash === undefined) throw new Error(`The hash of ${kind} ${name} is no argon2id PHC string.`);
   const fingerprint = createHash('sha256').update(hashText).digest('base64url').slice(0, 22);
-  return { kind, principal: Object.freeze({ username: name, roles, groups }), hash, fingerprint };
+  return { kind, principal: Object.freeze({ id: name, username: name, roles, groups }), hash, fingerprint };
 }
 
 /**

@@ -1,30 +1,10 @@
 import type { Principal } from './principal.ts';
 
-/** Who calls, and how it was shown. */
-export type Authentication = LocalAuthentication | IssuedAuthentication;
-
-/** A user or client of the configuration. */
-interface LocalAuthentication {
+/** The principal of a request, and the kind of credentials that proved it. */
+export interface Authentication {
   readonly principal: Principal;
-  readonly via: 'basic' | 'bearer' | 'session';
-}
-
-/** The bearer of a token of a configured issuer. */
-interface IssuedAuthentication {
-  readonly principal: Principal;
-  readonly via: 'oidc';
-  readonly issuer: string;
-  /** Whom the issuer means by it, for good: the name of the principal may be another's too (OpenID Connect Core 5.7). */
-  readonly subject: string;
-}
-
-/**
- * One text for each caller, whatever way it shows who it is. Users and clients share one name space in which no name has a colon; each
- * issuer has one of its own. The store has digests of it (Idempotency-Key), so it stays as it is.
- */
-export function callerOf(authentication: Authentication): string {
-  if (authentication.via !== 'oidc') return authentication.principal.username;
-  return `oidc:${JSON.stringify([authentication.issuer, authentication.subject])}`;
+  /** `bearer` and `session`: a token of the gateway, in the `Authorization` header or the cookie. `oidc`: a token of an issuer. */
+  readonly via: 'basic' | 'bearer' | 'session' | 'oidc';
 }
 
 /** What a request brings along. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { decide } from './decide.ts';
-import { roles as allRoles, type Role } from './principal.ts';
+import { roles as allRoles, type Principal, type Role } from './principal.ts';
 
-function holding(...held: Role[]): { username: string; roles: readonly Role[]; groups: readonly string[] } {
-  return { username: 'someone', roles: held, groups: [] };
+function holding(...held: Role[]): Principal {
+  return { id: 'someone', username: 'someone', roles: held, groups: [] };
 }
 
 test('a principal with one of the roles is allowed, and the decision names the role', () => {

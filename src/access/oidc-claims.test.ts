@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principalOfClaims } from './oidc-claims.ts';
 
-const names = { rolesClaim: 'roles', groupsClaim: 'groups' };
+const names = { issuer: 'https://a', rolesClaim: 'roles', groupsClaim: 'groups' };
 
 test('roles and groups come as arrays or as text, and unknown roles are left out', () => {
   assert.deepEqual(principalOfClaims({ sub: 's', roles: ['admin', 'pilot', 7, 'admin'], groups: 'noc, core  edge' }, names), {
+    id: 'oidc:["https://a","s"]',
     username: 's',
     roles: ['admin'],
     groups: ['noc', 'core', 'edge'],
@@ -22,9 +23,27 @@ test('claims may be nested, and a claim whose name holds dots comes first', () =
   }
 });
 
-test('the name is preferred_username, else sub; without either there is no caller', () => {
+test('the name is preferred_username, else sub; claims without sub describe no caller', () => {
   assert.equal(principalOfClaims({ sub: 's', preferred_username: 'ann' }, names)?.username, 'ann');
   assert.equal(principalOfClaims({ sub: 's', preferred_username: '' }, names)?.username, 's');
   assert.equal(principalOfClaims({ sub: 's', preferred_username: 5 }, names)?.username, 's');
   assert.equal(principalOfClaims({ sub: 5 }, names), undefined);
+  assert.equal(principalOfClaims({ sub: '' }, names), undefined);
+  assert.equal(principalOfClaims({ preferred_username: 'ann' }, names), undefined);
+});
+
+test('the id of a principal is made of issuer and subject, which never run together, and not of its name', () => {
+  const ids = [
+    ['https://a', 'ann'],
+    ['https://a/', 'ann'],
+    ['https://a', 'bob'],
+    ['https://a","b', 'ann'],
+    ['https://a', 'b","ann'],
+  ].map(([issuer = '', sub]) => principalOfClaims({ sub, preferred_username: 'ann' }, { ...names, issuer })?.id);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(ids[0], 'oidc:["https://a","ann"]', 'the text whose digests are in the store');
+  assert.ok(
+    ids.every((id) => id?.includes(':')),
+    'no name of a user or client contains a colon',
+  );
 });

@@ -1,6 +1,7 @@
 import { roles as knownRoles, type Principal, type Role } from './principal.ts';
 
-interface ClaimNames {
+interface TrustedClaims {
+  readonly issuer: string;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
 }
@@ -9,15 +10,18 @@ type Claims = Readonly<Record<string, unknown>>;
 
 /**
  * The caller that an issuer's claims describe: named by `preferred_username`, else `sub`. Roles that the gateway does not know are
- * left out, so a token without a known role is a caller who may nothing. `undefined` where there is no name.
+ * left out, so a token without a known role is a caller who may nothing. `undefined` where there is no `sub` or no name.
  */
-export function principalOfClaims(claims: Claims, { rolesClaim, groupsClaim }: ClaimNames): Principal | undefined {
-  const username = [claims['preferred_username'], claims['sub']].find((name) => typeof name === 'string' && name !== '');
-  if (typeof username !== 'string') return undefined;
+export function principalOfClaims(claims: Claims, { issuer, rolesClaim, groupsClaim }: TrustedClaims): Principal | undefined {
+  const { sub: subject, preferred_username: preferred } = claims;
+  const username = [preferred, subject].find((name) => typeof name === 'string' && name !== '');
+  if (typeof subject !== 'string' || typeof username !== 'string') return undefined;
   const named = new Set(listOf(claimAt(claims, rolesClaim)));
   const roles: readonly Role[] = knownRoles.filter((role) => named.has(role));
   const groups = [...new Set(listOf(claimAt(claims, groupsClaim)))];
-  return Object.freeze({ username, roles, groups });
+  // `sub` is unique only within its issuer, and `preferred_username` is not unique (OpenID Connect Core, section 5.7).
+  const id = `oidc:${JSON.stringify([issuer, subject])}`;
+  return Object.freeze({ id, username, roles, groups });
 }
 
 /** A claim by its whole name first, for names may hold dots (`https://example.net/roles`), then as a path into nested claims. */

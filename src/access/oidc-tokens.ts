@@ -12,7 +12,6 @@ const clockTolerance = 60;
 
 export interface OidcToken {
   readonly principal: Principal;
-  readonly subject: string;
   /** Milliseconds since the epoch, a whole number that a store can hold, whatever the issuer wrote. */
   readonly expiresAt: number;
 }
@@ -55,9 +54,9 @@ async function verifiedClaims(token: string, keys: JWTVerifyGetKey, { issuer, cl
 }
 
 function toOidcToken(payload: JWTPayload | undefined, issuer: IssuerOptions): OidcToken | undefined {
-  if (payload?.exp === undefined || typeof payload.sub !== 'string') return undefined;
+  if (payload?.exp === undefined) return undefined;
   const principal = principalOfClaims(payload, issuer);
   if (principal === undefined) return undefined;
   const expiresAt = Math.min(Math.ceil((payload.exp + clockTolerance) * 1000), Number.MAX_SAFE_INTEGER);
-  return { principal, subject: payload.sub, expiresAt };
+  return { principal, expiresAt };
 }

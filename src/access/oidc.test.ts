@@ -120,8 +120,8 @@ test('a token of a configured issuer is accepted with the roles and groups of it
   issuer.keys = { keys: [key.jwk] };
   const { access, claims } = await open(t, issuer);
   const token = await key.sign({ ...claims, roles: ['engineering', 'unknown'], groups: ['noc'] }, { typ: 'JWT' });
-  const principal = { username: 'ann', roles: ['engineering'], groups: ['noc'] };
-  const expected = { principal, via: 'oidc', issuer: issuer.url, subject: 'f3a1' };
+  const id = `oidc:["${issuer.url}","f3a1"]`;
+  const expected = { principal: { id, username: 'ann', roles: ['engineering'], groups: ['noc'] }, via: 'oidc' };
   assert.deepEqual(await ask(access, token), expected);
   assert.deepEqual(ask(access, token), expected);
   assert.deepEqual(issuer.asked, ['/.well-known/openid-configuration', '/keys']);

@@ -3,8 +3,14 @@ export const roles = ['admin', 'engineering', 'other', 'readonly', 'apiread'] as
 
 export type Role = (typeof roles)[number];
 
-/** Who a call is made for: known, authenticated, with its roles and groups. */
+/** The user, client or token subject for which a call is made, with its roles and groups. */
 export interface Principal {
+  /**
+   * Unique among all principals, unlike `username`. For a user or client of the configuration, the name: both share one set of names, and
+   * no name contains a colon. For the subject of a token, `oidc:` and the JSON of [issuer, subject]. The store holds digests of this
+   * text (Idempotency-Key), so its form must not change.
+   */
+  readonly id: string;
   /** User name, client id, or the name in an issuer's token (`preferred_username`, else `sub`). */
   readonly username: string;
   readonly roles: readonly Role[];

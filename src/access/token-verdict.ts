@@ -96,8 +96,7 @@ async function judgeForeign(token: string, issuer: string, options: JudgeOptions
   const jti = foreignId(token);
   const checkedAt = clock.monotonic();
   if (await revocations.isRevoked(jti)) return undefined;
-  const { principal, subject } = verified;
-  const authentication = Object.freeze({ principal, via: 'oidc', issuer, subject } as const);
+  const authentication = Object.freeze({ principal: verified.principal, via: 'oidc' } as const);
   return { authentication, expiresAt: Math.min(verified.expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
 }
 

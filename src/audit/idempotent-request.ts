@@ -12,7 +12,7 @@ export interface IdempotentRequest {
 
 /** `payload`: the body as it came, and whatever else the far side would get of the caller's. */
 export function idempotentRequest(options: {
-  /** One text for each caller: a name alone can be another's too. */
+  /** The `id` of the principal: its user name may not be unique. */
   readonly caller: string;
   /** With the name of the adapter instance, where there is one. */
   readonly route: string;

@@ -9,8 +9,8 @@ import { createAutomationCatalogue } from './automation-catalogue.ts';
 import { createAutomationStore } from './automation-store.ts';
 import { readListOptions } from './list-options.ts';
 
-const admin: Principal = { username: 'ada', roles: ['other', 'admin'], groups: [] };
-const reader: Principal = { username: 'rosa', roles: ['readonly'], groups: ['noc'] };
+const admin: Principal = { id: 'ada', username: 'ada', roles: ['other', 'admin'], groups: [] };
+const reader: Principal = { id: 'rosa', username: 'rosa', roles: ['readonly'], groups: ['noc'] };
 
 eachStore((store) => {
   test('a listing holds the values in effect and what its principal may see', async (t) => {

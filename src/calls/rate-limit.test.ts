@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Authentication } from '#access/authentication.ts';
+import type { Principal } from '#access/principal.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { createTestClock } from '../../test/support/gateway/access.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
-function caller(username: string, via: 'basic' | 'bearer' | 'session' = 'basic'): Authentication {
-  return { principal: { username, roles: [], groups: [] }, via };
-}
-
-function issued(subject: string, issuer: string): Authentication {
-  return { principal: { username: 'a', roles: [], groups: [] }, via: 'oidc', issuer, subject };
+function caller(id: string): Principal {
+  return { id, username: 'a', roles: [], groups: [] };
 }
 
 /** Undefined where the call is let through, otherwise the seconds to wait. */
-function waitOf(limit: RateLimit, by: Authentication): number | undefined {
+function waitOf(limit: RateLimit, by: Principal): number | undefined {
   try {
     limit.count(by);
     return undefined;
@@ -46,19 +42,11 @@ describe('the rate limit', () => {
     );
   });
 
-  test('counts each principal by itself, whatever way it shows who it is', () => {
+  test('counts the calls of each principal by its id, not by its user name or its roles', () => {
     const limit = createRateLimit({ calls: 1, per: 1_000, clock: createTestClock() });
-    assert.equal(waitOf(limit, caller('a', 'basic')), undefined);
-    assert.equal(waitOf(limit, caller('a', 'bearer')), 1);
-    assert.equal(waitOf(limit, caller('a', 'session')), 1);
-    assert.equal(waitOf(limit, caller('b')), undefined);
-  });
-
-  test('keeps a caller of an issuer apart from a user and from other subjects and issuers of the same name', () => {
-    const limit = createRateLimit({ calls: 1, per: 1_000, clock: createTestClock() });
-    const callers = [issued('a', 'https://one'), issued('a', 'https://two'), issued('b', 'https://one'), caller('a')];
+    const callers = [caller('a'), caller('oidc:["https://one","a"]'), caller('oidc:["https://two","a"]')];
     for (const each of callers) assert.equal(waitOf(limit, each), undefined);
-    for (const each of callers) assert.equal(waitOf(limit, each), 1);
+    for (const each of callers) assert.equal(waitOf(limit, { ...each, roles: ['admin'] }), 1);
   });
 
   test('says in words what is used up and what to do', () => {

@@ -1,11 +1,11 @@
-import { type Authentication, callerOf } from '#access/authentication.ts';
+import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 
 /** Counts the calls of each principal in this process (`server.rateLimit`). */
 export interface RateLimit {
   /** Counts one call. Throws 429 `too-many-requests` with `Retry-After`, and counts nothing, where the principal has none left. */
-  count(caller: Authentication): void;
+  count(principal: Principal): void;
 }
 
 interface RateLimitOptions {
@@ -40,9 +40,9 @@ export function createRateLimit({ calls, per, clock, principals = 100_000 }: Rat
   };
 
   return {
-    count(caller) {
+    count(principal) {
       const now = Math.floor(clock.monotonic());
-      const key = callerOf(caller);
+      const key = principal.id;
       const meter = meters.get(key);
       if (meter === undefined) {
         forget(now);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type Authentication, callerOf } from '#access/authentication.ts';
+import type { Authentication } from '#access/authentication.ts';
 import { type IdempotentRequest, idempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyEffect } from '#audit/key-effect.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -27,7 +27,7 @@ export function idempotentRequestOf(
     throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
   const passedOn = route.idempotency.headers.map((name) => JSON.stringify(headers[name] ?? null));
   return idempotentRequest({
-    caller: callerOf(request.caller),
+    caller: request.caller.principal.id,
     route: JSON.stringify([route.method, route.url, request.params]),
     key,
     payload: [request.body ?? '', ...passedOn],

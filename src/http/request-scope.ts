@@ -262,7 +262,7 @@ export class RequestScope implements CallContext {
   }
 }
 
-const nobody: Principal = { username: '', roles: [], groups: [] };
+const nobody: Principal = { id: '', username: '', roles: [], groups: [] };
 
 /** The first address had the call: that it did not leave would not be true. */
 function notFollowed(error: unknown): unknown {

@@ -146,8 +146,8 @@ function leaveUnread({ raw, response }: ServedRequest): void {
 /** A relayed call is counted once path rights have let it through, a listing once its query is judged; everything else now. */
 function prepareCount(route: Route, { scope, caller }: ServedRequest, rateLimit: RateLimit | undefined): void {
   if (rateLimit === undefined || caller === undefined) return;
-  if (route.beginsLater === true) scope.count = () => rateLimit.count(caller);
-  else rateLimit.count(caller);
+  if (route.beginsLater === true) scope.count = () => rateLimit.count(caller.principal);
+  else rateLimit.count(caller.principal);
 }
 
 /** No promise where the caller is known: it was verified a moment ago. */
