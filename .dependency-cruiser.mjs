@@ -10,12 +10,15 @@ export default {
       from: { path: `^src/${folder}/`, pathNot: '[.]test[.]ts$' },
       to: { path: '^src/', pathNot: `^src/(${[folder, ...below].join('|')})/` },
     })),
-    ...belongsTo.map(({ name, packages, folders }) => ({
+    ...belongsTo.map(({ name, packages, folders, files = [] }) => ({
       name,
       comment:
         'See architecture.mjs, "belongsTo": this module is used in one place so that its dangers are reviewed in one place.',
       severity: 'error',
-      from: { path: '^src/', pathNot: [...folders.map((folder) => `^src/${folder}/`), '[.]test[.]ts$'] },
+      from: {
+        path: '^src/',
+        pathNot: [...folders.map((folder) => `^src/${folder}/`), ...files.map((file) => `^src/${file}$`), '[.]test[.]ts$'],
+      },
       to: {
         path: packages.replace('^(', '(^|node_modules/)(').replace(/\)\$$/u, ')($|/)'),
         dependencyTypesNot: ['local', 'aliased-subpath-import', 'type-only'],
@@ -41,6 +44,13 @@ export default {
       severity: 'error',
       from: { path: '^src/([^/]+)/', pathNot: '^src/wiring/' },
       to: { path: '-store[.]ts$', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'only-the-call-path-sends',
+      comment: 'A call is decided and recorded before it is sent: use perform() of src/calls/call-path.ts.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/(calls|relay)/', '[.]test[.]ts$'] },
+      to: { path: '^src/relay/(rest-call|orchestrator-call)[.]ts$', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'kinds-do-not-know-each-other',

@@ -3,4 +3,5 @@ export declare const belongsTo: readonly {
   readonly name: string;
   readonly packages: string;
   readonly folders: readonly string[];
+  readonly files?: readonly string[];
 }[];

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const root = new URL('..', import.meta.url).pathname;
 
 interface Cruise {
-  readonly summary: { readonly violations: readonly { readonly rule: { readonly name: string } }[] };
+  readonly summary: { readonly violations: readonly { readonly from: string; readonly rule: { readonly name: string } }[] };
   readonly modules: readonly { readonly source: string; readonly dependencies: readonly { readonly resolved: string }[] }[];
 }
 
@@ -77,6 +77,8 @@ const breaches = [
   },
   { file: 'src/relay/breach.ts', text: "export { connect } from 'node:net';\n", rule: 'only-outbound-dials-out' },
   { file: 'src/access/breach.ts', text: "export { Agent } from 'undici';\n", rule: 'only-outbound-dials-out' },
+  { file: 'src/http/routes/breach.ts', text: "export { request } from 'node:http';\n", rule: 'only-outbound-dials-out' },
+  { file: 'src/http/breach.ts', text: "export { restCall } from '#relay/rest-call.ts';\n", rule: 'only-the-call-path-sends' },
   { file: 'src/relay/breach.ts', text: "export { default } from 'find-my-way';\n", rule: 'only-http-knows-routing' },
   {
     file: 'src/http/breach.ts',
@@ -109,9 +111,33 @@ test('each planted breach of the import table is found', async (t) => {
       `export * from '#${file.replace('breach', `breach-${index}`).slice('src/'.length)}';\n`,
     );
   }
-  const found = new Set((await cruise(directory)).summary.violations.map(({ rule }) => rule.name));
-  for (const { rule } of breaches)
-    assert.ok(found.has(rule), `${rule} did not notice its breach; found: ${[...found].join(', ')}`);
+  const found = new Set((await cruise(directory)).summary.violations.map(({ from, rule }) => `${from}: ${rule.name}`));
+  for (const [index, { file, rule }] of breaches.entries()) {
+    const planted = file.replace('breach', `breach-${index}`);
+    // A folder without a row is found where something imports it.
+    const isFound = [planted, `src/root-${index}.ts`].some((from) => found.has(`${from}: ${rule}`));
+    assert.ok(isFound, `${rule} did not find ${planted} among ${[...found].join(', ')}`);
+  }
+});
+
+/** Files that begin calls. Each is an entrance: it turns its own request into a call, and the call path does the rest. */
+const entrances = ['src/http/routes/relay-routes.ts', 'src/wiring/gateway.ts'];
+
+test('the entrances to the call path are the ones listed here', async () => {
+  const { modules } = await cruise(root);
+  const importers = modules
+    .filter(({ source }) => !source.endsWith('.test.ts') && !source.startsWith('src/calls/'))
+    .filter(({ dependencies }) => dependencies.some(({ resolved }) => resolved === 'src/calls/call-path.ts'))
+    .map(({ source }) => source);
+  assert.deepEqual(importers.toSorted(), entrances, 'see ARCHITECTURE.md, "Add an entrance"');
+});
+
+test('lint refuses the names of the HTTP client of Node in the files that listen', async (t) => {
+  const planted = join(root, 'src/http/planted-breach.ts');
+  t.after(() => rm(planted, { force: true }));
+  await writeFile(planted, "export { request } from 'node:http';\n");
+  const lint = run(join(root, 'node_modules/.bin/oxlint'), ['--type-aware', planted], { cwd: root });
+  await assert.rejects(lint, ({ stdout }: { readonly stdout: string }) => /Only outbound/u.test(stdout));
 });
 
 test('ARCHITECTURE.md prints the import table as it is enforced', async () => {

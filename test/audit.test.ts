@@ -370,7 +370,7 @@ test('only the step that puts calls on record permits a change', async () => {
   for await (const file of glob('src/**/*.ts')) {
     if (!file.endsWith('.test.ts') && /\.permitChange\(/u.test(await readFile(file, 'utf8'))) permitting.push(file);
   }
-  assert.deepEqual(permitting, ['src/relay/recorded.ts']);
+  assert.deepEqual(permitting, ['src/calls/recorded.ts']);
 });
 
 async function eventually(holds: () => Promise<boolean>): Promise<void> {

@@ -118,7 +118,8 @@ describe('the OpenAPI document', () => {
     const urls: string[] = [];
     for await (const file of glob('src/http/routes/*.ts', { cwd: new URL('..', import.meta.url) })) {
       const source = await readFile(new URL(`../${file}`, import.meta.url), 'utf8');
-      for (const [, url = ''] of source.matchAll(/^\s+url: '(\/[^']*)'/gm)) urls.push(url.replaceAll(/:(\w+)/g, '{$1}'));
+      for (const [, url = ''] of source.matchAll(/^\s+(?:url|rest\w+): '(\/[^']*)'/gm))
+        urls.push(url.replaceAll(/:(\w+)/g, '{$1}'));
     }
     assert.deepEqual(Object.keys(document.paths).sort(), [...new Set(urls)].sort());
   });

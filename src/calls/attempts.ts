@@ -3,10 +3,9 @@ import type { Log, LogFields } from '#base/log.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span, SpanAttributes } from '#base/tracing.ts';
-import type { CallContext } from '#relay/call-context.ts';
+import type { AttemptWatcher } from '#outbound/attempt.ts';
 import { failureCode } from './call-outcome.ts';
 
-type AttemptWatcher = NonNullable<CallContext['attempts']>;
 type SentCall = Parameters<AttemptWatcher['begin']>[0];
 type Attempt = ReturnType<AttemptWatcher['begin']>;
 

@@ -1,7 +1,7 @@
 import type { AuditOutcome } from '#audit/audit-entry.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import type { CallFacts } from '#relay/call-context.ts';
+import type { CallFacts } from './call-facts.ts';
 
 /** What a call failed with, in one word: a code of the error table, or `caller-left`. */
 export function failureCode(failure: unknown): string {

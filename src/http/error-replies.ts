@@ -33,7 +33,7 @@ export function answerError(error: unknown, { raw, response, route, scope }: Ser
 export function noteFailure(error: unknown, scope: RequestScope, log: Log): GatewayError {
   const known = error instanceof GatewayError ? error : unexpectedFailure(error);
   if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
-  scope.failed(known);
+  scope.record.failure = known;
   return known;
 }
 
@@ -69,7 +69,7 @@ export function answerUnreadable(error: Error & { readonly code?: string }, sock
   }
   const { known, reason } = unreadable(error.code);
   connections.endWith(socket, (unfinished) => {
-    unfinished?.failed(known);
+    if (unfinished !== undefined) unfinished.record.failure = known;
     answerBare(socket, known, reason, unfinished?.requestId);
   });
 }

@@ -6,10 +6,15 @@ import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList, invalidRequest } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import { arriving } from './connections/body-time.ts';
-import type { JsonBody, Route } from './route.ts';
+import type { JsonBody, Judgement, Route } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 
-export interface ReadBody {
+export interface ReadBody extends Envelope {
+  /** What the `judge` of the route read of it. */
+  readonly judged: unknown;
+}
+
+interface Envelope {
   readonly value: unknown;
   readonly spans: ReadonlyMap<string, Buffer>;
 }
@@ -31,22 +36,23 @@ export function bodyReader(route: Route): BodyReader {
   if (body?.kind === 'stream') {
     return ({ raw }, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);
-      return { value: arriving(raw), spans: noSpans };
+      return { value: arriving(raw), spans: noSpans, judged: undefined };
     };
   }
   if (body?.kind !== 'json') {
     return (request, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);
-      return { value: request.body?.toString('utf8') ?? '', spans: noSpans };
+      return { value: request.body?.toString('utf8') ?? '', spans: noSpans, judged: undefined };
     };
   }
   const opaque = opaqueMembers(body.opaque ?? []);
-  const problemsOf = problemFinder(body);
+  const judge = judgeOf(body);
   return (request, problemsOfQuery) => {
-    const alsoWrong = (read: ReadBody): readonly RequestProblem[] => joined(problemsOfQuery, problemsOf(read));
-    const judged = (envelope: ReadBody): ReadBody => {
-      refuseProblems(alsoWrong(envelope));
-      return envelope;
+    const alsoWrong = (envelope: Envelope): readonly RequestProblem[] => joined(problemsOfQuery, judge(envelope).problems);
+    const judged = (envelope: Envelope): ReadBody => {
+      const { problems, judged } = judge(envelope);
+      refuseProblems(joined(problemsOfQuery, problems));
+      return { ...envelope, judged };
     };
     const bytes = request.body ?? Buffer.alloc(0);
     if (bytes.length > readAtOnce) return readEnvelopeInSteps(bytes, { opaque, alsoWrong }).then(judged);
@@ -55,12 +61,13 @@ export function bodyReader(route: Route): BodyReader {
 }
 
 /** What is wrong with a body by its schema (by the variant that it is meant to be, where there are several) and beyond it. */
-function problemFinder(body: JsonBody): (read: ReadBody) => readonly RequestProblem[] {
-  const { variants, problems = () => none } = body;
+function judgeOf(body: JsonBody): (envelope: Envelope) => Judgement {
+  const { variants, judge = (): Judgement => ({ problems: none }) } = body;
   const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
   return ({ value, spans }) => {
     const schema = variants?.choose(value) ?? body.schema;
-    return joined(compiled.get(schema)?.(value) ?? none, problems(value, spans));
+    const { problems, judged } = judge(value, spans);
+    return { problems: joined(compiled.get(schema)?.(value) ?? none, problems), judged };
   };
 }
 

@@ -7,7 +7,7 @@ import { standardMethods } from './request-watcher.ts';
 /** Opens the span of a request by the semantic conventions of an HTTP server. */
 export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scope: RequestScope): Span {
   const method = standardMethods.has(scope.method) ? scope.method : undefined;
-  const { route } = scope;
+  const { routePattern: route } = scope;
   return tracing.request({
     name: [method ?? 'HTTP', ...(route === undefined ? [] : [route])].join(' '),
     received: scope.received,
@@ -25,7 +25,7 @@ export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scop
 }
 
 export function endRequestSpan(span: Span, scope: RequestScope, status: number | undefined): void {
-  const { code, cutOff, adapter, attempted, upstreamStatus } = scope;
+  const { code, cutOff, adapter, attempted, facts } = scope.record;
   const cause = code ?? (cutOff ? 'cut-off' : undefined);
   span.end({
     // A 4xx speaks of the caller's request: no failure of the server's.
@@ -35,7 +35,7 @@ export function endRequestSpan(span: Span, scope: RequestScope, status: number |
       'error.type': cause,
       'gateway.adapter': adapter,
       'gateway.attempts': attempted?.count,
-      'gateway.upstream.status_code': upstreamStatus,
+      'gateway.upstream.status_code': facts.upstreamStatus,
     }),
   });
 }

@@ -6,6 +6,7 @@ import { noLog } from '#base/log.ts';
 import { listen } from '../../test/support/listen.ts';
 import { json, type Route, type RouteReply } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
+import { monitoring } from './routes/route-traits.ts';
 import { ServedRequest } from './served-request.ts';
 
 /** What a route that answers so gives its caller, and what it failed with. */
@@ -14,14 +15,18 @@ async function answered(
   handle: () => RouteReply | Promise<RouteReply>,
 ): Promise<{ readonly status: number; readonly text: string; readonly cause: string | undefined }> {
   const options = { log: noLog, rateLimit: () => undefined, server: { requestBodyLimit: 1_000 } };
-  const route: Route = { method: 'GET', url: '/a', access: 'everyone', handle, group: 'operations', docs: {} as never };
+  const route: Route = { method: 'GET', url: '/a', access: 'everyone', handle, ...monitoring, docs: {} as never };
   const run = createRouteRunner(options as unknown as RouteRunnerOptions)(route);
   let failure: GatewayError | undefined;
   const scope = {
     requestId: 'one',
     sourceAddress: '127.0.0.1',
     span: undefined,
-    failed: (known: GatewayError) => (failure = known),
+    record: {
+      set failure(known: GatewayError) {
+        failure = known;
+      },
+    },
   };
   const server = createServer((raw, response) =>
     run(new ServedRequest({ raw, response, route, params: {}, scope: scope as never, endBodyTime() {} })),

@@ -6,7 +6,7 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { RateLimit } from '#calls/rate-limit.ts';
-import { isSheddable, type Pressure } from './admission/pressure.ts';
+import type { Pressure } from './admission/pressure.ts';
 import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
 import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
@@ -37,15 +37,14 @@ export interface RouteRunnerOptions {
 export function createRouteRunner(options: RouteRunnerOptions): (route: Route) => (request: ServedRequest) => void {
   return (route) => {
     const read = bodyReader(route);
-    const counted = isCounted(route);
     const handle = (
       request: ServedRequest,
-      { value, spans }: ReadBody,
+      { value, spans, judged }: ReadBody,
       query: URLSearchParams,
     ): RouteReply | Promise<RouteReply> => {
       const { scope } = request;
-      scope.idempotent = idempotentRequestOf(route, request);
-      if (counted) prepareCount(route, request, options.rateLimit());
+      scope.record.idempotent = idempotentRequestOf(route, request);
+      if (route.counted === 'admitted') count(request, options);
       if (route.body?.kind === 'stream') leaveUnread(request);
       return route.handle({
         params: request.params,
@@ -53,8 +52,10 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
         headers: request.raw.headers,
         body: value,
         spans,
+        judged,
         sourceAddress: scope.sourceAddress,
         context: scope,
+        count: () => count(request, options),
       });
     };
     const answer = (request: ServedRequest): void | Promise<void> => {
@@ -92,11 +93,6 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
   };
 }
 
-/** What the limit counts: what is done for callers at a far side or in the catalogue. */
-function isCounted(route: Route): boolean {
-  return route.group === 'relay' || route.group === 'automations';
-}
-
 /** What a step of a request throws or rejects with is what its caller is answered. */
 function attempt(request: ServedRequest, log: Log, step: () => void | Promise<void>): void {
   const failed = (thrown: unknown): void => answerError(thrown, request, log);
@@ -110,7 +106,7 @@ function attempt(request: ServedRequest, log: Log, step: () => void | Promise<vo
 
 /** Its caller was told meanwhile that it did not come in full (on the bare socket): the rest of it comes too late, whatever it says. */
 function isRefused({ scope }: ServedRequest): boolean {
-  return scope.failure !== undefined;
+  return scope.record.failure !== undefined;
 }
 
 /** An expectation of HTTP/1.0 is to be ignored (RFC 9110 10.1.1); those that nobody defined are, too. */
@@ -143,11 +139,8 @@ function leaveUnread({ raw, response }: ServedRequest): void {
   });
 }
 
-/** A relayed call is counted once path rights have let it through, a listing once its query is judged; everything else now. */
-function prepareCount(route: Route, { scope, caller }: ServedRequest, rateLimit: RateLimit | undefined): void {
-  if (rateLimit === undefined || caller === undefined) return;
-  if (route.beginsLater === true) scope.count = () => rateLimit.count(caller.principal);
-  else rateLimit.count(caller.principal);
+function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): void {
+  if (caller !== undefined) rateLimit()?.count(caller.principal);
 }
 
 /** No promise where the caller is known: it was verified a moment ago. */
@@ -167,7 +160,7 @@ function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions
 function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerOptions, caller?: Authentication): void {
   if (caller !== undefined) {
     request.caller = caller;
-    request.scope.principal = caller.principal;
+    request.scope.record.principal = caller.principal;
     refuseRole(route.access, request.scope);
   }
   route.precondition?.(request.params);
@@ -175,9 +168,8 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
     checkMediaType(request.raw, bodyMediaType(route.body));
   }
-  if (!isSheddable(route)) return;
-  options.pressure.refuse();
-  options.takeOn(request.scope);
+  if (route.sheddable) options.pressure.refuse();
+  if (route.holdsPlace) options.takeOn(request.scope);
 }
 
 /** Bytes; a body that is streamed has no limit. One that a route has no use for is read nevertheless, from whoever it comes. */
@@ -191,6 +183,6 @@ const uselessBody = 16_384;
 
 function refuseRole(access: RouteAccess, scope: RequestScope): void {
   if (access === 'everyone' || access === 'callers') return;
-  const decision = decide({ principal: scope.principal, roles: access });
+  const decision = decide({ principal: scope.record.principal, roles: access });
   if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
 }

@@ -16,22 +16,28 @@ export interface RouteTable {
 
 export interface FoundRoute {
   readonly route: Route;
+  /** As the audit log names it: method and pattern, such as `POST /tools/restCall`. */
+  readonly name: string;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
 }
+
+type NamedRoute = Pick<FoundRoute, 'name' | 'route'>;
 
 /** Characters of a path parameter: as many as the head of a request may have bytes, so that its route has it whatever it is. */
 const longestParameter = 16_384;
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
   const router = findMyWay({ maxParamLength: longestParameter, querystringParser: () => ({}), onBadUrl: unused });
-  for (const route of routes) router.on(withHead(route), route.url, unused, route);
+  for (const route of routes) {
+    for (const method of withHead(route)) router.on(method, route.url, unused, { route, name: `${method} ${route.url}` });
+  }
   const methods = [...new Set(routes.flatMap(withHead))].toSorted();
   return {
     find({ method, url = '' }) {
       const found = router.find(method as HTTPMethod, url);
       if (found === null || isUndecodable(found)) return undefined;
-      return { route: found.store as Route, params: found.params as Readonly<Record<string, string>> };
+      return { ...(found.store as NamedRoute), params: found.params as Readonly<Record<string, string>> };
     },
     methodsOf(target) {
       return methods.filter((method) => {

@@ -3,14 +3,15 @@ import type { Role } from '#access/principal.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
-import type { CallContext } from '#relay/call-context.ts';
+import type { CallContext } from '#calls/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
+import type { CallOperation } from '#relay/relayed-call.ts';
 
 /** Who may call a route: anybody, anybody who is known, or the holders of one of the roles. */
 export type RouteAccess = 'everyone' | 'callers' | readonly Role[];
 
 /** One route, stated once: the server serves it, OpenAPI and the role matrix are made from it. */
-export interface Route {
+export interface Route extends RouteTraits {
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   /** With `:name` for path parameters. */
   readonly url: string;
@@ -25,17 +26,25 @@ export interface Route {
   /** Writes errors in the shape of another standard than RFC 9457. */
   readonly errorShape?: ErrorShape;
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
-  /** Its handler judges more than its schemas can, and says when the call begins (`context.begins()`): only then is it counted. */
-  readonly beginsLater?: true;
-  readonly group: RouteGroup;
+  /** The call that it relays; calls are counted by their outcome. */
+  readonly operation?: CallOperation;
   readonly docs: RouteDocs;
 }
 
-/**
- * What a route is about, and OpenAPI's tag. Operations are answered however much there is to do; calls and the catalogue count against
- * the rate limit; calls alone are counted by their outcome.
- */
-export type RouteGroup = 'relay' | 'automations' | 'access' | 'operations';
+/** What the front door does with every request of a route; nothing else decides that. */
+export interface RouteTraits {
+  /** Refused with 503 `overloaded` while the gateway is under pressure. Monitoring and documentation are not. */
+  readonly sheddable: boolean;
+  /** Takes one of the places for requests that are worked on at once, until its reply ends. A stream that lasts for hours takes none. */
+  readonly holdsPlace: boolean;
+  /**
+   * When it counts against `server.rateLimit`. `judged`: its handler calls `count` once the request is known to be sound (for a relayed
+   * call the call path does it). `admitted`: as soon as its body is read.
+   */
+  readonly counted: 'admitted' | 'judged' | 'never';
+  /** Each request goes on record in the audit log. False: only a request that is refused for who asked (401, 403) does. */
+  readonly recorded: boolean;
+}
 
 export interface JsonBody {
   readonly kind: 'json';
@@ -46,10 +55,16 @@ export interface JsonBody {
   readonly schema: JsonSchema;
   /** RFC 6901 pointers of members that are relayed as their exact bytes. */
   readonly opaque?: readonly string[];
-  /** Problems that the schema cannot say; members of a wrong type are passed over. */
-  readonly problems?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => readonly RequestProblem[];
+  /** Finds the problems that the schema cannot say; members of a wrong type are passed over. */
+  readonly judge?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => Judgement;
   /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems speak of that one alone. */
   readonly variants?: { readonly schemas: readonly JsonSchema[]; readonly choose: (body: unknown) => JsonSchema };
+}
+
+export interface Judgement {
+  readonly problems: readonly RequestProblem[];
+  /** What the judge read of the body on its way, for the handler (`RouteRequest.judged`), so that it is read once. */
+  readonly judged?: unknown;
 }
 
 /** How a route words its errors where another standard than RFC 9457 says so; the statuses and headers stay. */
@@ -83,8 +98,12 @@ export interface RouteRequest {
   readonly body: unknown;
   /** The exact bytes of the opaque members that the caller gave. */
   readonly spans: ReadonlyMap<string, Buffer>;
+  /** What the `judge` of its body read. */
+  readonly judged: unknown;
   readonly sourceAddress: string;
   readonly context: CallContext;
+  /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has no call left. */
+  readonly count: () => void;
 }
 
 export type RouteReply =
@@ -112,6 +131,8 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 
 /** What OpenAPI and /docs say of a route beside its schemas. */
 export interface RouteDocs {
+  /** OpenAPI's tag. */
+  readonly tag: 'relay' | 'automations' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;

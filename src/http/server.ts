@@ -142,13 +142,13 @@ function createHandler(
 /** Counts the requests that are worked on. Those whose caller is still being looked into open no files. */
 function createTakeOn(most: number): RouteRunnerOptions['takeOn'] {
   let workedOn = 0;
-  const giveBack = (): void => void (workedOn -= 1);
+  const releasePlace = (): void => void (workedOn -= 1);
   return (scope) => {
     // Its caller left meanwhile: nobody would give it back.
     if (scope.isClosed) return;
     if (workedOn >= most) throw overloaded('as many requests are in flight as its limit of open files allows');
     workedOn += 1;
-    scope.giveBack = giveBack;
+    scope.releasePlace = releasePlace;
   };
 }
 
@@ -180,8 +180,7 @@ function createRequestOpener(
     const scope = new RequestScope({
       request: raw,
       response,
-      route: route?.url,
-      relays: route?.group === 'relay',
+      found,
       sourceAddress: sourceAddressOf(raw),
       clock: options.clock,
       endings: connections.endings,
@@ -196,15 +195,13 @@ function createRequestOpener(
     // 'close' comes for every response, finished or broken off.
     response.on('close', () => {
       endBodyTime();
-      scope.cutOff = !response.writableFinished;
-      scope.afterCall(() => {
-        // Where its body could not be read, its caller was answered on the bare socket.
-        const status = response.headersSent ? response.statusCode : scope.failure?.status;
-        observe(scope, status, options);
-        scope.giveBack();
+      scope.record.cutOff = !response.writableFinished;
+      scope.record.afterCall(() => {
+        observe(scope, options);
+        scope.releasePlace();
         end();
       });
-      scope.replied();
+      scope.replyEnded();
     });
     return new ServedRequest({ raw, response, route, params: found?.params ?? {}, scope, endBodyTime });
   };
@@ -229,29 +226,26 @@ function noRoute(table: RouteTable, { url = '' }: IncomingMessage): GatewayError
   return new GatewayError('method-not-allowed', `This route takes ${allow}.`, { headers: { Allow: allow } });
 }
 
-/** One line and one observation for each request, once its reply is out. `status`: undefined where its caller left before. */
-function observe(
-  scope: RequestScope,
-  status: number | undefined,
-  { log, watcher }: Pick<HttpServerOptions, 'log' | 'watcher'>,
-): void {
-  scope.over(status);
+/** One line and one observation for each request, once its reply is out. */
+function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 'log' | 'watcher'>): void {
+  const { record } = scope;
+  const status = scope.end();
   watcher.requestEnded(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
-  const { requestId, method, route, sourceAddress, adapter, upstreamStatus, code } = scope;
+  const { requestId, method, routePattern: route, sourceAddress } = scope;
   // One shape for every line, so that writing it is quick.
   log.info('request', {
     requestId,
     traceId: scope.trace.traceId,
-    principal: scope.principal.username,
+    principal: record.principal.username,
     sourceAddress,
     method,
     status,
-    durationMs: Math.round(scope.duration * 100) / 100,
+    durationMs: Math.round(record.duration * 100) / 100,
     route,
-    adapter,
-    upstreamStatus,
-    code,
-    reason: scope.cutOff ? 'the reply was cut off' : undefined,
+    adapter: record.adapter,
+    upstreamStatus: record.facts.upstreamStatus,
+    code: record.code,
+    reason: record.cutOff ? 'the reply was cut off' : undefined,
   });
 }

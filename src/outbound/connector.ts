@@ -95,12 +95,13 @@ export function createConnector(options: ConnectorOptions): Connect {
 }
 
 /**
- * Throws `destination-denied` for a URL that is denied without a look-up: by its address, where it names one, or by its name alone.
- * The connector decides all the same when it dials; this is for who wants to know before anything is spent on the call.
+ * The refusal of a URL that the policy denies without a look-up: by its address, where it names one, or by its name alone. Undefined where
+ * only the look-up decides. The connector decides in any case when it dials; this answers before a call costs anything.
  */
-export function refuseBeforeLookup(policy: DestinationPolicy, url: URL): void {
+export function refusalBeforeLookup(policy: DestinationPolicy, url: URL): GatewayError | undefined {
   const { host, port } = readTarget(url);
-  permit(isIP(host) === 0 ? policy.decideName(host, port) : policy.decideAddress({ host, address: host, port }));
+  const decision = isIP(host) === 0 ? policy.decideName(host, port) : policy.decideAddress({ host, address: host, port });
+  return decision.allowed ? undefined : deniedError(decision);
 }
 
 function readTarget({ hostname, port, protocol }: URL): Target {

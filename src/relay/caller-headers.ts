@@ -48,11 +48,11 @@ function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>):
   return undefined;
 }
 
-/** Throws `destination-denied` for headers that only a cloud metadata service asks for. */
-export function refuseMetadataHeaders(headers: Readonly<Record<string, string>>): void {
+/** The refusal of headers that only cloud metadata services ask for; undefined where there are none. */
+export function metadataRefusal(headers: Readonly<Record<string, string>>): GatewayError | undefined {
   const name = Object.keys(headers).find((candidate) => metadataHeader.test(candidate.toLowerCase()));
-  if (name === undefined) return;
-  throw new GatewayError(
+  if (name === undefined) return undefined;
+  return new GatewayError(
     'destination-denied',
     `The header ${name} is only asked for by cloud metadata services, which cannot be called; leave it out.`,
   );

@@ -1,41 +1,28 @@
-import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
-import { pointerTo } from '#json/json-pointer.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { TraceContext } from '#base/trace-context.ts';
 import { basicCredentials } from '#outbound/basic-credentials.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { acceptedCodings } from '#outbound/content-decoding.ts';
-import { readDestination } from '#outbound/destination.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { type Hop, isRedirect, nextHop } from '#outbound/redirect.ts';
 import type { Sender } from '#outbound/sender.ts';
-import { type CallContext, openScope } from './call-context.ts';
-import { findHeader, headerProblems, refuseMetadataHeaders } from './caller-headers.ts';
+import { findHeader, metadataRefusal } from './caller-headers.ts';
 import { isJson } from './media-type.ts';
-import { recorded } from './recorded.ts';
 import {
   type Candidate,
   escaped,
   headersAsJson,
   mediaTypeOf,
-  type RelayReply,
   type Rendering,
   renderedOrLetGo,
   renderReply,
   textRenderings,
   textStage,
 } from './relay-reply.ts';
-import { contentTypeProblem, writeRequestBody } from './request-body.ts';
+import type { RelayedCall, SendRecord } from './relayed-call.ts';
+import { writeRequestBody } from './request-body.ts';
+import type { RestCallRequest } from './rest-call-request.ts';
 import { escapeStage, jsonStage } from './stage.ts';
-
-/** The request of POST /tools/restCall, fit for its schema; `body` is the caller's exact bytes. */
-export interface RestCallRequest {
-  readonly uri: string;
-  readonly verb: Hop['method'];
-  readonly user?: string;
-  readonly password?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Buffer | undefined;
-  readonly responseHeaders: boolean;
-}
 
 /** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
 interface RestCallLimits {
@@ -44,92 +31,52 @@ interface RestCallLimits {
   readonly redirects: number;
 }
 
-/** Problems that a schema cannot say. Members of a wrong type are passed over: the schema names those. */
-export function restCallProblems(request: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
-  const { uri, user, password, headers } = request;
-  const problems: RequestProblem[] = [];
-  if (typeof uri === 'string') {
-    const read = destinationOf(uri);
-    if ('problem' in read) problems.push({ pointer: '/uri', detail: read.problem });
-  }
-  problems.push(...credentialProblems(user, password));
-  if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
-    problems.push(
-      ...headerProblems(headers as Record<string, unknown>),
-      ...conflicts(request, headers as Record<string, unknown>),
-    );
-  }
-  return problems;
-}
-
-/** What the headers say against the other members. */
-function conflicts(
-  request: Readonly<Record<string, unknown>>,
-  headers: Readonly<Record<string, unknown>>,
-): readonly RequestProblem[] {
-  const problems: RequestProblem[] = [];
-  for (const [name, value] of Object.entries(headers)) {
-    const lower = name.toLowerCase();
-    if (lower === 'authorization' && (request['user'] !== undefined || request['password'] !== undefined)) {
-      problems.push({ pointer: pointerTo('/headers', name), detail: 'stands beside user or password; give one or the other' });
-    }
-    const detail =
-      lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'
-        ? contentTypeProblem(value)
-        : undefined;
-    if (detail !== undefined) problems.push({ pointer: pointerTo('/headers', name), detail });
-  }
-  return problems;
-}
-
-function credentialProblems(user: unknown, password: unknown): readonly RequestProblem[] {
-  const problems: RequestProblem[] = [];
-  if (typeof user === 'string' && user.includes(':'))
-    problems.push({ pointer: '/user', detail: 'has a colon, which Basic authentication cannot carry (RFC 7617 2)' });
-  for (const [pointer, value] of [
-    ['/user', user],
-    ['/password', password],
-  ] as const) {
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for (RFC 7617 2)
-    if (typeof value === 'string' && /[\x00-\x1f\x7f]/u.test(value))
-      problems.push({ pointer, detail: 'has a control character' });
-  }
-  return problems;
-}
-
-/** Carries a restCall out: the call, the redirects it leads to, the reply. Rejects with a GatewayError or CallerLeft. */
-export async function restCall(options: {
-  readonly request: RestCallRequest;
-  readonly context: CallContext;
+/** What one `outbound` section of the configuration gives restCall: its policy, its limits, and connections of its own. */
+export interface OutboundSection {
   readonly limits: RestCallLimits;
-  /** Throws `destination-denied` where the outbound policy refuses the URL as it stands: before the call is counted. */
-  readonly refuseDenied: (url: URL) => void;
+  /** Why the outbound policy refuses the URL before any look-up, if it does. */
+  refusal(url: URL): GatewayError | undefined;
   readonly sender: Sender;
-  readonly userAgent: string;
-}): Promise<RelayReply> {
-  const { request, context, limits } = options;
-  const first = firstHop(request, context, options.userAgent);
-  context.note({ verb: first.method, address: first.url.href });
-  options.refuseDenied(first.url);
-  const scope = openScope(context, limits.timeouts.total);
-  try {
-    return await recorded({ context, scope, method: first.method }, () =>
-      followed({ ...options, first, scope }).then(({ reply, url }) => {
-        context.note({ upstreamStatus: reply.status });
-        const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
-        return renderedOrLetGo(reply, () =>
-          renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere),
-        );
-      }),
-    );
-  } catch (failure) {
-    scope.end();
-    throw failure;
-  }
+  hold(): () => void;
 }
 
-function firstHop(request: RestCallRequest, context: CallContext, userAgent: string): Hop {
-  const url = destination(request.uri);
+/** A call to an address that its caller names, with the redirects it leads to. Throws 400 where its body cannot be written. */
+export function restCall(options: {
+  readonly request: RestCallRequest;
+  readonly section: OutboundSection;
+  readonly trace: TraceContext;
+  readonly userAgent: string;
+}): RelayedCall {
+  const { request, section } = options;
+  const { limits, sender } = section;
+  const first = firstHop(options);
+  return {
+    operation: 'restCall',
+    method: first.method,
+    timeLimit: limits.timeouts.total,
+    decide() {
+      const refusal = metadataRefusal(request.headers ?? {}) ?? section.refusal(first.url);
+      return refusal === undefined ? { allowed: true, rule: undefined } : { allowed: false, rule: undefined, refusal };
+    },
+    hold: () => section.hold(),
+    async send(scope, record) {
+      const { reply, url } = await followed({ record, first, limits, sender, scope });
+      record.note({ upstreamStatus: reply.status });
+      const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
+      return renderedOrLetGo(reply, () => renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere));
+    },
+  };
+}
+
+function firstHop({
+  request,
+  trace,
+  userAgent,
+}: {
+  readonly request: RestCallRequest;
+  readonly trace: TraceContext;
+  readonly userAgent: string;
+}): Hop {
   const given = request.headers ?? {};
   const headers = Object.entries(given).flat();
   const add = (name: string, value: string): void => {
@@ -137,34 +84,19 @@ function firstHop(request: RestCallRequest, context: CallContext, userAgent: str
   };
   const contentType = findHeader(given, 'content-type');
   const body = request.body === undefined ? undefined : writeRequestBody(request.body, contentType ?? 'application/json');
-  refuseMetadataHeaders(given);
   if (body !== undefined) add('Content-Type', 'application/json');
   add('Accept', '*/*');
   add('Accept-Encoding', acceptedCodings);
   add('User-Agent', userAgent);
-  add('traceparent', context.trace.traceparent);
+  add('traceparent', trace.traceparent);
   if (request.user !== undefined || request.password !== undefined) {
     headers.push('Authorization', basicCredentials(request.user ?? '', request.password ?? ''));
   }
-  return { url, method: request.verb, headers, body };
-}
-
-let lastRead: { readonly uri: string; readonly read: ReturnType<typeof readDestination> } | undefined;
-
-/** A request is judged and made right behind it: its address is read once. Nobody changes the URL. */
-function destinationOf(uri: string): ReturnType<typeof readDestination> {
-  if (lastRead?.uri !== uri) lastRead = { uri, read: readDestination(uri) };
-  return lastRead.read;
-}
-
-function destination(uri: string): URL {
-  const read = destinationOf(uri);
-  if ('url' in read) return read.url;
-  throw new GatewayError('invalid-request', 'The uri cannot be called.', { errors: [{ pointer: '/uri', detail: read.problem }] });
+  return { url: request.destination, method: request.verb, headers, body };
 }
 
 async function followed(options: {
-  readonly context: CallContext;
+  readonly record: SendRecord;
   readonly first: Hop;
   readonly limits: RestCallLimits;
   readonly sender: Sender;
@@ -203,7 +135,7 @@ async function followed(options: {
       }
       hop = nextHop(hop, reply.status, location);
       // Another far side, perhaps: it is named before it is called.
-      if (hop.method !== 'GET') await options.context.goesOn(hop.url.href);
+      if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
     throw answered === undefined ? failure : behindAnswer(options.first.method, answered, failure);

@@ -1,25 +1,13 @@
-import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { xmlRootName } from '#xml/xml-root.ts';
-import type { CallContext } from './call-context.ts';
 import { isJson, isXml } from './media-type.ts';
-import { type OrchestratorParams, orchestratorCall, refuseErrorStatus } from './orchestrator-call.ts';
+import { refuseErrorStatus } from './orchestrator-errors.ts';
 import { beginningOf } from './readable-body.ts';
 import { mediaTypeOf, type RelayReply, type Rendering, renderReply, textRenderings, textStage } from './relay-reply.ts';
 import { escapeStage, instanceDataStage } from './stage.ts';
 
-/** POST /orchestrator_manager/restQuery: a GET, taken apart into instances. */
-export function restQuery(options: {
-  readonly adapter: AdapterInstance;
-  readonly context: CallContext;
-  readonly params: OrchestratorParams;
-  readonly userAgent: string;
-}): Promise<RelayReply> {
-  return orchestratorCall({ ...options, method: 'GET', passedOn: {}, retry: 'query' }, renderInstances);
-}
-
 /** `{ "result": [ { "instance_data": { … } }, … ] }`. */
-function renderInstances(reply: FarSideReply): RelayReply {
+export function renderInstances(reply: FarSideReply): RelayReply {
   refuseErrorStatus(reply);
   if (reply.head.length === 0) return renderReply(reply, [() => ({ before: '{"result":[', stages: [], after: ']}' })]);
   const asText = textRenderings(

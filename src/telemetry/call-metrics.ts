@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { callOutcome } from '#calls/call-outcome.ts';
-import type { RequestScope } from '#http/request-scope.ts';
+import type { CallRecord } from '#calls/call-record.ts';
+import { relayPatterns } from '#http/routes/relay-patterns.ts';
 import { createTalliedCounter } from './tallied-counter.ts';
 import { createTalliedHistogram } from './tallied-histogram.ts';
 
@@ -10,7 +11,8 @@ export const durationBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1
 
 /** The metrics of calls that are relayed. */
 export interface CallMetrics {
-  callEnded(scope: RequestScope): void;
+  /** `route` is the pattern of its URL. */
+  callEnded(route: string, record: CallRecord): void;
   /** A call was sent once and answered, or failed, after that many milliseconds. */
   readonly attemptEnded: (call: { readonly adapter: string | undefined }, milliseconds: number) => void;
   /** Begins the counters of these adapter instances at 0, so that the first call already is an increase. */
@@ -42,17 +44,18 @@ export function createCallMetrics(registry: Registry): CallMetrics {
     for (const status of statusClasses) replies.expect(route, adapter, status);
   };
   return {
-    callEnded(scope) {
-      const { route = '', adapter = '', upstreamStatus } = scope;
-      outcomes.count(route, adapter, callOutcome(scope));
+    callEnded(route, record) {
+      const { adapter = '', facts } = record;
+      const { upstreamStatus } = facts;
+      outcomes.count(route, adapter, callOutcome(record));
       if (upstreamStatus !== undefined) replies.count(route, adapter, statusClass(upstreamStatus));
     },
     attemptEnded: ({ adapter = '' }, milliseconds) => attempts.observe(adapter, milliseconds / 1000),
     expectCalls(adapters) {
-      expect('/tools/restCall', '');
+      const { restCall, ...toOrchestrators } = relayPatterns;
+      expect(restCall, '');
       for (const adapter of adapters) {
-        for (const name of ['restAction', 'restQuery', 'restRequest'])
-          expect(`/orchestrator_manager/${name}/:adapterId`, adapter);
+        for (const route of Object.values(toOrchestrators)) expect(route, adapter);
       }
     },
   };

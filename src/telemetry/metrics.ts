@@ -54,17 +54,17 @@ export function createMetrics(): Metrics {
       inFlight += 1;
     },
     requestEnded(scope, status) {
-      const route = scope.route ?? 'none';
+      const { record, routePattern: route = 'none' } = scope;
       inFlight -= 1;
       requests.count(
         route,
         standardMethods.has(scope.method) ? scope.method : 'other',
         status === undefined ? 'none' : String(status),
-        scope.code ?? '',
+        record.code ?? '',
       );
-      durations.observe(route, scope.duration / 1000);
-      if (scope.code !== undefined) errors.count(scope.code);
-      if (scope.relays) calls.callEnded(scope);
+      durations.observe(route, record.duration / 1000);
+      if (record.code !== undefined) errors.count(record.code);
+      if (scope.operation !== undefined) calls.callEnded(route, record);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { AuditReader } from '#audit/audit-reader.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
+import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
@@ -71,7 +72,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const parts = createLiveParts({
     config,
     adapterNeeds: { resolve, clock, userAgent, pooled },
-    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), userAgent, pooled },
+    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), pooled },
     log,
   });
   const live = started.adopt(parts, (made) => made.close());
@@ -82,21 +83,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const pressure = started.adopt(measuring, (measured) => measured.close());
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
+  const calls = createCallPath({ ...live, userAgent });
   const { openMetrics } = config.server;
   const served = servedRoutes({
     access,
     auditReader,
     catalogue,
     live,
-    userAgent,
+    calls,
     operations: { openMetrics, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
     reload: () => reloading.reload(),
   });
-  const routes = [...served, ...documentationRoutes({ routes: served, version })];
-  const rateLimit = (): ReturnType<LiveParts['rateLimit']> => live.rateLimit();
   const server = createHttpServer({
     server: config.server,
-    routes,
+    routes: [...served, ...documentationRoutes({ routes: served, version })],
     access,
     audit,
     clock,
@@ -104,7 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     watcher: metrics,
     tracing,
     pressure,
-    rateLimit,
+    rateLimit: () => live.rateLimit(),
   });
   const reloading = createReloading({
     config,
@@ -126,7 +126,7 @@ function servedRoutes({
   auditReader,
   catalogue,
   live,
-  userAgent,
+  calls,
   operations,
   reload,
 }: {
@@ -134,16 +134,12 @@ function servedRoutes({
   readonly auditReader: AuditReader;
   readonly catalogue: AutomationCatalogue;
   readonly live: LiveParts;
-  readonly userAgent: string;
+  readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: () => Promise<ReloadResult>;
 }): readonly Route[] {
   return [
-    ...relayRoutes({
-      adapters: () => live.adapters(),
-      restCall: (request, context) => live.outbound().restCall(request, context),
-      userAgent,
-    }),
+    ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(catalogue),
     ...sessionRoutes(access),

@@ -1,6 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import type { Route } from '#http/route.ts';
 import type { Measurement, PressureGauge } from './pressure-gauge.ts';
 
 /** Whether the gateway has more to do than it can. */
@@ -9,11 +8,6 @@ export interface Pressure {
   /** Throws 503 `overloaded` with `Retry-After` while it is. */
   refuse(): void;
   close(): void;
-}
-
-/** What can wait or be asked of another gateway; monitoring and documentation are answered however much there is to do. */
-export function isSheddable(route: Route): boolean {
-  return route.group !== 'operations';
 }
 
 /**

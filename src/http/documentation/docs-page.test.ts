@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
+import { monitoring } from '#http/routes/route-traits.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { contentSecurityPolicy, docsPage } from './docs-page.ts';
 import { inline } from './html.ts';
@@ -16,8 +17,9 @@ const route: Route = {
   access: ['admin'],
   body: { kind: 'json', schema: closedObject({ [hostile]: Type.String({ description: hostile }) }) },
   handle: () => json(200, {}),
-  group: 'operations',
+  ...monitoring,
   docs: {
+    tag: 'operations',
     operationId: 'hostile',
     summary: hostile,
     description: `${hostile} \`${hostile}\``,

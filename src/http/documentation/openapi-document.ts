@@ -1,13 +1,13 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
-import type { RouteAccess, RouteGroup } from '#http/route.ts';
+import type { RouteAccess, RouteDocs } from '#http/route.ts';
 
 /** The parts of OpenAPI 3.1 that the gateway's document uses; `/docs` is rendered from the same value. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: RouteGroup; readonly description: string }[];
+  readonly tags: readonly { readonly name: RouteDocs['tag']; readonly description: string }[];
   readonly security: readonly SecurityRequirement[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: Components;
@@ -36,7 +36,7 @@ export interface DocumentedError {
 
 export interface Operation {
   readonly operationId: string;
-  readonly tags: readonly RouteGroup[];
+  readonly tags: readonly RouteDocs['tag'][];
   readonly summary: string;
   readonly description: string;
   /** The roles that may call, any of them; `everyone` needs no credentials, `callers` any valid ones. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
+import { monitoring } from '#http/routes/route-traits.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
 
 const open: Route = {
@@ -9,8 +10,9 @@ const open: Route = {
   url: '/x',
   access: 'everyone',
   handle: () => json(200, {}),
-  group: 'operations',
+  ...monitoring,
   docs: {
+    tag: 'operations',
     operationId: 'x',
     summary: '',
     success: { status: 200, description: '' },

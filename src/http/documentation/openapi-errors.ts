@@ -1,5 +1,4 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
-import { isSheddable } from '#http/admission/pressure.ts';
 import type { Route } from '#http/route.ts';
 
 /** What the reading of any HTTP request can end in, with a body that nobody asked for too, and a query parameter that the route does not know. */
@@ -23,7 +22,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
   if (route.access !== 'everyone') add(ofKnownCallers);
   if (typeof route.access !== 'string') add(['forbidden']);
-  if (isSheddable(route)) add(['overloaded']);
+  if (route.sheddable) add(['overloaded']);
   if (route.body !== undefined) add(['unsupported-media-type']);
   if (route.idempotency !== undefined) add(ofIdempotencyKeys);
   if (route.body?.kind === 'json') add(['invalid-json']);

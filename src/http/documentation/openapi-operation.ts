@@ -10,7 +10,7 @@ export function operationOf(route: Route): Operation {
   const { docs, access } = route;
   return {
     operationId: docs.operationId,
-    tags: [route.group],
+    tags: [docs.tag],
     summary: docs.summary,
     description: [docs.description, whoMayCall(access)].filter((part) => part !== undefined).join('\n\n'),
     'x-roles': access,

@@ -3,6 +3,7 @@ import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
+import { monitoring, operatorAction } from './route-traits.ts';
 
 interface AdapterRoutesOptions {
   readonly adapters: () => AdapterInstances;
@@ -61,8 +62,9 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
     url: '/adapters',
     access: ['admin'],
     handle: () => json(200, { list: adapters().all().map(reportOf) }),
-    group: 'operations',
+    ...monitoring,
     docs: {
+      tag: 'operations',
       operationId: 'listAdapters',
       summary: 'The adapter instances and how they are',
       description:
@@ -174,8 +176,9 @@ function trialRoute({ adapters }: AdapterRoutesOptions): Route {
       const urls = await Promise.all(nodes.map((node) => node.tryNow()));
       return json(200, { name, ok: urls.every(({ ok }) => ok), urls });
     },
-    group: 'operations',
+    ...operatorAction,
     docs: {
+      tag: 'operations',
       operationId: 'testAdapter',
       summary: 'Try an adapter instance now',
       description:

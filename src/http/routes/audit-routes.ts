@@ -5,6 +5,7 @@ import { Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteDocs } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';
+import { operatorAction } from './route-traits.ts';
 
 const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
@@ -103,8 +104,9 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
         if ('query' in read) return json(200, await reader.list(read.query));
         throw invalidRequest(read.problems);
       },
-      group: 'operations',
+      ...operatorAction,
       docs: {
+        tag: 'operations',
         operationId: 'listAudit',
         summary: 'Who did what, and what came of it: the audit log, newest first',
         description:

@@ -8,6 +8,7 @@ import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { automationTransferRoutes } from './automation-transfer-routes.ts';
 import { automationWritingRoutes } from './automation-writing-routes.ts';
+import { catalogueReading } from './route-traits.ts';
 
 const count = Type.Integer({ minimum: 0 });
 const field = Type.Enum([...textFields], { default: 'name' });
@@ -63,14 +64,15 @@ function listRoute(catalogue: AutomationCatalogue): Route {
     access: listingRoles,
     // Names and values are judged together, so that every problem is told at once.
     query: () => true,
-    beginsLater: true,
-    async handle({ query, context }) {
+    async handle({ query, context, ...request }) {
       const options = readListOptions(query);
-      context.begins();
-      return listing(await catalogue.list({ principal: context.principal, options }));
+      request.count();
+      return listing(await catalogue.list({ principal: context.record.principal, options }));
     },
-    group: 'automations',
+    ...catalogueReading,
+    counted: 'judged',
     docs: {
+      tag: 'automations',
       operationId: 'listAutomations',
       summary: 'List the automations in alphabetical order',
       description:

@@ -2,6 +2,7 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { Type } from '#base/json-schema.ts';
 import type { Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
+import { catalogueChange } from './route-traits.ts';
 
 const ndjson = 'application/x-ndjson';
 const line = '{"_id":"65f0c2a1b4d3e2f1a0b9c8d7","name":"Backup of core routers","repeatInterval":"1 day"}';
@@ -25,8 +26,9 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       const result = await catalogue.import(body as AsyncIterable<Buffer>);
       return { kind: 'plain', status: 200, body: JSON.stringify(result) };
     },
-    group: 'automations',
+    ...catalogueChange,
     docs: {
+      tag: 'automations',
       operationId: 'importAutomations',
       summary: 'Import automations (NDJSON)',
       description:
@@ -53,8 +55,9 @@ function exportRoute(catalogue: AutomationCatalogue): Route {
       const first = await batches.next();
       return { kind: 'streamed', mediaType: ndjson, pieces: lines(first, batches) };
     },
-    group: 'automations',
+    ...catalogueChange,
     docs: {
+      tag: 'automations',
       operationId: 'exportAutomations',
       summary: 'Export every automation (NDJSON)',
       description:

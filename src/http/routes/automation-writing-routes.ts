@@ -3,9 +3,14 @@ import type { AutomationCatalogue, AutomationState } from '#automations/automati
 import { contentProblems, type GivenAutomation } from '#automations/automation-document.ts';
 import { automationPatchSchema, automationSchema, givenAutomationSchema } from '#automations/automation-schema.ts';
 import { matchesNone, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
-import type { Route, RouteDocs, RouteReply, RouteRequest } from '#http/route.ts';
+import type { Judgement, Route, RouteDocs, RouteReply, RouteRequest } from '#http/route.ts';
+import { catalogueChange, catalogueReading } from './route-traits.ts';
 
-const given = { kind: 'json', schema: givenAutomationSchema, problems: contentProblems } as const;
+const given = { kind: 'json', schema: givenAutomationSchema, judge: judgeContent } as const;
+
+function judgeContent(body: unknown): Judgement {
+  return { problems: contentProblems(body) };
+}
 
 /** Reading and writing one automation. */
 export function automationWritingRoutes(catalogue: AutomationCatalogue): readonly Route[] {
@@ -17,7 +22,7 @@ function document(status: number, { text, tag }: AutomationState, headers: Reado
 }
 
 function target({ context, params }: RouteRequest) {
-  return { principal: context.principal, id: params['id'] ?? '' };
+  return { principal: context.record.principal, id: params['id'] ?? '' };
 }
 
 function preconditionsOf({ headers }: RouteRequest): Preconditions {
@@ -50,11 +55,12 @@ function createRoute(catalogue: AutomationCatalogue): Route {
     access: writingRoles,
     body: given,
     async handle({ context, body }) {
-      const state = await catalogue.create({ principal: context.principal, given: body as GivenAutomation });
+      const state = await catalogue.create({ principal: context.record.principal, given: body as GivenAutomation });
       return document(201, state, { Location: `/automation_catalog/automations/${state.id}` });
     },
-    group: 'automations',
+    ...catalogueChange,
     docs: {
+      tag: 'automations',
       operationId: 'createAutomation',
       summary: 'Create an automation',
       description:
@@ -86,8 +92,9 @@ function readRoute(catalogue: AutomationCatalogue): Route {
       if (matchesNone(ifNoneMatch, state.tag)) return document(200, state);
       return { kind: 'plain', status: 304, headers: { ETag: state.tag } };
     },
-    group: 'automations',
+    ...catalogueReading,
     docs: {
+      tag: 'automations',
       operationId: 'readAutomation',
       summary: 'Read an automation',
       description: 'What the caller may not see does not exist for it: 404. The role engineering sees what it may write.',
@@ -124,8 +131,9 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
           given: request.body as GivenAutomation,
         }),
       ),
-    group: 'automations',
+    ...catalogueChange,
     docs: {
+      tag: 'automations',
       operationId: 'replaceAutomation',
       summary: 'Replace an automation',
       description: 'The body is the whole automation: a field that is not given goes.',
@@ -151,12 +159,13 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       kind: 'json',
       mediaType: 'application/merge-patch+json',
       schema: automationPatchSchema,
-      problems: contentProblems,
+      judge: judgeContent,
     },
     handle: async (request) =>
       document(200, await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch: request.body })),
-    group: 'automations',
+    ...catalogueChange,
     docs: {
+      tag: 'automations',
       operationId: 'patchAutomation',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
       description: 'A member that is null goes, an object merges, anything else takes the place of what was there.',
@@ -178,8 +187,9 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
       await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) });
       return { kind: 'plain', status: 204 };
     },
-    group: 'automations',
+    ...catalogueChange,
     docs: {
+      tag: 'automations',
       operationId: 'deleteAutomation',
       summary: 'Delete an automation',
       pathParameters,

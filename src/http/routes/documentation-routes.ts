@@ -2,6 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { contentSecurityPolicy, docsPage } from '#http/documentation/docs-page.ts';
 import { createOpenApiDocument } from '#http/documentation/openapi.ts';
 import type { Route, RouteReply } from '#http/route.ts';
+import { monitoring } from './route-traits.ts';
 
 interface DocumentationRoutesOptions {
   /** Every other route that is served. */
@@ -26,8 +27,9 @@ function documentRoute(reply: () => RouteReply): Route {
     url: '/openapi.json',
     access: 'everyone',
     handle: reply,
-    group: 'operations',
+    ...monitoring,
     docs: {
+      tag: 'operations',
       operationId: 'openapi',
       summary: 'This API as an OpenAPI 3.1 document',
       success: {
@@ -48,8 +50,9 @@ function pageRoute(reply: () => RouteReply): Route {
     url: '/docs',
     access: 'everyone',
     handle: reply,
-    group: 'operations',
+    ...monitoring,
     docs: {
+      tag: 'operations',
       operationId: 'docs',
       summary: 'This API as a page for people',
       description: 'Everything on the page is in the reply itself: it works without internet and runs no script.',

@@ -2,6 +2,7 @@ import type { AdapterState } from '#adapters/adapter-instance.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
+import { monitoring } from './route-traits.ts';
 
 interface OperationsRoutesOptions {
   readonly openMetrics: boolean;
@@ -26,8 +27,9 @@ function healthRoute(options: OperationsRoutesOptions): Route {
     url: '/healthz',
     access: 'everyone',
     handle: () => json(200, { status: 'ok', degraded: options.isOverloaded() }),
-    group: 'operations',
+    ...monitoring,
     docs: {
+      tag: 'operations',
       operationId: 'healthz',
       summary: 'Is the process alive',
       success: {
@@ -58,8 +60,9 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
         adapters: { online: inState('online'), degraded: inState('degraded'), offline: inState('offline') },
       });
     },
-    group: 'operations',
+    ...monitoring,
     docs: {
+      tag: 'operations',
       operationId: 'readyz',
       summary: 'Can the gateway take calls: is the store reachable',
       description:
@@ -86,8 +89,9 @@ function metricsRoute(options: OperationsRoutesOptions): Route {
     async handle() {
       return { kind: 'plain', status: 200, mediaType: options.metrics.mediaType, body: await options.metrics.text() };
     },
-    group: 'operations',
+    ...monitoring,
     docs: {
+      tag: 'operations',
       operationId: 'metrics',
       summary: 'Metrics in the Prometheus text format',
       success: { status: 200, description: 'The metrics.', mediaType: 'text/plain', schema: Type.String() },

@@ -1,24 +1,27 @@
-import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
-import type { RequestProblem } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';
-import type { Route, RouteRequest } from '#http/route.ts';
+import type { CallPath } from '#calls/call-path.ts';
+import { callRoles } from '#calls/decide-call.ts';
+import type { Judgement, Route, RouteRequest } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
-import type { CallContext } from '#relay/call-context.ts';
-import { type OrchestratorParams, type PassedOnHeaders, paramsProblems, passedOnHeaders } from '#relay/orchestrator-call.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
-import { restAction } from '#relay/rest-action.ts';
-import { type RestCallRequest, restCallProblems } from '#relay/rest-call.ts';
-import { restQuery } from '#relay/rest-query.ts';
-import { type RequestParams, restRequest } from '#relay/rest-request.ts';
+import {
+  type OrchestratorParams,
+  type PassedOnHeaders,
+  paramsProblems,
+  passedOnHeaders,
+  type RequestParams,
+} from '#relay/orchestrator-request.ts';
+import type { CallOperation } from '#relay/relayed-call.ts';
+import { judgeRestCall, type RestCallRequest } from '#relay/rest-call-request.ts';
 import { relayDocs } from './relay-docs.ts';
+import { relayPatterns } from './relay-patterns.ts';
+import { relayedCall } from './route-traits.ts';
 
-/** What the relay routes need of the gateway. The adapter instances are asked for anew with each request, since a reload replaces them. */
 interface RelayRoutesOptions {
+  /** Asked for with each request, since a reload replaces them. */
   readonly adapters: () => AdapterInstances;
-  readonly restCall: (request: RestCallRequest, context: CallContext) => Promise<RelayReply>;
-  readonly userAgent: string;
+  readonly calls: CallPath;
 }
 
 /** The verbs a call can have. */
@@ -100,41 +103,40 @@ const orchestratorHeaders = [
   { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
 ];
 
-/** The four ways to call through the gateway. */
+/** The four routes that relay a call; each turns its request into a `Call`, and the call path does the rest. */
 export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
   return [restCallRoute(options), restActionRoute(options), restQueryRoute(options), restRequestRoute(options)];
 }
 
 type PathParameters = Readonly<Record<string, string>>;
 
-function adapterOf({ adapters }: RelayRoutesOptions, { params }: { readonly params: PathParameters }): AdapterInstance {
-  return adapters().find(params['adapterId'] ?? '');
+/** What the route of each operation has in common with the others. */
+function relayRoute(operation: CallOperation) {
+  return { ...relayedCall, method: 'POST' as const, url: relayPatterns[operation], access: callRoles[operation], operation };
 }
 
-/** What the routes to an orchestrator have in common. */
-function orchestratorRoute(options: RelayRoutesOptions) {
-  return {
-    method: 'POST' as const,
-    access: ['admin'] as const,
-    beginsLater: true as const,
-    precondition: (params: PathParameters) => void adapterOf(options, { params }),
-  };
+/** Answers 404 for an unknown adapter instance before the body is read. */
+function knownAdapter({ adapters }: RelayRoutesOptions): { readonly precondition: (params: PathParameters) => void } {
+  return { precondition: (params) => void adapters().find(adapterIn(params)) };
+}
+
+function adapterIn(params: PathParameters): string {
+  return params['adapterId'] ?? '';
 }
 
 const pathParameters = { adapterId: "The adapter instance's name, URL-encoded, such as `Local%20NSO`." };
 
-function restCallRoute(options: RelayRoutesOptions): Route {
+function restCallRoute({ calls }: RelayRoutesOptions): Route {
   return {
-    method: 'POST',
-    url: '/tools/restCall',
+    ...relayRoute('restCall'),
     idempotency: { headers: [] },
-    access: ['admin', 'engineering'],
-    beginsLater: true,
-    body: { kind: 'json', schema: restCallBody, opaque: ['/body'], problems: (body) => restCallProblems(asObject(body)) },
-    handle: ({ body, spans, context }) =>
-      options.restCall({ ...(body as Omit<RestCallRequest, 'body'>), body: spans.get('/body') }, context),
-    group: 'relay',
+    body: { kind: 'json', schema: restCallBody, opaque: ['/body'], judge: judgeRestCallBody },
+    handle: ({ body, spans, judged, context }) => {
+      const request = { ...(body as WrittenRestCall), destination: judged as URL, body: spans.get('/body') };
+      return calls.perform({ operation: 'restCall', request }, context);
+    },
     docs: {
+      tag: 'relay',
       operationId: 'restCall',
       ...relayDocs.restCall,
       summary: 'Execute a REST call and return its response',
@@ -152,21 +154,23 @@ function restCallRoute(options: RelayRoutesOptions): Route {
 
 function restActionRoute(options: RelayRoutesOptions): Route {
   return {
-    ...orchestratorRoute(options),
-    url: '/orchestrator_manager/restAction/:adapterId',
+    ...relayRoute('restAction'),
+    ...knownAdapter(options),
     idempotency: { headers: passedOnHeaders },
-    body: { kind: 'json', schema: restActionBody, opaque: ['/body'], problems: orchestratorProblems },
+    body: { kind: 'json', schema: restActionBody, opaque: ['/body'], judge: judgeOrchestratorBody },
     handle: (request) =>
-      restAction({
-        adapter: adapterOf(options, request),
-        context: request.context,
-        params: paramsOf(request),
-        passedOn: passedOn(request),
-        body: request.spans.get('/body') ?? Buffer.from('{}'),
-        userAgent: options.userAgent,
-      }),
-    group: 'relay',
+      options.calls.perform(
+        {
+          operation: 'restAction',
+          adapter: adapterIn(request.params),
+          params: paramsOf(request),
+          passedOn: passedOn(request),
+          body: request.spans.get('/body') ?? Buffer.from('{}'),
+        },
+        request.context,
+      ),
     docs: {
+      tag: 'relay',
       operationId: 'restAction',
       ...relayDocs.restAction,
       summary: 'Send a REST action (POST) to the orchestrator; it is never sent twice',
@@ -185,18 +189,16 @@ function restActionRoute(options: RelayRoutesOptions): Route {
 
 function restQueryRoute(options: RelayRoutesOptions): Route {
   return {
-    ...orchestratorRoute(options),
-    url: '/orchestrator_manager/restQuery/:adapterId',
-    body: { kind: 'json', schema: restQueryBody, problems: orchestratorProblems },
+    ...relayRoute('restQuery'),
+    ...knownAdapter(options),
+    body: { kind: 'json', schema: restQueryBody, judge: judgeOrchestratorBody },
     handle: (request) =>
-      restQuery({
-        adapter: adapterOf(options, request),
-        context: request.context,
-        params: paramsOf(request),
-        userAgent: options.userAgent,
-      }),
-    group: 'relay',
+      options.calls.perform(
+        { operation: 'restQuery', adapter: adapterIn(request.params), params: paramsOf(request) },
+        request.context,
+      ),
     docs: {
+      tag: 'relay',
       operationId: 'restQuery',
       ...relayDocs.restQuery,
       summary: 'Send a REST query (GET) to the orchestrator',
@@ -217,21 +219,23 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
 
 function restRequestRoute(options: RelayRoutesOptions): Route {
   return {
-    ...orchestratorRoute(options),
-    url: '/orchestrator_manager/restRequest/:adapterId',
+    ...relayRoute('restRequest'),
+    ...knownAdapter(options),
     idempotency: { headers: passedOnHeaders },
-    body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], problems: orchestratorProblems },
+    body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], judge: judgeOrchestratorBody },
     handle: (request) =>
-      restRequest({
-        adapter: adapterOf(options, request),
-        context: request.context,
-        params: (request.body as { readonly params: RequestParams }).params,
-        passedOn: passedOn(request),
-        body: request.spans.get('/body'),
-        userAgent: options.userAgent,
-      }),
-    group: 'relay',
+      options.calls.perform(
+        {
+          operation: 'restRequest',
+          adapter: adapterIn(request.params),
+          params: (request.body as { readonly params: RequestParams }).params,
+          passedOn: passedOn(request),
+          body: request.spans.get('/body'),
+        },
+        request.context,
+      ),
     docs: {
+      tag: 'relay',
       operationId: 'restRequest',
       ...relayDocs.restRequest,
       summary: 'Send any request to the orchestrator; an error status is the answer',
@@ -260,8 +264,16 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-function orchestratorProblems(body: unknown, spans: ReadonlyMap<string, Buffer>): readonly RequestProblem[] {
-  return paramsProblems(asObject(asObject(body)['params']), spans.get('/body'));
+/** A restCall as its schema has it. */
+type WrittenRestCall = Omit<RestCallRequest, 'body' | 'destination'>;
+
+function judgeRestCallBody(body: unknown): Judgement {
+  const { destination, problems } = judgeRestCall(asObject(body));
+  return { problems, judged: destination };
+}
+
+function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
+  return { problems: paramsProblems(asObject(asObject(body)['params']), spans.get('/body')) };
 }
 
 function paramsOf(request: RouteRequest): OrchestratorParams {

@@ -1,6 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
+import { operatorAction } from './route-traits.ts';
 
 /** What a reload changed; names only. */
 interface Reloaded {
@@ -19,8 +20,9 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
       url: '/adapters/reload',
       access: ['admin'],
       handle: async () => json(200, await reload()),
-      group: 'operations',
+      ...operatorAction,
       docs: {
+        tag: 'operations',
         operationId: 'reloadAdapters',
         summary: 'Take the configuration file in again, as SIGHUP does',
         description:

@@ -3,6 +3,7 @@ import type { GatewayError } from '#base/gateway-error.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
+import { sessionChange } from './route-traits.ts';
 import { notStoredDocs, sessionDocs, tokenError } from './session-docs.ts';
 
 /** Bytes. These bodies are read before anybody is known. */
@@ -42,13 +43,14 @@ function loginRoute(access: Access): Route {
       const { token, expiresAt, cookie } = await access.login({
         ...('user' in given ? given.user : given),
         sourceAddress,
-        requestId: context.requestId,
-        tried: (principal) => context.note({ principal }),
+        requestId: context.record.requestId,
+        tried: (principal) => context.record.note({ principal }),
       });
       return json(200, { token, expiresAt }, { ...notStored, 'Set-Cookie': cookie });
     },
-    group: 'access',
+    ...sessionChange,
     docs: {
+      tag: 'access',
       operationId: 'login',
       ...sessionDocs.login,
       summary: 'Log in with user name and password',
@@ -72,8 +74,9 @@ function logoutRoute(access: Access): Route {
       const { cookie } = await access.logout(presented(request));
       return { kind: 'plain', status: 200, headers: { 'Set-Cookie': cookie }, body: '{}' };
     },
-    group: 'access',
+    ...sessionChange,
     docs: {
+      tag: 'access',
       operationId: 'logout',
       ...sessionDocs.logout,
       summary: 'End the session or token that the request carries',
@@ -92,11 +95,14 @@ const whoamiRoute: Route = {
   method: 'GET',
   url: '/whoami',
   access: 'callers',
-  handle({ context: { principal } }) {
+  handle({ context }) {
+    const { principal } = context.record;
     return json(200, { username: principal.username, roles: principal.roles, groups: principal.groups });
   },
-  group: 'access',
+  ...sessionChange,
+  recorded: false,
   docs: {
+    tag: 'access',
     operationId: 'whoami',
     ...sessionDocs.whoami,
     summary: 'Who the gateway takes the caller for',
@@ -132,8 +138,8 @@ function tokenRoute(access: Access): Route {
         form: new URLSearchParams(request.body as string),
         ...(authorization === undefined ? {} : { authorization }),
         sourceAddress: request.sourceAddress,
-        requestId: request.context.requestId,
-        tried: (principal) => request.context.note({ principal }),
+        requestId: request.context.record.requestId,
+        tried: (principal) => request.context.record.note({ principal }),
       });
       if (!answer.ok)
         return json(
@@ -143,8 +149,9 @@ function tokenRoute(access: Access): Route {
         );
       return json(200, { access_token: answer.accessToken, token_type: 'Bearer', expires_in: answer.expiresIn }, notStored);
     },
-    group: 'access',
+    ...sessionChange,
     docs: {
+      tag: 'access',
       operationId: 'issueToken',
       ...sessionDocs.issueToken,
       summary: 'OAuth 2.0 client credentials (RFC 6749 4.4)',

@@ -1,4 +1,4 @@
-import type { RelayReply } from './relay-reply.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
 
 /** Bytes of a reply that is kept for its Idempotency-Key, at most. A longer one streams, and cannot be repeated. */
 const keptAtMost = 1_048_576;

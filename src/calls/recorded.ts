@@ -3,9 +3,10 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { untilAborted } from '#outbound/until-aborted.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
 import type { CallContext } from './call-context.ts';
+import type { CallRecord } from './call-record.ts';
 import { heldReply } from './held-reply.ts';
-import type { RelayReply } from './relay-reply.ts';
 
 /**
  * The one step between the decision and the sending: a call that may change something is on record before `send` begins, and what came
@@ -14,7 +15,7 @@ import type { RelayReply } from './relay-reply.ts';
  * `audit-unavailable` where the record cannot be written, with what the key is refused for, and with whatever `send` rejects with.
  */
 export function recorded(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
-  return call.method === 'GET' && !call.context.isIdempotent ? send() : recordedAhead(call, send);
+  return call.method === 'GET' && call.context.record.idempotent === undefined ? send() : recordedAhead(call, send);
 }
 
 interface RecordedCall {
@@ -24,15 +25,16 @@ interface RecordedCall {
 }
 
 async function recordedAhead({ context, scope }: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
-  const earlier = await intended(context, scope);
+  const earlier = await intended(context.record, scope);
   if (earlier !== undefined) return earlier;
   scope.permitChange();
-  if (!context.isIdempotent) return await concluded(context, send);
+  const { record } = context;
+  if (record.idempotent === undefined) return await withOutcome(record, send);
   // Its caller comes back for the reply, perhaps because it lost its connection.
   scope.detachCaller();
-  const forget = context.whenEnding(() => scope.abort(new CallerLeft()));
+  const forget = context.whenStopping(() => scope.abort(new CallerLeft()));
   try {
-    return await concluded(context, async () => heldReply(await send()));
+    return await withOutcome(record, async () => heldReply(await send()));
   } finally {
     forget();
     scope.attachCaller();
@@ -40,17 +42,17 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
 }
 
 /**
- * As CallContext.intend, within the time of the call. Where that is over first, or its caller leaves, nothing is sent, and where the intent is on
+ * As CallRecord.intend, within the time of the call. Where that is over first, or its caller leaves, nothing is sent, and where the intent is on
  * record in the end, that follows it.
  */
-async function intended(context: CallContext, scope: CallScope): Promise<RelayReply | undefined> {
-  const intent = context.intend();
+async function intended(record: CallRecord, scope: CallScope): Promise<RelayReply | undefined> {
+  const intent = record.intend();
   try {
     return await untilAborted(scope, intent);
   } catch (thrown) {
     if (thrown !== scope.aborted) throw thrown;
     const failure = thrown instanceof TimeLimitPassed ? notInTime(thrown) : thrown;
-    const recording = intent.then((earlier) => (earlier === undefined ? context.concluded({ failure }) : undefined));
+    const recording = intent.then((earlier) => (earlier === undefined ? record.recordOutcome({ failure }) : undefined));
     // That the record cannot be written is told by the log.
     recording.catch(() => {});
     throw failure;
@@ -63,14 +65,14 @@ function notInTime(cause: TimeLimitPassed): GatewayError {
   return new GatewayError('audit-unavailable', detail, { cause, headers: { 'Retry-After': '1' } });
 }
 
-async function concluded(context: CallContext, send: () => Promise<RelayReply>): Promise<RelayReply> {
+async function withOutcome(record: CallRecord, send: () => Promise<RelayReply>): Promise<RelayReply> {
   let reply: RelayReply;
   try {
     reply = await send();
   } catch (failure) {
-    await context.concluded({ failure });
+    await record.recordOutcome({ failure });
     throw failure;
   }
-  await context.concluded({ reply });
+  await record.recordOutcome({ reply });
   return reply;
 }

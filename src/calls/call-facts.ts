@@ -1,0 +1,20 @@
+import type { Principal } from '#access/principal.ts';
+import type { Traffic } from '#outbound/call-scope.ts';
+
+/** What is known of a call; later notes are added to earlier ones. */
+export interface CallFacts {
+  /** Who asks, where the request is a login. */
+  readonly principal?: Principal | undefined;
+  /** The name of the adapter instance. */
+  readonly adapter?: string | undefined;
+  /** The method at the far side. */
+  readonly verb?: string | undefined;
+  /** The URL, or the orchestrator's path, as it is sent. */
+  readonly address?: string | undefined;
+  /** The rule that allowed the call, or refused it. */
+  readonly rule?: string | undefined;
+  readonly upstreamStatus?: number | undefined;
+  /** The request id of the earlier call whose reply is the answer again. */
+  readonly replays?: string | undefined;
+  readonly traffic?: { readonly traffic: Traffic } | undefined;
+}

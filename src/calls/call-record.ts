@@ -1,0 +1,224 @@
+import type { Principal } from '#access/principal.ts';
+import type { AuditLog, Intended } from '#audit/audit-log.ts';
+import type { IdempotentRequest } from '#audit/idempotent-request.ts';
+import type { CallerLeft } from '#base/caller-left.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { withMaskedQuery } from '#base/masked-query.ts';
+import type { TraceContext } from '#base/trace-context.ts';
+import type { Span } from '#base/tracing.ts';
+import type { RelayReply } from '#relay/relay-reply.ts';
+import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
+import type { CallFacts } from './call-facts.ts';
+import { type CallResult, keyEffect, type RenderError, readKeptReply } from './kept-reply.ts';
+import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './record-facts.ts';
+
+/** Where a request comes from: what its entrance knows of it. */
+export interface CallOrigin {
+  readonly requestId: string;
+  readonly trace: TraceContext;
+  /** The span of the request, where it is traced. */
+  readonly span: Span | undefined;
+  readonly sourceAddress: string;
+  /** As the audit log names it, such as `POST /tools/restCall`; undefined where there is no such route. */
+  readonly route: string | undefined;
+  /** What the audit log names where the call notes no address of its own. */
+  readonly address: string;
+  /** Each of its kind goes on record; else only those that are refused for who asked. */
+  readonly isRecorded: boolean;
+}
+
+interface CallRecordOptions {
+  readonly origin: CallOrigin;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly observers: AttemptObservers;
+  /** How the entrance writes an error, for replies that an Idempotency-Key keeps. */
+  readonly renderError: RenderError;
+}
+
+/** How the reply of a request ended. */
+interface CallEnd {
+  /** What was answered; undefined where the caller left before. */
+  readonly status: number | undefined;
+  /** Why the caller got nothing, where that is no failure of the gateway. */
+  readonly left: CallerLeft | undefined;
+}
+
+/**
+ * What is known of one request or call, and what the audit log holds of it: the intent before it leaves, the outcome before its caller
+ * gets the reply, and what shows later. It knows no HTTP.
+ */
+export class CallRecord {
+  readonly clock: Clock;
+  /** Milliseconds of the monotonic clock. */
+  readonly startedAt: number;
+  principal: Principal = nobody;
+  /** All members exist from the start, so that V8 keeps one hidden class. */
+  readonly facts: CallFacts = {
+    principal: undefined,
+    adapter: undefined,
+    verb: undefined,
+    address: undefined,
+    rule: undefined,
+    upstreamStatus: undefined,
+    replays: undefined,
+    traffic: undefined,
+  };
+  /** What was answered, once it was. */
+  status: number | undefined;
+  failure: GatewayError | undefined;
+  /** The code of an error that is the answer again (Idempotency-Key). */
+  replayedCode: string | undefined;
+  /** The reply was not sent to its end: the caller left, or the gateway broke it off. */
+  cutOff = false;
+  /** The reply is kept under an Idempotency-Key. */
+  isKept = false;
+  /** Undefined where nothing was sent. */
+  attempted: Attempted | undefined;
+  /** Set by the entrance where the call came with an Idempotency-Key. */
+  idempotent: IdempotentRequest | undefined;
+  readonly #origin: CallOrigin;
+  readonly #audit: AuditLog;
+  readonly #observers: AttemptObservers;
+  readonly #renderError: RenderError;
+  #intended: Intended | undefined;
+  /** Pending from when the intent goes on record until the outcome is; the caller may leave meanwhile. */
+  #underWay: PromiseWithResolvers<void> | undefined;
+  /** Bytes of the far side's reply that the recorded outcome names. */
+  #recordedBytes = 0;
+  /** The recorded outcome is a success. */
+  #recordedWell = false;
+  #endedAt: number | undefined;
+
+  constructor({ origin, audit, clock, observers, renderError }: CallRecordOptions) {
+    this.#origin = origin;
+    this.#audit = audit;
+    this.#observers = observers;
+    this.#renderError = renderError;
+    this.clock = clock;
+    this.startedAt = clock.monotonic();
+  }
+
+  get requestId(): string {
+    return this.#origin.requestId;
+  }
+
+  get trace(): TraceContext {
+    return this.#origin.trace;
+  }
+
+  get span(): Span | undefined {
+    return this.#origin.span;
+  }
+
+  get adapter(): string | undefined {
+    return this.facts.adapter;
+  }
+
+  get attempts(): AttemptObserver {
+    return new AttemptObserver(this, this.#observers);
+  }
+
+  /** Milliseconds since the request began, to the end of its reply where it has ended. */
+  get duration(): number {
+    return (this.#endedAt ?? this.clock.monotonic()) - this.startedAt;
+  }
+
+  /** The code of the error that was answered, where it was one. */
+  get code(): string | undefined {
+    return this.failure?.code ?? this.replayedCode;
+  }
+
+  note(facts: CallFacts): void {
+    Object.assign(this.facts, facts);
+    if (facts.principal !== undefined) this.principal = facts.principal;
+  }
+
+  /** The call is put on record, with all that is known by now, before it may change anything. Rejects with 503 where that cannot be done.
+   * Resolves to the reply of an earlier call where its Idempotency-Key says that this is the answer. */
+  async intend(): Promise<RelayReply | undefined> {
+    const facts = requestFacts(this, this.#origin);
+    this.#underWay = Promise.withResolvers();
+    try {
+      const intended = await (this.idempotent === undefined
+        ? this.#audit.intend(facts)
+        : this.#audit.intendOnce(facts, this.idempotent));
+      if (!('earlierReply' in intended)) {
+        this.#intended = intended;
+        return undefined;
+      }
+      const { reply, requestId, code } = readKeptReply(intended.earlierReply);
+      this.note({ replays: requestId });
+      this.replayedCode = code;
+      return reply;
+    } finally {
+      if (this.#intended === undefined) this.#endWay();
+    }
+  }
+
+  /** A redirect leads the call to another address. Resolves once that is on record; rejects with 503 where it cannot be. */
+  async redirected(address: string): Promise<void> {
+    try {
+      await this.#intended?.step({ event: 'request', address: withMaskedQuery(address) });
+    } catch (error) {
+      throw notFollowed(error);
+    }
+  }
+
+  /** Puts on record what came of the call. Resolves once it is durable. */
+  async recordOutcome(result: CallResult): Promise<void> {
+    try {
+      const key = this.idempotent === undefined ? undefined : this.#keyEffect(result, this.idempotent);
+      this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
+      const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
+      this.#recordedBytes = facts.bytesReceived ?? 0;
+      this.#recordedWell = 'reply' in result;
+      await this.#intended?.outcome(facts, key);
+    } finally {
+      this.#endWay();
+    }
+  }
+
+  #keyEffect(result: CallResult, request: IdempotentRequest): ReturnType<typeof keyEffect> {
+    return keyEffect({ result, request, requestId: this.requestId, facts: this.facts, renderError: this.#renderError });
+  }
+
+  #endWay(): void {
+    this.#underWay?.resolve();
+    this.#underWay = undefined;
+  }
+
+  /** Calls back once the call has ended: at once, unless its caller left while it was going on record, or it goes on without its caller. */
+  afterCall(callback: () => void): void {
+    // The failure of the call is noted a little later.
+    if (this.#underWay === undefined) callback();
+    else void this.#underWay.promise.then(() => setImmediate(callback));
+  }
+
+  /** The reply is out, or broken off: what is not on record by now is put there, without waiting for it. */
+  end({ status, left }: CallEnd): void {
+    this.status = status;
+    this.#endedAt = this.clock.monotonic();
+    const failure = this.failure ?? left;
+    if (this.#intended !== undefined) {
+      // The rest of a long reply, or what broke it off.
+      const brokeOff = this.#recordedWell ? this.failure : undefined;
+      if (brokeOff !== undefined || hasGrown(this.#recordedBytes, this.facts)) {
+        const key = brokeOff && this.idempotent && this.#keyEffect({ failure: brokeOff }, this.idempotent);
+        this.#intended.afterword(outcomeFacts(this, failure), key);
+      }
+    } else if (isRecorded(this, this.#origin)) {
+      this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#origin)));
+    }
+  }
+}
+
+const nobody: Principal = { id: '', username: '', roles: [], groups: [] };
+
+/** The first address had the call, so it would be wrong to say that nothing left. */
+function notFollowed(error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.code !== 'audit-unavailable') return error;
+  const detail = 'Going on to the other address cannot be put on record, so nothing was sent there.';
+  return new GatewayError('audit-unavailable', detail, { cause: error, headers: { 'Retry-After': '1' } });
+}

@@ -1,0 +1,50 @@
+import type { RequestProblem } from '#base/gateway-error.ts';
+import { createProblemList, type ProblemList } from '#json/problem-list.ts';
+import type { OutboundCall } from '#outbound/outbound-call.ts';
+import { pathProblem } from './relayed-path.ts';
+import { contentTypeProblem } from './request-body.ts';
+
+/** `params` of the three orchestrator routes, fit for their schemas. */
+export interface OrchestratorParams {
+  readonly path: string;
+  readonly accept: string;
+  readonly contentType?: string;
+}
+
+/** `params` of restRequest, fit for its schema. */
+export interface RequestParams extends OrchestratorParams {
+  readonly method: OutboundCall['method'];
+}
+
+/** The caller's headers that are passed on to an orchestrator, by their names in lower case. */
+export const passedOnHeaders = ['if-match', 'if-unmodified-since', 'x-cisco-nso-commit-params'] as const;
+
+export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[number], string>>>;
+
+/** Problems of `params` that a schema cannot say; members of a wrong type are passed over. `body` is what goes with them, if anything. */
+export function paramsProblems(params: Readonly<Record<string, unknown>>, body: Buffer | undefined): readonly RequestProblem[] {
+  const { path, accept, contentType } = params;
+  const list = createProblemList();
+  if (typeof path === 'string') addProblem(list, 'path', pathProblem(path));
+  if (typeof accept === 'string') addProblem(list, 'accept', acceptProblem(accept));
+  if (typeof contentType === 'string') addProblem(list, 'contentType', sentTypeProblem(contentType, body));
+  return list.problems;
+}
+
+function addProblem(list: ProblemList, name: keyof OrchestratorParams, detail: string | undefined): void {
+  if (detail !== undefined) list.add(`/params/${name}`, detail);
+}
+
+function sentTypeProblem(contentType: string, body: Buffer | undefined): string | undefined {
+  if (contentType === '') return 'is empty; name a media type, or leave it out';
+  if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
+  return body === undefined ? undefined : contentTypeProblem(contentType);
+}
+
+function acceptProblem(accept: string): string | undefined {
+  if (!/^[\t\x20-\x7e]*$/u.test(accept)) return 'has a character that is not visible ASCII, space or tab';
+  if (accept.trim() === '') return 'is empty; name the media type you want';
+  if (/text\/event-stream/iu.test(accept))
+    return 'asks for text/event-stream, which never ends; read the stream from the orchestrator itself';
+  return undefined;
+}

@@ -1,0 +1,75 @@
+import type { RequestProblem } from '#base/gateway-error.ts';
+import { pointerTo } from '#json/json-pointer.ts';
+import { readDestination } from '#outbound/destination.ts';
+import type { Hop } from '#outbound/redirect.ts';
+import { headerProblems } from './caller-headers.ts';
+import { contentTypeProblem } from './request-body.ts';
+
+/** The body of POST /tools/restCall, fit for its schema, its `uri` read. */
+export interface RestCallRequest {
+  readonly destination: URL;
+  readonly verb: Hop['method'];
+  readonly user?: string;
+  readonly password?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The caller's exact bytes. */
+  readonly body?: Buffer | undefined;
+  readonly responseHeaders: boolean;
+}
+
+/** `destination` is undefined where the `uri` has a problem or is missing. */
+interface JudgedRestCall {
+  readonly destination: URL | undefined;
+  readonly problems: readonly RequestProblem[];
+}
+
+/** Reads the `uri`, and finds the problems that a schema cannot say. Members of a wrong type are passed over: the schema names those. */
+export function judgeRestCall(request: Readonly<Record<string, unknown>>): JudgedRestCall {
+  const { uri, user, password, headers } = request;
+  const problems: RequestProblem[] = [];
+  const read = typeof uri === 'string' ? readDestination(uri) : undefined;
+  if (read !== undefined && 'problem' in read) problems.push({ pointer: '/uri', detail: read.problem });
+  problems.push(...credentialProblems(user, password));
+  if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
+    problems.push(
+      ...headerProblems(headers as Record<string, unknown>),
+      ...conflicts(request, headers as Record<string, unknown>),
+    );
+  }
+  return { destination: read !== undefined && 'url' in read ? read.url : undefined, problems };
+}
+
+/** Headers that contradict another member. */
+function conflicts(
+  request: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, unknown>>,
+): readonly RequestProblem[] {
+  const problems: RequestProblem[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (lower === 'authorization' && (request['user'] !== undefined || request['password'] !== undefined)) {
+      problems.push({ pointer: pointerTo('/headers', name), detail: 'stands beside user or password; give one or the other' });
+    }
+    const detail =
+      lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'
+        ? contentTypeProblem(value)
+        : undefined;
+    if (detail !== undefined) problems.push({ pointer: pointerTo('/headers', name), detail });
+  }
+  return problems;
+}
+
+function credentialProblems(user: unknown, password: unknown): readonly RequestProblem[] {
+  const problems: RequestProblem[] = [];
+  if (typeof user === 'string' && user.includes(':'))
+    problems.push({ pointer: '/user', detail: 'has a colon, which Basic authentication cannot carry (RFC 7617 2)' });
+  for (const [pointer, value] of [
+    ['/user', user],
+    ['/password', password],
+  ] as const) {
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for (RFC 7617 2)
+    if (typeof value === 'string' && /[\x00-\x1f\x7f]/u.test(value))
+      problems.push({ pointer, detail: 'has a control character' });
+  }
+  return problems;
+}
