@@ -5,7 +5,7 @@ export default {
   forbidden: [
     ...Object.entries(mayImport).map(([folder, below]) => ({
       name: `${folder}-imports-only-its-table-row`,
-      comment: 'See ARCHITECTURE.md, "Who may import whom". Move the code, or change the table with a decision record.',
+      comment: 'See ARCHITECTURE.md, "Which folder imports which". Move the code, or change the table with a decision record.',
       severity: 'error',
       from: { path: `^src/${folder}/`, pathNot: '[.]test[.]ts$' },
       to: { path: '^src/', pathNot: `^src/(${[folder, ...below].join('|')})/` },

@@ -1,5 +1,5 @@
 /**
- * Who may import whom: a folder under src/ may import itself and what its row names.
+ * Which folder imports which: a folder under src/ may import itself and what its row names.
  * The files next to the folders (`main.ts`, `serve.ts`, `demo.ts`) may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
  * printed in ARCHITECTURE.md; test/architecture.test.ts holds the two together.
  */

@@ -3,31 +3,31 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallFacts } from './call-facts.ts';
 
-/** What a call failed with, in one word: a code of the error table, or `caller-left`. */
+/** The code of a failure: one of the error table, or `caller-left`. */
 export function failureCode(failure: unknown): string {
   if (failure instanceof GatewayError) return failure.code;
   return failure instanceof CallerLeft ? 'caller-left' : 'internal-error';
 }
 
-/** What came of a request: once its reply is out or its connection broke, or once its call was carried out. */
+/** The outcome of a request, once its reply is out or its connection broke, or of its call once that has ended. */
 export function callOutcome(call: {
   readonly failure: unknown;
-  /** What was answered, once it was. */
+  /** The status of the reply, once there is one. */
   readonly status: number | undefined;
   /** The reply was not sent to its end. */
   readonly cutOff: boolean;
-  /** The reply is kept, for its caller to ask for again. */
+  /** The reply is kept under an Idempotency-Key. */
   readonly isKept: boolean;
   readonly facts: CallFacts;
 }): AuditOutcome {
   const { failure, facts } = call;
   if (failure instanceof GatewayError) return outcomeOfError(failure, facts);
   if (failure === undefined) {
-    // A refusal in a shape of its own (RFC 6749), or an error that is answered once more.
+    // A refusal in RFC 6749's shape, or an error that an Idempotency-Key brings again.
     if (call.status !== undefined && call.status >= 400) return outcomeOfError({ status: call.status }, facts);
     if (!call.cutOff || call.isKept) return 'ok';
   }
-  // The caller left before the far side had said anything: nobody can tell what it did.
+  // The caller left before the far side answered: the gateway cannot know what the far side did.
   return changeLeft(facts) && facts.upstreamStatus === undefined ? 'unknown' : 'failed';
 }
 
@@ -38,7 +38,7 @@ function outcomeOfError(error: { readonly status: number; readonly code?: string
   return error.code === 'outcome-unknown' ? 'unknown' : 'failed';
 }
 
-/** True where the far side may have got a call that can change something. */
+/** True where the far side may have received a call that can change something. */
 export function changeLeft({ traffic, verb }: CallFacts): boolean {
   return traffic?.traffic.left === true && verb !== 'GET';
 }

@@ -24,7 +24,7 @@ export interface CallOrigin {
   readonly route: string | undefined;
   /** What the audit log names where the call notes no address of its own. */
   readonly address: string;
-  /** Each of its kind goes on record; else only those that are refused for who asked. */
+  /** True: every request of this route goes on record. False: only a refusal for who asked (401, 403) does. */
   readonly isRecorded: boolean;
 }
 
@@ -39,15 +39,15 @@ interface CallRecordOptions {
 
 /** How the reply of a request ended. */
 interface CallEnd {
-  /** What was answered; undefined where the caller left before. */
+  /** The status of the reply; undefined where the caller left before. */
   readonly status: number | undefined;
-  /** Why the caller got nothing, where that is no failure of the gateway. */
+  /** Set where the caller left before the reply. */
   readonly left: CallerLeft | undefined;
 }
 
 /**
- * What is known of one request or call, and what the audit log holds of it: the intent before it leaves, the outcome before its caller
- * gets the reply, and what shows later. It knows no HTTP.
+ * What is known of one request or call, and what the audit log holds of it. The intent goes on record before the call leaves, the outcome
+ * before the caller gets the reply. It knows no HTTP.
  */
 export class CallRecord {
   readonly clock: Clock;
@@ -65,7 +65,7 @@ export class CallRecord {
     replays: undefined,
     traffic: undefined,
   };
-  /** What was answered, once it was. */
+  /** The status of the reply, once there is one. */
   status: number | undefined;
   failure: GatewayError | undefined;
   /** The code of an error that is the answer again (Idempotency-Key). */
@@ -135,8 +135,10 @@ export class CallRecord {
     if (facts.principal !== undefined) this.principal = facts.principal;
   }
 
-  /** The call is put on record, with all that is known by now, before it may change anything. Rejects with 503 where that cannot be done.
-   * Resolves to the reply of an earlier call where its Idempotency-Key says that this is the answer. */
+  /**
+   * Puts the call on record before it may change anything. Rejects with 503 where that cannot be done. Resolves to the reply of an earlier
+   * call where the Idempotency-Key makes that the answer.
+   */
   async intend(): Promise<RelayReply | undefined> {
     const facts = requestFacts(this, this.#origin);
     this.#underWay = Promise.withResolvers();
@@ -189,20 +191,20 @@ export class CallRecord {
     this.#underWay = undefined;
   }
 
-  /** Calls back once the call has ended: at once, unless its caller left while it was going on record, or it goes on without its caller. */
+  /** Calls back once the call has ended. That is later than the reply where the caller left while the call goes on. */
   afterCall(callback: () => void): void {
-    // The failure of the call is noted a little later.
+    // The failure of the call is noted in a later iteration of the event loop.
     if (this.#underWay === undefined) callback();
     else void this.#underWay.promise.then(() => setImmediate(callback));
   }
 
-  /** The reply is out, or broken off: what is not on record by now is put there, without waiting for it. */
+  /** The reply is out, or its connection broke: puts on record what is not there yet, and does not wait for the store. */
   end({ status, left }: CallEnd): void {
     this.status = status;
     this.#endedAt = this.clock.monotonic();
     const failure = this.failure ?? left;
     if (this.#intended !== undefined) {
-      // The rest of a long reply, or what broke it off.
+      // A long reply brought more bytes, or broke off.
       const brokeOff = this.#recordedWell ? this.failure : undefined;
       if (brokeOff !== undefined || hasGrown(this.#recordedBytes, this.facts)) {
         const key = brokeOff && this.idempotent && this.#keyEffect({ failure: brokeOff }, this.idempotent);

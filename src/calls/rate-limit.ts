@@ -11,24 +11,24 @@ export interface RateLimit {
 interface RateLimitOptions {
   /** Calls that can be made at once. */
   readonly calls: number;
-  /** Milliseconds in which that many come back, one after the other. */
+  /** Milliseconds after which all of them can be made again; they come back one after the other. */
   readonly per: number;
   readonly clock: Clock;
-  /** Principals remembered; beyond it the one that was counted longest ago is forgotten, and has all its calls again. */
+  /** Principals remembered at most. Beyond it the limit forgets the one that called longest ago, which then has all its calls again. */
   readonly principals?: number;
 }
 
-/** Calls that are not back yet, in units of which a call is `per` and a millisecond brings `calls` back: whole numbers, so nothing drifts. */
+/** Calls that are not back yet. A call is `per` units, a millisecond brings `calls` units back: whole numbers, so that nothing drifts. */
 interface Meter {
   spent: number;
-  /** The millisecond `spent` speaks of. */
+  /** The millisecond for which `spent` holds. */
   at: number;
 }
 
-/** A leaking bucket for each principal (the generic cell rate algorithm of ITU-T I.371): no timer, no window edge to wait for. */
+/** A leaking bucket for each principal (the generic cell rate algorithm of ITU-T I.371): no timer, and no edge of a time window. */
 export function createRateLimit({ calls, per, clock, principals = 100_000 }: RateLimitOptions): RateLimit {
   const capacity = calls * per;
-  /** In the order of their last call, so that the front is what can be forgotten first. */
+  /** In the order of their last call: the first one can be forgotten first. */
   const meters = new Map<string, Meter>();
   const spentAt = (meter: Meter, now: number): number => Math.max(0, meter.spent - (now - meter.at) * calls);
 

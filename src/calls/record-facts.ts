@@ -9,7 +9,7 @@ import { callOutcome, failureCode } from './call-outcome.ts';
 /** Characters of an address that are kept. */
 const longestAddress = 8_192;
 
-/** What a record is made of; CallRecord, whose members these are, cannot be imported without a circle. */
+/** The members of CallRecord that a record is made of; importing the class would make a circle. */
 interface RecordedCall {
   readonly principal: Principal;
   readonly facts: CallFacts;
@@ -33,7 +33,7 @@ interface RecordedOrigin {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** Who asks for what: all that is known before a call is made. One shape for every record, so that writing it is quick. */
+/** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
   const { verb, address = origin.address, adapter, rule } = call.facts;
   const { principal } = call;
@@ -43,7 +43,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     requestId: origin.requestId,
     traceId: origin.trace.traceId,
     principal: known ? principal.username : undefined,
-    // A copy: JSON.stringify takes its slow way through what is frozen, as all of the configuration is.
+    // A copy: JSON.stringify is slow on frozen objects, and all of the configuration is frozen.
     roles: known ? [...principal.roles] : undefined,
     sourceAddress: origin.sourceAddress,
     route: origin.route,
@@ -64,7 +64,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
   };
 }
 
-/** Also where the refusal has a shape of its own (RFC 6749), or is one that is answered once more. */
+/** True also for a refusal in RFC 6749's shape, and for one that an Idempotency-Key brings again. */
 function isDenied({ failure, status }: RecordedCall): boolean {
   return failure === undefined ? status === 401 || status === 403 : isDenial(failure);
 }
@@ -73,7 +73,7 @@ function isDenial(failure: unknown): failure is GatewayError {
   return failure instanceof GatewayError && (failure.status === 401 || failure.status === 403);
 }
 
-/** What came of a call, as far as it is known now, alone or added to `facts`. `failure` is what it ended with, if it failed. */
+/** The outcome of a call as far as it is known now, alone or added to `facts`. `failure`: what it failed with, if it did. */
 export function outcomeFacts(
   call: RecordedCall,
   failure: unknown,
@@ -105,7 +105,7 @@ export function outcomeFacts(
   return facts;
 }
 
-/** Undefined where nobody was there to be answered. */
+/** Undefined where the caller left before the reply. */
 function statusOf({ status = 200 }: RecordedCall, failure: unknown): number | undefined {
   if (failure === undefined) return status;
   if (failure instanceof GatewayError) return failure.status;
@@ -117,7 +117,7 @@ export function isRecorded({ failure }: RecordedCall, { route, isRecorded: alway
   return route !== undefined && (always || isDenial(failure));
 }
 
-/** More is known now than when the outcome was recorded: the reply was long. */
+/** True where a long reply brought more bytes after its outcome was recorded. */
 export function hasGrown(recordedBytes: number, facts: CallFacts): boolean {
   return (facts.traffic?.traffic.bytesReceived ?? 0) > recordedBytes;
 }

@@ -9,10 +9,11 @@ import type { CallRecord } from './call-record.ts';
 import { heldReply } from './held-reply.ts';
 
 /**
- * The one step between the decision and the sending: a call that may change something is on record before `send` begins, and what came
- * of it before its caller hears of it. Nobody else permits a change, and a sender takes no state-changing call without. A call that came
- * with an idempotency key is made once: where it was made before, the reply of that time is the answer. Rejects with 503
- * `audit-unavailable` where the record cannot be written, with what the key is refused for, and with whatever `send` rejects with.
+ * The one step between the decision and the sending. A call that may change something is on record before `send` begins, and its outcome
+ * before its caller gets the reply. Only this function permits a change (`permitChange`); a sender refuses a state-changing call without it.
+ * A call with an Idempotency-Key is made once: the reply of an earlier call with that key is the answer.
+ *
+ * Rejects with 503 `audit-unavailable` where the record cannot be written, with the refusal of the key, and as `send` does.
  */
 export function recorded(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
   return call.method === 'GET' && call.context.record.idempotent === undefined ? send() : recordedAhead(call, send);
@@ -30,7 +31,7 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
   scope.permitChange();
   const { record } = context;
   if (record.idempotent === undefined) return await withOutcome(record, send);
-  // Its caller comes back for the reply, perhaps because it lost its connection.
+  // A caller that lost its connection may send the key again, and gets the reply.
   scope.detachCaller();
   const forget = context.whenStopping(() => scope.abort(new CallerLeft()));
   try {
@@ -42,8 +43,8 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
 }
 
 /**
- * As CallRecord.intend, within the time of the call. Where that is over first, or its caller leaves, nothing is sent, and where the intent is on
- * record in the end, that follows it.
+ * As CallRecord.intend, within the time limit of the call. Nothing is sent where the time limit passes first, or the caller leaves. An intent
+ * that goes on record all the same gets this outcome.
  */
 async function intended(record: CallRecord, scope: CallScope): Promise<RelayReply | undefined> {
   const intent = record.intend();
@@ -53,13 +54,13 @@ async function intended(record: CallRecord, scope: CallScope): Promise<RelayRepl
     if (thrown !== scope.aborted) throw thrown;
     const failure = thrown instanceof TimeLimitPassed ? notInTime(thrown) : thrown;
     const recording = intent.then((earlier) => (earlier === undefined ? record.recordOutcome({ failure }) : undefined));
-    // That the record cannot be written is told by the log.
+    // The audit log itself logs a record that cannot be written.
     recording.catch(() => {});
     throw failure;
   }
 }
 
-/** No far side was asked: it is not to blame. */
+/** 503, not 504: no far side was asked. */
 function notInTime(cause: TimeLimitPassed): GatewayError {
   const detail = `The call could not be put on record within its ${cause.milliseconds} ms, so it did not leave the gateway: the store is slow.`;
   return new GatewayError('audit-unavailable', detail, { cause, headers: { 'Retry-After': '1' } });
