@@ -6,7 +6,9 @@ import { countStreamed } from './garbage-collection.ts';
 
 const root = new URL('../../', import.meta.url);
 const unit = readFileSync(new URL('deploy/systemd/orchestration-gateway.service', root), 'utf8');
-const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { readonly scripts: { readonly start: string } };
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  readonly scripts: { readonly start: string };
+};
 
 /** Node's own options in a command that starts the gateway. */
 function nodeOptions(command: string | undefined): readonly string[] {
