@@ -12,7 +12,6 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
-import { tuneGarbageCollection } from '../src/base/garbage-collection.ts';
 import { noLog } from '../src/base/log.ts';
 import { openDatabase, type StoreOptions } from '../src/database/database.ts';
 import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores/stores.ts';
@@ -30,8 +29,6 @@ const { values } = parseArgs({
     write: { type: 'string' },
   },
 });
-// As the executable does: how long collections take depends on it.
-tuneGarbageCollection();
 const [documents, runs] = [Number(values.documents), Number(values.runs)];
 const timeLimit = 3_600_000;
 const interruption = AbortSignal.any([interrupted(), AbortSignal.timeout(timeLimit)]);

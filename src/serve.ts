@@ -68,7 +68,7 @@ export async function serve(
 
 /** To debug, and back to the level before; where that was debug or trace already, to info. Said at a level that shows it. */
 function debugToggle(log: ProcessLog): () => void {
-  let usual = log.level === 'debug' || log.level === 'trace' ? 'info' : log.level;
+  let usual: ProcessLog['level'] = log.level === 'debug' || log.level === 'trace' ? 'info' : log.level;
   return () => {
     const before = log.level;
     const level = before === 'debug' || before === 'trace' ? usual : 'debug';

@@ -21,7 +21,7 @@ function file(t: { after(work: () => void): void }): { readonly descriptor: numb
   return { descriptor, text: () => readFileSync(name, 'utf8') };
 }
 
-test('lines are written in order, a tenth of a second later, at once when asked, and those of the last moment at the end', async (t) => {
+test('lines are written in order: after a tenth of a second, at a flush, and at the end of the process', async (t) => {
   const { descriptor, text } = file(t);
   const lines = new LineWriter({ descriptor, room, lostLine });
   lines.write('one\n');
@@ -36,7 +36,7 @@ test('lines are written in order, a tenth of a second later, at once when asked,
   assert.ok(text().endsWith('last\n'));
 });
 
-test('where nothing can be written lines wait, the end does not, and nothing throws', {
+test('a full disk lets lines wait; the end of the process does not wait for it, and nothing throws', {
   skip: !existsSync('/dev/full'),
 }, async (t) => {
   const descriptor = openSync('/dev/full', 'w');
@@ -51,7 +51,7 @@ test('where nothing can be written lines wait, the end does not, and nothing thr
   assert.ok(performance.now() - begun < 500);
 });
 
-test('what cannot be written waits as long as there is room; the rest is lost, and a line says how many there were', async (t) => {
+test('lines that cannot be written wait while there is room; a line reports how many others were lost', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'lines-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const name = join(directory, 'pipe');
@@ -60,7 +60,7 @@ test('what cannot be written waits as long as there is room; the rest is lost, a
   const descriptor = openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);
   const lines = new LineWriter({ descriptor, room, lostLine });
   const line = `${'x'.repeat(1023)}\n`;
-  // A pipe holds 64 KiB, and takes no more while nobody reads.
+  // A pipe holds 64 KiB and takes no more until they are read.
   for (let count = 0; count < 600; count += 1) lines.write(line);
   let read = '';
   const chunk = Buffer.alloc(1024 ** 2);
@@ -75,7 +75,7 @@ test('what cannot be written waits as long as there is room; the rest is lost, a
   const [lost] = /lost (\d+)\n$/u.exec(read)?.slice(1) ?? [];
   assert.equal(read.split('\n').filter((each) => each.startsWith('x')).length + Number(lost), 600);
   closeSync(reading);
-  // Its reader has left: what is written now is for nobody.
+  // The pipe has no reader any more: these lines are dropped.
   lines.write('more\n');
   lines.flush();
   await new Promise((resolve) => setTimeout(resolve, 50));

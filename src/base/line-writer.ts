@@ -2,22 +2,22 @@ import { write, writeSync } from 'node:fs';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { systemCode } from './system-code.ts';
 
-/** Lines up to this many bytes are written together, `pause` milliseconds after the first at the latest. */
+/** Lines are written together: up to this many bytes, and at most `pause` milliseconds after the first one came. */
 const together = 60_000;
 const pause = 100;
 
 interface LineWriterOptions {
   /** Of an open file, pipe or terminal. */
   readonly descriptor: number;
-  /** Bytes that wait while nothing can be written; what comes beyond is lost. */
+  /** Bytes that may wait while writing fails. Further lines are lost. */
   readonly room: number;
-  /** The line that says how many were lost, once lines can be written again. */
+  /** Makes the line that reports how many lines were lost; it is written once writing works again. */
   readonly lostLine: (count: number) => string;
 }
 
 /**
- * Writes lines behind whoever hands them over, many at a time: each write wakes a thread. A full disk holds nobody up: the lines wait, and
- * are tried again. sonic-boom, pino's own, ends the process there, and on the way out tries for ever (4.2, `flushSync`).
+ * Writes lines asynchronously, many in one write, because each write wakes a thread. On a full disk the lines wait and the write is
+ * repeated; the callers of `write` do not wait.
  */
 export class LineWriter {
   readonly #options: LineWriterOptions;
@@ -25,7 +25,7 @@ export class LineWriter {
   /** Bytes that are being written. */
   #underWay = 0;
   #lost = 0;
-  /** The last write failed: another try waits for its time. */
+  /** The last write failed: the next one waits for the timer. */
   #failing = false;
   #readerLeft = false;
   #timer: NodeJS.Timeout | undefined;
@@ -34,7 +34,7 @@ export class LineWriter {
     this.#options = options;
   }
 
-  /** `line` with its line break. */
+  /** `line` includes its line break. */
   write(line: string): void {
     if (this.#readerLeft) return;
     if (this.#underWay + this.#waiting.length + Buffer.byteLength(line) > this.#options.room) {
@@ -45,7 +45,7 @@ export class LineWriter {
     this.#goOn();
   }
 
-  /** Begins to write what waits, unless that is under way. */
+  /** Starts to write the waiting lines, unless a write is under way. */
   flush(): void {
     if (this.#underWay > 0 || this.#waiting.length === 0) return;
     clearTimeout(this.#timer);
@@ -60,7 +60,7 @@ export class LineWriter {
     });
   }
 
-  /** The process ends: writes what waits before it returns, as far as that can be written; a reader that is slow has a second. */
+  /** For the end of the process: writes the waiting lines before it returns. A slow reader gets one second; other errors end the attempt. */
   end(): void {
     for (let tries = 0; tries < 50 && this.#waiting.length > 0; ) {
       const bytes = this.#waiting.take();
@@ -89,7 +89,7 @@ export class LineWriter {
     }
   }
 
-  /** In front of what waits. */
+  /** Puts bytes in front of the waiting lines. */
   #putBack(bytes: Buffer): void {
     const later = this.#waiting.take();
     this.#waiting.add(bytes);

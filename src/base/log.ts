@@ -1,10 +1,9 @@
-import { type DestinationStream, pino } from 'pino';
 import { LineWriter } from './line-writer.ts';
 import { visible } from './visible.ts';
 
 /**
- * The closed list of fields a log line may carry; those that are undefined are left out. Anything else does not compile, so no dump can
- * leak a secret (hardening row 93).
+ * The closed list of fields of a log line. Undefined fields are left out. Any other field does not compile, so that no dump of an object
+ * can leak a secret.
  */
 export interface LogFields {
   readonly requestId?: string | undefined;
@@ -12,15 +11,16 @@ export interface LogFields {
   readonly principal?: string | undefined;
   readonly sourceAddress?: string | undefined;
   readonly method?: string | undefined;
-  /** The route's pattern, never the raw URL. */
+  /** The route's pattern, never the URL itself. */
   readonly route?: string | undefined;
   readonly status?: number | undefined;
   readonly code?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly adapter?: string | undefined;
   readonly upstreamStatus?: number | undefined;
-  /** The error's class and its stack frames; not its message, which may quote data. */
+  /** The error's class. Its message is left out, because it may quote data. */
   readonly errorName?: string | undefined;
+  /** The stack frames, without the message. */
   readonly stack?: string | undefined;
   readonly address?: string | undefined;
   readonly file?: string | undefined;
@@ -29,92 +29,99 @@ export interface LogFields {
   readonly checkpoint?: string | undefined;
 }
 
-/** Static message, fields beside it. `error` means that someone must act now. */
+/** The message is a constant; data goes into the fields. `error` means that an operator must act now. */
 export interface Log {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
-  /** As `info`, whatever the level: for what is kept and not only read. */
+  /** Written as `info` at every level: for records that must be kept, such as checkpoints of the audit log. */
   always(message: string, fields?: LogFields): void;
-  /** The fields are made where the line is written alone: it stands on paths that are taken often. */
+  /** `fields` is called only where the line is written, because calls of `debug` are on busy paths. */
   debug(message: string, fields?: () => LogFields): void;
 }
 
-/** For work whose outcome its caller tells. */
+/** For work whose caller reports the outcome. */
 export const noLog: Log = { error() {}, warn() {}, info() {}, always() {}, debug() {} };
 
-/** The log that the process writes, whose level may change while it runs. */
+/** The least severe first. No line has the levels `trace` and `fatal`; they only set what is written. */
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+type Level = (typeof levels)[number];
+
+/** The log that the process writes. Its level may change while the process runs. */
 export interface ProcessLog extends Log {
-  /** Least severe lines that are written: one of pino's, `fatal` to `trace`. */
-  readonly level: string;
-  /** Throws for any other level than pino's. */
-  setLevel(level: string): void;
-  /** The process ends: writes what is not written yet before it returns. */
+  /** The least severe level that is written. */
+  readonly level: Level;
+  setLevel(level: Level): void;
+  /** For the end of the process: writes all waiting lines before it returns. */
   end(): void;
 }
 
-/** JSON lines to `destination` (default: standard error). */
-export function createLog(options: { readonly level: string; readonly destination?: DestinationStream }): ProcessLog {
-  const lines = options.destination === undefined ? new LineWriter({ descriptor: 2, room: 8 * 1024 ** 2, lostLine }) : undefined;
-  const logger = pino(
-    {
-      level: options.level,
-      base: null,
-      timestamp: createTimestamp(),
-    },
-    lines ?? options.destination,
-  );
-  // One JSON.stringify a line takes a third of the time of pino’s own writer, which calls it for each name and each value.
-  Object.assign(logger, {
-    [pino.symbols.asJsonSym]: (fields: LogFields, message: string, level: number, time: string): string => {
-      const members = visible(JSON.stringify(fields));
-      const rest = members === '{}' ? members.slice(1) : `,${members.slice(1)}`;
-      return `{"level":"${logger.levels.labels[level]}"${time},"msg":${JSON.stringify(message)}${rest}\n`;
-    },
-  });
-  const unfiltered = logger.child({}, { level: 'info' });
+/** Takes lines, each with its line break. */
+interface LogDestination {
+  write(line: string): unknown;
+  /** Starts to write the lines that wait. */
+  flush?(): void;
+}
+
+/** JSON lines to `destination` (default: standard error). Warnings and errors are flushed at once. */
+export function createLog(options: { readonly level: Level; readonly destination?: LogDestination }): ProcessLog {
+  const standardError = new LineWriter({ descriptor: 2, room: 8 * 1024 ** 2, lostLine });
+  const destination = options.destination ?? standardError;
+  const timeText = createTimeText();
+  let { level } = options;
+  let threshold = levels.indexOf(level);
+  const writes = (severity: Level): boolean => levels.indexOf(severity) >= threshold;
+  const write = (severity: Level, message: string, fields: LogFields): void => {
+    const members = visible(JSON.stringify(fields));
+    const rest = members === '{}' ? '}' : `,${members.slice(1)}`;
+    destination.write(`{"level":"${severity}","time":"${timeText()}","msg":${JSON.stringify(message)}${rest}\n`);
+  };
   const urgent =
-    (level: 'error' | 'warn') =>
+    (severity: 'error' | 'warn') =>
     (message: string, fields: LogFields = {}): void => {
-      logger[level](fields, message);
-      logger.flush();
+      if (writes(severity)) write(severity, message, fields);
+      destination.flush?.();
     };
   return {
     error: urgent('error'),
     warn: urgent('warn'),
-    info: (message, fields = {}) => logger.info(fields, message),
-    always: (message, fields = {}) => unfiltered.info(fields, message),
+    info(message, fields = {}) {
+      if (writes('info')) write('info', message, fields);
+    },
+    always: (message, fields = {}) => write('info', message, fields),
     debug(message, fields) {
-      if (logger.isLevelEnabled('debug')) logger.debug(fields?.() ?? {}, message);
+      if (writes('debug')) write('debug', message, fields?.() ?? {});
     },
     get level() {
-      return logger.level;
+      return level;
     },
-    setLevel(level) {
-      logger.level = level;
+    setLevel(next) {
+      level = next;
+      threshold = levels.indexOf(next);
     },
-    end: () => lines?.end(),
+    end: () => standardError.end(),
   };
 }
 
-/** As any other line of the log. */
+/** In the format of every other line. */
 function lostLine(count: number): string {
   const reason = `${count} lines`;
   return `${JSON.stringify({ level: 'error', time: new Date().toISOString(), msg: 'lines of the log could not be written and are lost', reason })}\n`;
 }
 
-/** As pino's own isoTime, made once a millisecond. */
-function createTimestamp(): () => string {
+/** ISO 8601 in UTC with milliseconds. The text is made once a millisecond. */
+function createTimeText(): () => string {
   let [at, text] = [0, ''];
   return () => {
     const now = Date.now();
-    if (now !== at) [at, text] = [now, `,"time":"${new Date(now).toISOString()}"`];
+    if (now !== at) [at, text] = [now, new Date(now).toISOString()];
     return text;
   };
 }
 
-/** For a person at a terminal: one line an event, time, level, message, then the fields. */
-export function readableLines(terminal: { write(text: string): unknown }): DestinationStream {
+/** One line an event for a reader at a terminal: time, level, message, then the fields. */
+export function readableLines(terminal: { write(text: string): unknown }): LogDestination {
   return {
     write(line) {
       const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;

@@ -5,22 +5,12 @@ import { canonicalAddress, readAddress } from './address.ts';
 import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
 import { deniedError, hostAndPort } from './destination-policy.ts';
 
-/** Opens a TCP connection to an address, which is never a name. Tests pass their own. */
+/** Opens a TCP connection to an IP address, never to a name. Tests pass their own function. */
 export type Dial = (destination: { readonly host: string; readonly port: number }) => Socket;
 
-/** What any connection receives is read into this, and copied from here: memory that Node makes for each piece costs more, and its collection again. */
-const received = Buffer.allocUnsafeSlow(65_536);
-
-/** `autoSelectFamily` is off: the addresses are tried here, in turn, and none besides them. */
+/** `autoSelectFamily` is off: `dialEach` tries the addresses in order, and Node must try no others. */
 export function dialDirectly({ host, port }: Parameters<Dial>[0]): Socket {
-  const socket: Socket = connect({
-    host,
-    port,
-    family: isIP(host),
-    autoSelectFamily: false,
-    onread: { buffer: received, callback: (length) => socket.push(Buffer.from(received.subarray(0, length))) },
-  });
-  return socket;
+  return connect({ host, port, family: isIP(host), autoSelectFamily: false });
 }
 
 /** This address will not do, another may: the message is a sentence without its full stop. */

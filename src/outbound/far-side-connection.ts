@@ -4,29 +4,26 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { ReplyReader, type ReplyTaker } from './reply-reader.ts';
 import { certificateRefused } from './tls-failure.ts';
 
-/** One request and its reply, on a connection that is theirs until `ended` or `failed`: one of the two comes, once. */
+/** One request and its reply. The connection belongs to them until it calls `ended` or `failed`, exactly one of the two, once. */
 export interface ConnectionUser extends ReplyTaker {
-  /** What came last is told, and more of the reply is to come. */
+  /** Bytes of the reply arrived and the reader has read them; the reply is not complete yet. */
   unfinished(): void;
-  /** The reply is whole. */
+  /** The reply is complete. */
   ended(): void;
   failed(reason: Error): void;
 }
 
-/** Whom a connection belongs to while nobody uses it. */
+/** Holds the connections that no request uses. */
 export interface ConnectionOwner {
-  /** It can take another request; `keptFor`: milliseconds that the far side says it keeps it. */
+  /** The connection can take another request. `keptFor`: milliseconds for which the far side keeps it, where its reply said so. */
   freed(connection: FarSideConnection, keptFor: number | undefined): void;
   closed(connection: FarSideConnection): void;
 }
 
-/** A body up to this goes out as one string of latin-1 together with the head: a Buffer behind it would be a vectored write, which takes longer. */
+/** Bytes of a body up to which head and body are written as one latin-1 string: a Buffer after the head makes a vectored write, which is slower. */
 const writtenWhole = 16_384;
 
-/**
- * One connection to a far side, for one request at a time. What the socket receives goes to the reader at once, past the queue of Node's
- * stream (decision 0019).
- */
+/** One connection to a far side, for one request at a time. */
 export class FarSideConnection {
   readonly origin: string;
   readonly #socket: Socket;
@@ -41,24 +38,23 @@ export class FarSideConnection {
     this.origin = origin;
     this.#socket = socket;
     this.#owner = owner;
-    const push = socket.push.bind(socket);
-    socket.push = (piece: Buffer | null, encoding) => (piece === null ? push(null, encoding) : this.#received(piece));
+    socket.on('data', (piece: Buffer) => this.#received(piece));
     socket.on('error', (error) => this.#broken(this.#translated(error)));
     socket.on('end', () => this.#ended());
     socket.on('close', () => {
-      // Without an end before it: whatever closed it, nothing says that its reply was whole.
+      // The socket closed without 'end', so the reply is not known to be complete.
       if (this.#user !== undefined) this.#broken(closedEarly());
       owner.closed(this);
     });
-    socket.read(0);
+    socket.resume();
   }
 
-  /** False where it has ended, or is about to. */
+  /** False once the socket has ended or is ending. */
   get usable(): boolean {
     return this.#socket.writable;
   }
 
-  /** Writes a request, once, and tells `user` of its reply; `last`: no other one is to follow it. */
+  /** Writes a request, once, and calls `user` with its reply. `last`: no other request may follow on this connection. */
   send(
     user: ConnectionUser,
     { head, body, last }: { readonly head: string; readonly body: Buffer | undefined; readonly last: boolean },
@@ -81,18 +77,19 @@ export class FarSideConnection {
     return this.#paused;
   }
 
-  /** What has been received is told all the same; nothing more is read until `resume`. */
+  /** Stops reading until `resume`. The rest of the piece that is being read still reaches the user. */
   pause(): void {
     this.#paused = true;
+    this.#socket.pause();
   }
 
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#socket._read(0);
+    this.#socket.resume();
   }
 
-  /** Nobody is told of anything any more. */
+  /** Closes the socket. Neither the user nor the reader is called after that. */
   destroy(): void {
     this.#user = undefined;
     this.#paused = false;
@@ -100,41 +97,39 @@ export class FarSideConnection {
     this.#socket.destroy();
   }
 
-  /** False where nothing more is to be read for now. */
-  #received(piece: Buffer): boolean {
+  #received(piece: Buffer): void {
     const user = this.#user;
     if (user === undefined) {
-      // Nobody asked for it: whatever it is, it is not the reply to the next request.
+      // No request is open: the bytes must not be taken for the reply to the next one.
       this.#socket.destroy();
-      return true;
+      return;
     }
     try {
       this.#reader.read(piece, user);
     } catch (error) {
       this.#broken(error instanceof Error ? error : new Error('the reply could not be read', { cause: error }));
-      return true;
+      return;
     }
-    if (this.#user === user) {
-      if (this.#reader.done) this.#finish(user);
-      else user.unfinished();
-    }
-    return !this.#paused;
+    // The user may have destroyed the connection meanwhile.
+    if (this.#user !== user) return;
+    if (this.#reader.done) this.#endReply(user);
+    else user.unfinished();
   }
 
-  #finish(user: ConnectionUser): void {
+  #endReply(user: ConnectionUser): void {
     const { reusable, keptFor } = this.#reader;
     const kept = reusable && !this.#last;
     this.#user = undefined;
-    // Over TLS a reply may become whole on a socket that has stopped reading: what is decrypted already comes all the same.
+    // The piece that made the user pause may also hold the end of the reply.
     if (kept) this.resume();
     else this.destroy();
     user.ended();
-    // That a request is written TLS says a turn later only: the reply may be there first.
+    // Over TLS Node reports that a request is written one iteration of the event loop later: the reply may arrive first.
     if (kept && this.#socket.writableLength > 0) inCheckPhase(() => this.#free(keptFor));
     else if (kept) this.#free(keptFor);
   }
 
-  /** A far side that has answered before it has read all of a request may go on to read it, or not. */
+  /** A request that is not fully written yet has its reply already: the far side may never read the rest. */
   #free(keptFor: number | undefined): void {
     if (this.usable && this.#socket.writableLength === 0) this.#owner.freed(this, keptFor);
     else this.destroy();
@@ -143,7 +138,7 @@ export class FarSideConnection {
   #ended(): void {
     const user = this.#user;
     if (user === undefined) this.destroy();
-    else if (this.#reader.ends()) this.#finish(user);
+    else if (this.#reader.ends()) this.#endReply(user);
     else this.#broken(closedEarly());
   }
 
@@ -153,7 +148,7 @@ export class FarSideConnection {
     user?.failed(reason);
   }
 
-  /** Of a TLS alert, what it says of the gateway's certificate. */
+  /** A TLS alert about the gateway's client certificate becomes an error that says so. */
   #translated(error: NodeJS.ErrnoException): Error {
     if (error.code?.startsWith('ERR_SSL_') !== true) return error;
     const { hostname, port } = new URL(this.origin);
