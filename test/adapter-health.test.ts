@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { assertProblem, relay } from './support/callers/calls.ts';
 import { createAuthority } from './support/far-sides/certificate.ts';
 import { connectProxy } from './support/far-sides/connect-proxy.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
-// Contract 10: the state of each adapter from its calls and its probes, and trying one now.
+// The state of each adapter instance, from its calls and its probes, and POST /adapters/:adapterId/test.
 
 interface NodeReport {
   readonly url: string;
@@ -46,23 +47,30 @@ interface Trial {
 const accept = 'application/yang-data+json';
 const ask = { params: { path: 'x', accept } };
 
-async function reports(gateway: Gateway): Promise<readonly AdapterReport[]> {
+const gateway = await startGateway({ after });
+
+/** Reloads the gateway with these adapter instances and no others. Each test has names of its own. */
+async function configure(...adapters: readonly Readonly<Record<string, unknown>>[]): Promise<void> {
+  await reloadWith(gateway, { adapters });
+}
+
+async function reports(): Promise<readonly AdapterReport[]> {
   const reply = await gateway.send({ target: '/adapters', role: 'admin' });
   assert.equal(reply.status, 200, reply.text);
   return (reply.json() as { readonly list: readonly AdapterReport[] }).list;
 }
 
-async function reported(gateway: Gateway, what: (report: AdapterReport) => boolean): Promise<AdapterReport> {
+async function reported(what: (report: AdapterReport) => boolean): Promise<AdapterReport> {
   const deadline = performance.now() + 15_000;
   for (;;) {
-    const found = (await reports(gateway)).find(what);
+    const found = (await reports()).find(what);
     if (found !== undefined) return found;
-    assert.ok(performance.now() < deadline, JSON.stringify(await reports(gateway)));
+    assert.ok(performance.now() < deadline, JSON.stringify(await reports()));
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
 
-async function tried(gateway: Gateway, name: string): Promise<Trial> {
+async function tried(name: string): Promise<Trial> {
   const reply = await gateway.send({ method: 'POST', target: `/adapters/${encodeURIComponent(name)}/test`, role: 'admin' });
   assert.equal(reply.status, 200, reply.text);
   return reply.json() as Trial;
@@ -71,7 +79,7 @@ async function tried(gateway: Gateway, name: string): Promise<Trial> {
 const stepsOf = ({ urls }: Trial): readonly (readonly [string, boolean])[] =>
   (urls[0]?.steps ?? []).map(({ step, ok }) => [step, ok]);
 
-async function readiness(gateway: Gateway): Promise<unknown> {
+async function readiness(): Promise<unknown> {
   const reply = await gateway.send({ target: '/readyz' });
   assert.equal(reply.status, 200);
   return (reply.json() as { readonly adapters: unknown }).adapters;
@@ -82,39 +90,37 @@ function adapter(name: string, urls: readonly string[], more: Readonly<Record<st
 }
 
 describe('the state of an adapter', () => {
-  test('follows its calls where probes are off: offline once nothing listens, online with the next answer', async (t: TestContext) => {
+  test('follows its calls where probes are off: online with an answer, offline after a refused connection', async (t) => {
     const far = await farSide(t);
     far.answer(() => jsonReply('{}'));
-    const gateway = await startGateway(t, { adapters: [adapter('Local NSO', [far.url])] });
-    const [before] = await reports(gateway);
+    await configure(adapter('Local NSO', [far.url]));
+    const [before] = await reports();
     assert.equal(before?.state, 'online');
     assert.equal(before.healthInterval, undefined);
-    assert.deepEqual(await readiness(gateway), { online: 1, degraded: 0, offline: 0 });
+    assert.deepEqual(await readiness(), { online: 1, degraded: 0, offline: 0 });
     await far.close();
     assertProblem(await relay(gateway, 'restQuery', 'Local NSO', ask), 502);
-    const [offline] = await reports(gateway);
+    const [offline] = await reports();
     assert.equal(offline?.state, 'offline');
     assert.equal(offline.lastError?.code, 'upstream-connect-failed');
     assert.match(offline.lastError.detail, /refused the connection/u);
     assert.ok(offline.since >= before.since && offline.lastError.at >= offline.since);
-    assert.deepEqual(await readiness(gateway), { online: 0, degraded: 0, offline: 1 });
+    assert.deepEqual(await readiness(), { online: 0, degraded: 0, offline: 1 });
   });
 
-  test('is in the metrics, with breakers and slots, by names and places alone', async (t: TestContext) => {
+  test('is in the metrics, with breakers and slots, without addresses', async (t) => {
     const far = await farSide(t);
     far.answer(({ target }) => (target.includes('tailf-ncs:') ? httpReply({ status: 404 }) : undefined));
     const urls = [far.url, `http://127.0.0.1:${await closedPort()}`];
-    const gateway = await startGateway(t, {
-      adapters: [
-        adapter('group', urls, { concurrency: 1, health: { interval: '100ms' }, timeouts: { firstByte: '20s' } }),
-        adapter('shut', [urls[1] ?? ''], { breaker: { failures: 1, openFor: '1h' } }),
-      ],
-    });
+    await configure(
+      adapter('group', urls, { concurrency: 1, health: { interval: '100ms' }, timeouts: { firstByte: '20s' } }),
+      adapter('shut', [urls[1] ?? ''], { breaker: { failures: 1, openFor: '1h' } }),
+    );
     const metrics = async (): Promise<string> => (await gateway.send({ target: '/metrics', role: 'readonly' })).text;
-    await reported(gateway, ({ state }) => state === 'degraded');
+    await reported(({ state }) => state === 'degraded');
     assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 503, 'adapter-unavailable');
     const stuck = [1, 2].map(() => relay(gateway, 'restQuery', 'group', ask));
-    await reported(gateway, ({ urls: [first] }) => first?.waiting === 1);
+    await reported(({ urls: [first] }) => first?.waiting === 1);
     const text = await metrics();
     for (const line of [
       'gateway_adapter_state{adapter="group",state="degraded"} 1',
@@ -128,7 +134,7 @@ describe('the state of an adapter', () => {
       'gateway_adapter_waiting{adapter="group",node="1"} 1',
     ])
       assert.ok(text.split('\n').includes(line), `${line}\n${text.match(/^gateway_adapter.*$/gmu)?.join('\n')}`);
-    // With its colon: the digits alone may stand in any figure.
+    // With the colon: the digits without it may be part of any number.
     assert.ok(!text.includes(`:${far.port}`) && !text.includes('127.0.0.1'));
     far.answer((_request, socket) => void socket.destroy());
     await far.close();
@@ -137,83 +143,68 @@ describe('the state of an adapter', () => {
     assert.match(after, /^gateway_adapter_in_flight\{adapter="group",node="1"\} 0$/mu);
   });
 
-  test('follows its probes: online, degraded, offline, and online again', async (t: TestContext) => {
+  test('follows its probes: online, degraded, offline, and online again', async (t) => {
     const [one, other] = [await farSide(t), await farSide(t)];
-    const gateway = await startGateway(t, {
-      adapters: [
-        adapter('group', [one.url, other.url], {
-          health: { interval: '100ms' },
-          auth: { type: 'basic', username: 'gateway', password: 'planted' },
-        }),
-      ],
-    });
-    const [report] = await reports(gateway);
+    await configure(
+      adapter('probed group', [one.url, other.url], {
+        health: { interval: '100ms' },
+        auth: { type: 'basic', username: 'gateway', password: 'planted' },
+      }),
+    );
+    const [report] = await reports();
     assert.equal(report?.healthInterval, 100);
     one.answer(() => httpReply({ status: 503, body: 'starting' }));
-    const degraded = await reported(gateway, ({ state }) => state === 'degraded');
+    const degraded = await reported(({ state }) => state === 'degraded');
     assert.equal(degraded.lastError?.code, 'upstream-error');
     assert.match(degraded.lastError.detail, /503/u);
     assert.equal(degraded.urls[0]?.state, 'offline');
     assert.equal(degraded.urls[1]?.state, 'online');
     other.answer((_request, socket) => void socket.destroy());
-    await reported(gateway, ({ state }) => state === 'offline');
-    assert.deepEqual(await readiness(gateway), { online: 0, degraded: 0, offline: 1 });
+    await reported(({ state }) => state === 'offline');
+    assert.deepEqual(await readiness(), { online: 0, degraded: 0, offline: 1 });
     one.answer(() => httpReply({ status: 204 }));
     other.answer(() => httpReply({ status: 404 }));
-    const again = await reported(gateway, ({ state }) => state === 'online');
+    const again = await reported(({ state }) => state === 'online');
     assert.deepEqual(
       again.urls.map(({ role }) => role),
       ['primary', 'primary'],
     );
-    // A probe asks two things at once: either may arrive first.
+    // A probe sends two queries at once: either may arrive first.
     const asked = one.requests.find(({ target }) => target === '/restconf/data/tailf-ncs:high-availability/status');
     assert.equal(asked?.header('authorization'), `Basic ${Buffer.from('gateway:planted').toString('base64')}`);
     assert.doesNotMatch(JSON.stringify(again), /planted/u);
   });
 
-  test('says that credentials are refused: the orchestrator is there, and calls will fail', async (t: TestContext) => {
+  test('is online with an error where the orchestrator refuses the credentials', async (t) => {
     const far = await farSide(t);
     far.answer(() => httpReply({ status: 401 }));
-    const gateway = await startGateway(t, { adapters: [adapter('A', [far.url], { health: { interval: '100ms' } })] });
-    const found = await reported(gateway, ({ lastError }) => lastError !== undefined);
+    await configure(adapter('refused', [far.url], { health: { interval: '100ms' } }));
+    const found = await reported(({ lastError }) => lastError !== undefined);
     assert.equal(found.state, 'online');
     assert.match(found.lastError?.detail ?? '', /401.*credentials/u);
   });
 
-  test('each kind is asked in its own way, below its base address, and a frozen one is offline', async (t: TestContext) => {
+  test('comes from the probe of its kind, below its base address, and is offline where no probe is answered', async (t) => {
     const far = await farSide(t);
     far.answer(() => undefined);
     const more = { health: { interval: '100ms' }, timeouts: { firstByte: '200ms' } };
-    const gateway = await startGateway(t, {
-      adapters: [
-        { name: 'A', kind: 'rest', url: `${far.url}/rest`, ...more },
-        { name: 'B', kind: 'restconf', url: `${far.url}/yang/`, ...more },
-      ],
-    });
-    await reported(gateway, ({ name, state }) => name === 'A' && state === 'offline');
-    await reported(gateway, ({ name, state }) => name === 'B' && state === 'offline');
+    await configure(
+      { name: 'A', kind: 'rest', url: `${far.url}/rest`, ...more },
+      { name: 'B', kind: 'restconf', url: `${far.url}/yang/`, ...more },
+    );
+    await reported(({ name, state }) => name === 'A' && state === 'offline');
+    await reported(({ name, state }) => name === 'B' && state === 'offline');
     const targets = new Set(far.requests.map(({ target }) => target));
     assert.deepEqual([...targets].sort(), ['/rest/', '/yang/restconf/data/ietf-restconf-monitoring:restconf-state/capabilities']);
   });
-
-  test('probes end with the gateway, which does not wait for one that hangs', async (t: TestContext) => {
-    const far = await farSide(t);
-    far.answer(() => undefined);
-    const gateway = await startGateway(t, { adapters: [adapter('A', [far.url], { health: { interval: '50ms' } })] });
-    await until('it is probed', () => far.requests.length > 0);
-    assert.equal(far.requests.length, 1);
-    const begun = performance.now();
-    assert.equal(await gateway.stop(), 0);
-    assert.ok(performance.now() - begun < 8_000);
-  });
 });
 
-describe('trying an adapter', () => {
-  test('tells each step with its time', async (t: TestContext) => {
+describe('a test of an adapter', () => {
+  test('reports each step with its time', async (t) => {
     const far = await farSide(t);
     far.answer(() => httpReply({ status: 204 }));
-    const gateway = await startGateway(t, { adapters: [adapter('Local NSO', [`http://localhost:${far.port}`])] });
-    const trial = await tried(gateway, 'Local NSO');
+    await configure(adapter('Tested NSO', [`http://localhost:${far.port}`]));
+    const trial = await tried('Tested NSO');
     assert.equal(trial.ok, true);
     assert.deepEqual(stepsOf(trial), [
       ['dns', true],
@@ -223,23 +214,19 @@ describe('trying an adapter', () => {
     ]);
     for (const { milliseconds } of trial.urls[0]?.steps ?? []) assert.ok(milliseconds >= 0);
     const { connections } = far;
-    assert.equal((await tried(gateway, 'Local NSO')).ok, true);
-    assert.ok(far.connections > connections, 'a connection that stood was tried');
+    assert.equal((await tried('Tested NSO')).ok, true);
+    assert.ok(far.connections > connections, 'an open connection was used');
   });
 
-  test('says where what answered is no RESTCONF', async (t: TestContext) => {
+  test('says that the server that answered has no RESTCONF', async (t) => {
     const [files, portal, restconf] = [await farSide(t), await farSide(t), await farSide(t)];
     files.answer(() => httpReply({ status: 404, headers: { 'Content-Type': 'text/html' }, body: '<h1>Not found</h1>' }));
     portal.answer(() => httpReply({ headers: { 'Content-Type': 'text/html' }, body: '<form>Log in</form>' }));
     const unknown = '{"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value"}]}}';
     restconf.answer(() => httpReply({ status: 404, headers: { 'Content-Type': 'application/yang-data+json' }, body: unknown }));
-    const gateway = await startGateway(t, {
-      adapters: [
-        adapter('files', [files.url]),
-        adapter('portal', [portal.url]),
-        adapter('restconf', [restconf.url]),
-        { ...adapter('any', [files.url]), kind: 'rest' },
-      ],
+    await configure(adapter('files', [files.url]), adapter('portal', [portal.url]), adapter('restconf', [restconf.url]), {
+      ...adapter('any', [files.url]),
+      kind: 'rest',
     });
     for (const [name, hint] of [
       ['files', true],
@@ -247,31 +234,29 @@ describe('trying an adapter', () => {
       ['restconf', false],
       ['any', false],
     ] as const) {
-      const steps = (await tried(gateway, name)).urls[0]?.steps ?? [];
+      const steps = (await tried(name)).urls[0]?.steps ?? [];
       const details = steps.map(({ detail }) => detail ?? '').join(' ');
       assert.equal(/not RESTCONF: url has to be the address/u.test(details), hint, details);
       assert.equal(/Nothing shows/u.test(details), hint, details);
     }
   });
 
-  test('names the step that fails, and what to do', async (t: TestContext) => {
+  test('names the step that fails and the remedy', async (t) => {
     const [refusing, ill, silent] = [await farSide(t), await farSide(t), await farSide(t)];
     refusing.answer(() => httpReply({ status: 401 }));
     ill.answer(() => httpReply({ status: 502 }));
     silent.answer(() => undefined);
     const tls = await tlsFarSide(t, createAuthority().issue({ names: ['127.0.0.1'] }));
     const timeouts = { firstByte: '200ms', connect: '500ms' };
-    const gateway = await startGateway(t, {
-      adapters: [
-        adapter('refusing', [refusing.url]),
-        adapter('ill', [ill.url]),
-        adapter('silent', [silent.url], { timeouts }),
-        adapter('untrusted', [tls.url]),
-        adapter('any certificate', [tls.url], { tls: { verify: false } }),
-        adapter('closed', [`http://127.0.0.1:${await closedPort()}`]),
-        adapter('no name', ['http://gateway-test.invalid']),
-      ],
-    });
+    await configure(
+      adapter('refusing', [refusing.url]),
+      adapter('ill', [ill.url]),
+      adapter('silent', [silent.url], { timeouts }),
+      adapter('untrusted', [tls.url]),
+      adapter('any certificate', [tls.url], { tls: { verify: false } }),
+      adapter('closed', [`http://127.0.0.1:${await closedPort()}`]),
+      adapter('no name', ['http://gateway-test.invalid']),
+    );
     for (const [name, step, detail] of [
       ['refusing', 'authentication', /credentials/u],
       ['ill', 'answer', /502/u],
@@ -280,18 +265,18 @@ describe('trying an adapter', () => {
       ['closed', 'connect', /refused the connection/u],
       ['no name', 'dns', /gateway-test\.invalid/u],
     ] as const) {
-      const trial = await tried(gateway, name);
+      const trial = await tried(name);
       assert.equal(trial.ok, false, name);
       const failed = trial.urls[0]?.steps.find(({ ok }) => !ok);
       assert.equal(failed?.step, step, name);
       assert.match(failed.detail ?? '', detail, name);
     }
-    const trusting = await tried(gateway, 'any certificate');
+    const trusting = await tried('any certificate');
     assert.deepEqual(
       stepsOf(trusting).map(([step]) => step),
       ['dns', 'connect', 'tls', 'answer', 'authentication'],
     );
-    const states = (await reports(gateway)).map(({ name, state, verify }) => [name, state, verify]);
+    const states = (await reports()).map(({ name, state, verify }) => [name, state, verify]);
     assert.deepEqual(states, [
       ['refusing', 'online', true],
       ['ill', 'offline', true],
@@ -304,27 +289,38 @@ describe('trying an adapter', () => {
     assert.ok(gateway.stderr.some((line) => /verify/u.test(line) && /"level":"warn"|"level":40/u.test(line)));
   });
 
-  test('goes through the proxy of the adapter, as probes do', async (t: TestContext) => {
+  test('goes through the proxy of the adapter, like probes', async (t) => {
     const far = await farSide(t);
     far.answer(() => httpReply({ status: 204 }));
     const proxy = await connectProxy(t);
-    const gateway = await startGateway(t, {
-      adapters: [adapter('A', [far.url], { proxy: { url: proxy.url }, health: { interval: '200ms' } })],
-    });
-    await reported(gateway, ({ urls }) => urls[0]?.role === 'primary');
+    await configure(adapter('proxied', [far.url], { proxy: { url: proxy.url }, health: { interval: '200ms' } }));
+    await reported(({ urls }) => urls[0]?.role === 'primary');
     assert.ok(proxy.tunnels.length > 0);
-    const trial = await tried(gateway, 'A');
+    const trial = await tried('proxied');
     assert.deepEqual(
       stepsOf(trial).map(([step]) => step),
       ['dns', 'proxy', 'answer', 'authentication'],
     );
-    assert.equal((await reports(gateway))[0]?.proxy, true);
+    assert.equal((await reports())[0]?.proxy, true);
   });
 
-  test('answers 404 for one that does not exist, and names those that do', async (t: TestContext) => {
-    const gateway = await startGateway(t, { adapters: [adapter('reload', ['http://127.0.0.1:9'])] });
+  test('answers 404 for an unknown name, with the names that exist', async () => {
+    await configure(adapter('reload', ['http://127.0.0.1:9']));
     const reply = await gateway.send({ method: 'POST', target: '/adapters/none/test', role: 'admin' });
     assert.match(assertProblem(reply, 404, 'adapter-not-found').detail, /"reload"/u);
-    assert.equal((await tried(gateway, 'reload')).ok, false);
+    assert.equal((await tried('reload')).ok, false);
   });
+});
+
+// Last: it ends the gateway of the tests above.
+test('a probe that hangs does not keep the gateway from stopping', async (t) => {
+  const far = await farSide(t);
+  far.answer(() => undefined);
+  await configure(adapter('hanging', [far.url], { health: { interval: '50ms' } }));
+  await until('a probe has arrived', () => far.requests.length > 0);
+  assert.equal(far.requests.length, 1);
+  const begun = performance.now();
+  assert.equal(await gateway.stop(), 0);
+  const took = performance.now() - begun;
+  assert.ok(took < 8_000, `${took} ms`);
 });

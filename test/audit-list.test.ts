@@ -13,7 +13,7 @@ import { command, shell, spawnCommand } from './support/gateway/command.ts';
 import { collect, executable, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
-// `audit list` as a person or a program runs it beside a gateway, and what is lost where the store is away for long.
+// `audit list` while a gateway runs on the same store, and the records that are dropped while the store is away.
 
 const json = 'application/json';
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
@@ -38,7 +38,7 @@ function act(path: string): Promise<unknown> {
   return relay(gateway, 'restAction', 'NSO', { params: { path, accept: json }, body: {} });
 }
 
-/** What is over is on record within a second. */
+/** Waits for the outcome of an action in the log: a gateway writes it within a second. */
 function onRecord(path: string): Promise<void> {
   return until(`${path} is on record`, async () => {
     const { text } = await gateway.send({ target: '/audit?adapter=NSO&limit=5', role: 'admin' });
@@ -52,12 +52,12 @@ function recordsIn(lines: readonly string[]): readonly AuditRecord[] {
   return lines.map((line) => JSON.parse(line) as AuditRecord);
 }
 
-test('audit list --follow prints each record once, as it comes and once its call is over, and ends at Ctrl-C with exit code 0', async () => {
+test('audit list --follow prints each record once, after its call ended, and ends at Ctrl-C with exit code 0', async () => {
   far.answer(() => jsonReply('{}'));
   await act('before');
   const child = spawnCommand(['audit', 'list', '--follow', '--adapter', 'NSO', '--config', gateway.configFile]);
   const { stdout, stderr } = collect(child);
-  await until('the record from before is printed', () => stdout.length > 0);
+  await until('the earlier record is printed', () => stdout.length > 0);
   const [arrived, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   far.answer(async ({ target }) => {
     if (target !== '/slow') return target === '/one' ? jsonReply('{}') : httpReply({ status: 500 });
@@ -69,7 +69,7 @@ test('audit list --follow prints each record once, as it comes and once its call
   await arrived.promise;
   await act('one');
   await act('two');
-  await until('what is over is printed', () => stdout.length >= 3);
+  await until('the calls that ended are printed', () => stdout.length >= 3);
   release.resolve();
   await slow;
   await until('the slow call is printed', () => stdout.length >= 4);
@@ -83,7 +83,7 @@ test('audit list --follow prints each record once, as it comes and once its call
   );
 });
 
-test('audit list --follow goes on behind the records that it began with, and prints none that came before them', async () => {
+test('audit list --follow continues after the records that it began with, and prints no earlier ones', async () => {
   far.answer(() => jsonReply('{}'));
   for (const path of ['earlier', 'newest']) {
     await act(path);
@@ -91,9 +91,9 @@ test('audit list --follow goes on behind the records that it began with, and pri
   }
   const child = spawnCommand(['audit', 'list', '--follow', '--limit', '1', '--adapter', 'NSO', '--config', gateway.configFile]);
   const { stdout } = collect(child);
-  await until('the newest is printed', () => stdout.length > 0);
+  await until('the newest record is printed', () => stdout.length > 0);
   await act('followed');
-  await until('what came since is printed', () => recordsIn(stdout).some(({ address }) => address === 'followed'));
+  await until('the next record is printed', () => recordsIn(stdout).some(({ address }) => address === 'followed'));
   const closed = once(child, 'close');
   child.kill('SIGINT');
   await closed;
@@ -103,7 +103,7 @@ test('audit list --follow goes on behind the records that it began with, and pri
   );
 });
 
-test('audit list is a line each at a terminal, and NDJSON there with --ndjson', {
+test('audit list prints one line a record at a terminal, and NDJSON there with --ndjson', {
   skip: !hasTerminal && 'script (util-linux) is not installed',
 }, async () => {
   far.answer(() => jsonReply('{}'));
@@ -132,7 +132,7 @@ test('audit list is a line each at a terminal, and NDJSON there with --ndjson', 
   );
 });
 
-test('audit list writes NDJSON into a pipe: every record that the filters let through, as GET /audit has it', async () => {
+test('audit list writes NDJSON into a pipe: the records of its filters, as GET /audit has them', async () => {
   far.answer(() => jsonReply('{}'));
   const from = new Date(Date.now() - 1).toISOString();
   await act('export');
@@ -158,7 +158,7 @@ test('audit list writes NDJSON into a pipe: every record that the filters let th
   );
 });
 
-test('audit list says that its output cannot be written, and ends quietly where its reader has what it wanted', {
+test('audit list reports an output that cannot be written, and ends without a message where its reader closes the pipe', {
   skip: !existsSync('/dev/full') && 'there is no /dev/full',
 }, async () => {
   far.answer(() => jsonReply('{}'));
@@ -174,11 +174,11 @@ test('audit list says that its output cannot be written, and ends quietly where 
   assert.deepEqual([stdout, stderr], ['{', 'ended with 0\n']);
 });
 
-test('what was dropped while the store was away for long is counted, in the metrics and in a record', async (t) => {
+test('records that are dropped while the store is away are counted in the metrics and in a record', async (t) => {
   const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
   t.after(() => held.close());
   held.exec('begin immediate');
-  // 33 million characters are kept. These calls are refused by the path rights and on record with their address.
+  // The gateway keeps 33 million characters in memory. The path rights refuse these calls, and their records have the address.
   const body = JSON.stringify({ params: { path: `secret/${'x'.repeat(8_180)}`, accept: json }, body: {} });
   const headers = { authorization: `Bearer ${await gateway.tokenFor('admin')}`, 'content-type': json };
   const pool = new Pool(gateway.url, { connections: 32 });
@@ -201,7 +201,13 @@ test('what was dropped while the store was away for long is counted, in the metr
     const { stdout } = await command(['audit', 'list', '--limit', 'all', '--config', gateway.configFile], {});
     return recordsIn(stdout.trim().split('\n')).filter(({ event }) => event === 'dropped');
   };
-  await until('a record says so', async () => (await events()).length > 0);
-  const told = (await events()).map(({ detail }) => detail);
-  assert.deepEqual(told, [`${await dropped()} records were not kept`]);
+  let found: readonly AuditRecord[] = [];
+  await until('a record has the count', async () => {
+    found = await events();
+    return found.length > 0;
+  });
+  assert.deepEqual(
+    found.map(({ detail }) => detail),
+    [`${await dropped()} records were not kept`],
+  );
 });

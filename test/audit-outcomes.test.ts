@@ -1,23 +1,38 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { assertProblem, restCall } from './support/callers/calls.ts';
+import { assertProblem, pointersOf, post, relay, restCall } from './support/callers/calls.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { startGateway } from './support/gateway/start-gateway.ts';
+import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { until } from './support/until.ts';
 
-// Contract 11: one record a request, and what it says came of it, where its caller leaves or its refusal is no problem of ours.
+// The audit log has one record a request: what it holds, its outcome, and GET /audit, which lists records.
 
 const json = 'application/json';
+interface Listing {
+  readonly list: readonly AuditRecord[];
+  readonly cursor?: string;
+}
+
 const far = await farSide({ after });
+/** Tests that list the records of an adapter have one of their own. */
+const listed = ['on-record', 'locked', 'intent', 'apart', 'catalogue', 'long', 'pages'].map((name) => ({
+  name,
+  kind: 'rest',
+  url: far.url,
+  denyPaths: { actions: ['secret/**'], queries: [] },
+  timeouts: { firstByte: '300ms' },
+}));
 const gateway = await startGateway(
   { after },
   {
     config: { outbound: { allow: [far.authority] } },
-    adapters: [{ name: 'NSO', kind: 'rest', url: far.url }],
+    adapters: [{ name: 'NSO', kind: 'rest', url: far.url }, ...listed],
   },
 );
 const token = await gateway.tokenFor('admin');
@@ -26,7 +41,23 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** The records that mention `requestId`, once there is one with an outcome and a further second has passed. */
+async function audit(query = ''): Promise<Listing> {
+  const reply = await gateway.send({ target: `/audit${query}`, role: 'admin' });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.json() as Listing;
+}
+
+/** The records whose request id begins so, newest first, once there are `count`; some are written a moment after the reply. */
+async function records(requestId: string, count: number): Promise<readonly AuditRecord[]> {
+  let found: readonly AuditRecord[] = [];
+  await until(`${count} records of ${requestId}`, async () => {
+    found = (await audit('?limit=1000')).list.filter((record) => record.requestId?.startsWith(requestId));
+    return found.length >= count;
+  });
+  return found;
+}
+
+/** The records of a request, one second after there is a record with an outcome: a second record would be there. */
 async function recordsOf(requestId: string): Promise<readonly AuditRecord[]> {
   for (let late = false; ; ) {
     const reply = await gateway.send({ target: '/audit?limit=1000', headers: { Authorization: `Bearer ${token}` } });
@@ -38,7 +69,7 @@ async function recordsOf(requestId: string): Promise<readonly AuditRecord[]> {
   }
 }
 
-/** Sends a call whose caller can leave. */
+/** Sends a call on a socket that the test can close. */
 function send(target: string, body: object, headers: Readonly<Record<string, string>>): Socket {
   const text = JSON.stringify(body);
   const { hostname, port } = new URL(gateway.url);
@@ -49,9 +80,194 @@ function send(target: string, body: object, headers: Readonly<Record<string, str
   return socket;
 }
 
+test('the record of an action has its caller, its address, the rule that allowed it, and its outcome', async () => {
+  far.answer(() => jsonReply('{"done":1}'));
+  const params = { path: 'a/b?token=s3cret&depth=2&bare', accept: json };
+  const traceparent = '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01';
+  const reply = await relay(
+    gateway,
+    'restAction',
+    'on-record',
+    { params, body: { a: 1.5 } },
+    { headers: { traceparent, 'X-Request-Id': 'me-1' } },
+  );
+  assert.equal(reply.status, 200);
+  // The record is there at once: the gateway answers the caller after the outcome is on record.
+  const [record] = (await audit('?adapter=on-record')).list;
+  const { id, time, durationMs, ...rest } = record ?? ({} as AuditRecord);
+  assert.match(id, /^\w+-\w+\/\d+$/);
+  assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000 && durationMs !== undefined && durationMs > 0);
+  assert.deepEqual(rest, {
+    event: 'request',
+    requestId: 'me-1',
+    traceId: '0123456789abcdef0123456789abcdef',
+    principal: 'admin-user',
+    roles: ['admin'],
+    sourceAddress: '127.0.0.1',
+    route: 'POST /orchestrator_manager/restAction/:adapterId',
+    adapter: 'on-record',
+    verb: 'POST',
+    address: 'a/b?token=***&depth=***&***',
+    decision: 'allowed',
+    rule: 'allowPaths.actions',
+    attempts: 1,
+    bytesSent: 9,
+    bytesReceived: 10,
+    upstreamStatus: 200,
+    status: 200,
+    outcome: 'ok',
+  });
+});
+
+test('an action is recorded and answered while another process holds the write lock of the catalogue', async (t) => {
+  const headers = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
+  far.answer(() => jsonReply('{}'));
+  const held = new DatabaseSync(join(gateway.directory, 'gateway.db'));
+  t.after(() => held.close());
+  held.exec('begin immediate');
+  const began = performance.now();
+  const reply = await relay(gateway, 'restAction', 'locked', { params: { path: 'x', accept: json }, body: {} }, { headers });
+  const took = performance.now() - began;
+  assert.equal(reply.status, 200, reply.text);
+  // SQLite would wait for five seconds for the lock.
+  assert.ok(took < 2_000, `${took} ms`);
+  const reading = await gateway.send({ target: '/audit?adapter=locked', headers });
+  assert.equal((reading.json() as Listing).list[0]?.outcome, 'ok');
+  held.exec('rollback');
+});
+
+test('an intent is in the store before the far side answers', async () => {
+  const seen: (AuditRecord | undefined)[] = [];
+  far.answer(async () => {
+    seen.push(...(await audit('?adapter=intent')).list);
+    return jsonReply('{}');
+  });
+  assert.equal((await relay(gateway, 'restAction', 'intent', { params: { path: 'x', accept: json }, body: {} })).status, 200);
+  assert.equal((await restCall(gateway, { uri: far.url, verb: 'DELETE', responseHeaders: false })).status, 200);
+  assert.deepEqual(
+    seen.map((record) => [record?.address, record?.outcome]),
+    [
+      ['x', undefined],
+      ['x', 'ok'],
+    ],
+  );
+});
+
+test('an outcome is refused, failed or unknown', async () => {
+  let count = 0;
+  const headers = (): Readonly<Record<string, string>> => ({ 'X-Request-Id': `apart-${(count += 1)}` });
+  const act = (path: string, adapter = 'apart'): Promise<unknown> =>
+    relay(gateway, 'restAction', adapter, { params: { path, accept: json }, body: {} }, { headers: headers() });
+  await act('secret/x');
+  far.answer(() => httpReply({ status: 500 }));
+  await act('failing');
+  far.answer((_request, socket) => void socket.destroy());
+  await act('cut-off');
+  far.answer(() => undefined);
+  await act('silent');
+  const denied = { uri: 'http://127.0.0.1:1/?k=v', verb: 'POST', responseHeaders: false };
+  await restCall(gateway, denied, { headers: headers() });
+  await act('x', 'none');
+  await restCall(gateway, {}, { role: 'readonly', headers: headers() });
+  await gateway.send({ target: '/automation_catalog/automations', headers: headers() });
+  const found = await records('apart-', 8);
+  assert.deepEqual(found.map(({ address, outcome, code, decision }) => `${address} ${outcome} ${code} ${decision}`).sort(), [
+    '/automation_catalog/automations refused unauthenticated denied',
+    '/orchestrator_manager/restAction/none refused adapter-not-found allowed',
+    '/tools/restCall refused forbidden denied',
+    'cut-off unknown outcome-unknown allowed',
+    'failing failed upstream-error allowed',
+    'http://127.0.0.1:1/?k=*** refused destination-denied denied',
+    'secret/x refused path-denied denied',
+    'silent unknown outcome-unknown allowed',
+  ]);
+  assert.match(found.find(({ address }) => address === 'secret/x')?.rule ?? '', /denyPaths\.actions has "secret/);
+});
+
+test('the log has queries, logins and changes of the catalogue, and no password', async () => {
+  far.answer(() => jsonReply('{}'));
+  let count = 0;
+  const headers = (): Readonly<Record<string, string>> => ({ 'Content-Type': json, 'X-Request-Id': `logged-${(count += 1)}` });
+  await relay(gateway, 'restQuery', 'catalogue', { params: { path: 'q', accept: json } }, { headers: headers() });
+  const login = (username: string, password: string): Promise<unknown> =>
+    gateway.send({ method: 'POST', target: '/login', headers: headers(), body: JSON.stringify({ username, password }) });
+  await login('admin-user', testPassword);
+  await login('admin-user', 'wrong-hunter2');
+  await login('typed-hunter3-here', 'x');
+  await post(gateway, '/automation_catalog/automations', { name: 'n' }, { role: 'engineering', headers: headers() });
+  const found = await records('logged-', 5);
+  assert.deepEqual(
+    found.map(({ route, principal, outcome, status }) => `${route} ${principal} ${outcome} ${status}`).toReversed(),
+    [
+      'POST /orchestrator_manager/restQuery/:adapterId admin-user ok 200',
+      'POST /login admin-user ok 200',
+      'POST /login admin-user refused 401',
+      'POST /login undefined refused 401',
+      'POST /automation_catalog/automations engineering-user ok 201',
+    ],
+  );
+  // The write-ahead log of each database is a file too.
+  const files = readdirSync(gateway.directory).filter((file) => file.startsWith('gateway.') && !file.endsWith('.yaml'));
+  const stored = files.map((file) => readFileSync(join(gateway.directory, file)).toString('latin1')).join('');
+  assert.match(stored, /engineering-user/);
+  assert.doesNotMatch(stored, /hunter|correct horse/);
+});
+
+test('the record of a change has the redirects that repeated it', async () => {
+  far.answer((request) =>
+    request.target === '/a'
+      ? httpReply({ status: 307, headers: { Location: '/b?x=y' } })
+      : request.target.startsWith('/b')
+        ? httpReply({ status: 303, headers: { Location: '/c' } })
+        : jsonReply('{}'),
+  );
+  const call = { uri: `${far.url}/a`, verb: 'PUT', body: {}, responseHeaders: false };
+  assert.equal((await restCall(gateway, call, { headers: { 'X-Request-Id': 'repeated' } })).status, 200);
+  const [record] = await records('repeated', 1);
+  assert.deepEqual([record?.redirects, record?.attempts], [[`${far.url}/b?x=***`], 3]);
+});
+
+test('the record of a long reply gets its size after the reply was sent', async () => {
+  far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(300_000) }));
+  await relay(gateway, 'restAction', 'long', { params: { path: 'long', accept: json }, body: {} });
+  await until('the size is on record', async () => (await audit('?adapter=long')).list[0]?.bytesReceived === 300_000);
+});
+
+test('GET /audit names every wrong parameter, and its pages follow each other', async () => {
+  far.answer(() => jsonReply('{}'));
+  const reply = await gateway.send({
+    target: '/audit?from=yesterday&to=2026-13-01T00:00:00Z&outcome=good&limit=0&cursor=x&adapter=a&adapter=b&who=me',
+    role: 'admin',
+  });
+  assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), [
+    '?adapter',
+    '?cursor',
+    '?from',
+    '?limit',
+    '?outcome',
+    '?to',
+    '?who',
+  ]);
+  const doubled = await gateway.send({ target: '/audit??limit=1', role: 'admin' });
+  assert.deepEqual(pointersOf(assertProblem(doubled, 400, 'invalid-request')), ['??limit']);
+  for (let count = 0; count < 5; count += 1)
+    await relay(gateway, 'restAction', 'pages', { params: { path: `p${count}`, accept: json }, body: {} });
+  const first = await audit('?adapter=pages&limit=2');
+  const second = await audit(`?adapter=pages&limit=2&cursor=${first.cursor}`);
+  const third = await audit(`?adapter=pages&limit=2&cursor=${second.cursor}`);
+  assert.deepEqual(
+    [...first.list, ...second.list, ...third.list].map(({ address }) => address),
+    ['p4', 'p3', 'p2', 'p1', 'p0'],
+  );
+  assert.equal(third.cursor, undefined);
+  const future = encodeURIComponent(new Date(Date.now() + 3_600_000).toISOString());
+  assert.deepEqual((await audit(`?from=${future}`)).list, []);
+  assert.equal((await audit(`?adapter=pages&to=${future}`)).list.length, 5);
+});
+
 for (const key of [undefined, 'k']) {
   const what = key === undefined ? 'an action' : 'an action with an Idempotency-Key';
-  test(`${what} whose caller leaves while the store takes its intent is on record once`, async (t) => {
+  test(`${what} whose caller leaves while its intent waits for the store is on record once`, async (t) => {
     far.answer(() => jsonReply('{}'));
     const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
     t.after(() => held.close());
@@ -75,14 +291,14 @@ for (const key of [undefined, 'k']) {
   });
 }
 
-test('R47: of a call whose caller leaves before it is answered no status is on record, and of a change that nobody knows its outcome', async () => {
+test('R47: a call whose caller leaves before the answer is on record without a status, and a change with the outcome unknown', async () => {
   for (const [target, requestId, came] of [
     ['restQuery', 'left-query', ['failed', 'caller-left', undefined]],
     ['restAction', 'left-action', ['unknown', 'caller-left', undefined]],
   ] as const) {
     const arrived = Promise.withResolvers<void>();
     far.answer((_request, socket) => {
-      // A part of the reply is there.
+      // A part of the reply has arrived.
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":');
       arrived.resolve();
       return undefined;
@@ -100,19 +316,19 @@ test('R47: of a call whose caller leaves before it is answered no status is on r
   }
 });
 
-test('credentials that /oauth/token refuses are refused on record too', async () => {
+test('a request with credentials that /oauth/token refuses is on record as refused', async () => {
   const reply = await gateway.send({
     method: 'POST',
     target: '/oauth/token',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Request-Id': 'client' },
-    body: 'grant_type=client_credentials&client_id=nobody&client_secret=x',
+    body: 'grant_type=client_credentials&client_id=unknown&client_secret=x',
   });
   assert.equal(reply.status, 401, reply.text);
   const [record] = await recordsOf('client');
   assert.deepEqual([record?.outcome, record?.decision, record?.status], ['refused', 'denied', 401]);
 });
 
-test('a change that left, and was redirected to where it may not go, has failed: refused is what never left', async () => {
+test('a change that was sent and redirected to a denied destination is on record as failed, not as refused', async () => {
   far.answer(() => httpReply({ status: 307, headers: { Location: 'http://10.0.0.1/' } }));
   const call = { uri: far.url, verb: 'PUT', body: {}, responseHeaders: false };
   const reply = await restCall(gateway, call, { headers: { 'X-Request-Id': 'redirected' } });
@@ -122,7 +338,7 @@ test('a change that left, and was redirected to where it may not go, has failed:
   assert.deepEqual([record?.outcome, record?.decision, record?.code], ['failed', 'denied', 'destination-denied']);
 });
 
-test('an error that an Idempotency-Key brings back has not gone well the second time either', async () => {
+test('an error that is replayed for an Idempotency-Key is on record as failed again', async () => {
   const call = { uri: far.url, verb: 'PUT', body: {}, responseHeaders: false };
   for (const requestId of ['first', 'again']) {
     far.answer(() => httpReply({ status: 307, headers: { Location: '/' } }));
@@ -137,7 +353,7 @@ test('an error that an Idempotency-Key brings back has not gone well the second 
   assert.match(metrics.text, /^gateway_errors_total\{code="too-many-redirects"\} 2$/mu);
 });
 
-test('a long reply that breaks off after its beginning was passed on has not gone well', async () => {
+test('an action whose long reply breaks off has the outcome unknown', async () => {
   far.answer((_request, socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(70_000)}`);
     setTimeout(() => socket.destroy(), 300);
@@ -153,7 +369,7 @@ for (const [route, type, body] of [
   ['restAction', 'text/plain', Buffer.concat([Buffer.alloc(100_000, 'x'), Buffer.from([0xff, 0xfe])])],
   ['restQuery', json, Buffer.from(`{"d":[${'{"a":1},'.repeat(20_000)}oops]}`)],
 ] as const) {
-  test(`a long reply to ${route} that shows late what it is not has failed, in the record and the log`, async () => {
+  test(`a long reply to ${route} with an error at its end is failed in the record and in the log`, async () => {
     far.answer(() => httpReply({ headers: { 'Content-Type': type }, body }));
     const requestId = `late-${route}`;
     const action = route === 'restAction' ? { body: {} } : {};
@@ -171,7 +387,7 @@ for (const [route, type, body] of [
   });
 }
 
-test('a redirect that cannot be put on record is not followed, and its error does not say that nothing left', async (t) => {
+test('a redirect that cannot be put on record is not followed, and the error says what was sent', async (t) => {
   const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
   t.after(() => held.close());
   far.answer(() => {
@@ -190,7 +406,7 @@ test('a redirect that cannot be put on record is not followed, and its error doe
   assert.deepEqual([record?.outcome, record?.code], ['failed', 'audit-unavailable']);
 });
 
-test('a day that is in no calendar is 400', async () => {
+test('a day that does not exist in the calendar is 400', async () => {
   for (const time of ['2026-02-30T00:00:00Z', '2026-11-31T00:00:00Z', '2026-11-21T24:00:00Z'])
     assertProblem(await gateway.send({ target: `/audit?from=${time}`, role: 'admin' }), 400, 'invalid-request');
   for (const time of ['2024-02-29T00:00:00.5Z', '2026-11-21T08:00:00%2B05:30', '2026-11-21t08:00:00.0123456789z'])
