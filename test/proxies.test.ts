@@ -14,8 +14,8 @@ import { reloadWith } from './support/gateway/reloading.ts';
 import { collect, configurationOf, type Gateway, readyPort, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
-// Calls of restCall and of adapters through a proxy. The proxy is an HTTP server on loopback; its tunnels to public addresses
-// end at a far side of the test, so that a test can call public addresses.
+// Calls of restCall and of adapters through a proxy. The proxy is an HTTP server on loopback. Its tunnels to public
+// addresses end at a far side of the test.
 
 const authority = createAuthority();
 const identity = authority.issue({ names: ['127.0.0.1', 'far.example', '198.41.0.4'] });
