@@ -148,7 +148,7 @@ describe('the OpenAPI document', () => {
     for (const [status, response] of responses) {
       for (const code of response['x-error-codes'] ?? []) {
         const statuses = code === 'outcome-unknown' ? [502, 504, 409] : [errorCodes[code].status];
-        assert.ok(statuses.includes(Number(status)), `${code} stands under ${status}`);
+        assert.ok(statuses.includes(Number(status)), `${code} is documented under ${status}`);
         found.add(code);
       }
     }
