@@ -237,7 +237,7 @@ describe('R62: a certificate that', () => {
       restQuery: () => relay(plain, 'restQuery', 'self-signed', { params }),
     };
     for (const [route, call] of Object.entries(attempts)) {
-      const before = far.connections;
+      const before: number = far.connections;
       assertTlsFailure(await call(), /self-signed/u, route);
       assert.ok(far.connections - before <= most[route as keyof typeof most], `${route}: ${far.connections - before}`);
     }
