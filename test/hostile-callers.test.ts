@@ -7,7 +7,7 @@ import { type Connection, openConnection, type Reply, requestBytes, sendBytes } 
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 
-// Callers that behave badly: framing that RFC 9112 refuses, slow and broken off requests, paths that are none.
+// Hostile callers: framing that RFC 9112 refuses, slow and incomplete requests, invalid request targets.
 
 const far = await farSide({ after });
 const gateway = await startGateway(
@@ -25,7 +25,7 @@ const start = 'POST /tools/restCall HTTP/1.1\r\n';
 const json = 'Content-Type: application/json\r\n';
 const length = `Content-Length: ${text.length}\r\n`;
 const chunkedText = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
-/** Stands behind a request whose framing is in doubt: it must not be taken for a second one. */
+/** Follows a request with ambiguous framing; the gateway must not read these bytes as a second request. */
 const smuggled = `GET /whoami HTTP/1.1\r\n${host}${admin}X-Request-Id: smuggled\r\n\r\n`;
 
 async function open(t: TestContext): Promise<Connection> {
@@ -34,13 +34,13 @@ async function open(t: TestContext): Promise<Connection> {
   return connection;
 }
 
-/** Sends the bytes; the gateway must refuse them with one of the statuses, close, and run nothing. */
+/** Sends the bytes; the gateway must answer one of the statuses, close the connection, and make no call. */
 async function assertRefused(t: TestContext, bytes: string | Buffer, statuses: readonly number[]): Promise<void> {
   far.answer(() => jsonReply('{}'));
   const connection = await open(t);
   connection.write(bytes);
   const reply = await connection.reply();
-  assert.ok(reply !== undefined, 'the gateway hung up without a reply');
+  assert.ok(reply !== undefined, 'the gateway closed the connection without a reply');
   assert.ok(statuses.includes(reply.status), `${reply.head}\n${reply.text}`);
   assertProblem(reply, reply.status);
   const second = await connection.reply();
@@ -49,7 +49,7 @@ async function assertRefused(t: TestContext, bytes: string | Buffer, statuses: r
   assert.equal(far.connections, 0);
 }
 
-describe('framing in doubt', () => {
+describe('a request with faulty framing', () => {
   const doubtful: Record<string, readonly [string, readonly number[]]> = {
     'Content-Length and Transfer-Encoding': [
       `${start}${host}${admin}${json}${length}Transfer-Encoding: chunked\r\n\r\n${chunkedText}`,
@@ -71,7 +71,7 @@ describe('framing in doubt', () => {
       `${start}${host}${admin}${json}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedText}`,
       [400, 501],
     ],
-    'a chunk size that is none': [
+    'an invalid chunk size': [
       `${start}${host}${admin}${json}Transfer-Encoding: chunked\r\n\r\nxyz\r\n${text}\r\n0\r\n\r\n`,
       [400],
     ],
@@ -82,14 +82,14 @@ describe('framing in doubt', () => {
     'two Hosts': [`GET /healthz HTTP/1.1\r\n${host}${host}\r\n`, [400]],
     'two different Hosts': [`GET /healthz HTTP/1.1\r\n${host}Host: evil.example\r\n\r\n`, [400]],
     'no Host': ['GET /healthz HTTP/1.1\r\n\r\n', [400]],
-    'a Host that is none': ['GET /healthz HTTP/1.1\r\nHost: a b/c@d\r\n\r\n', [400]],
+    'an invalid Host': ['GET /healthz HTTP/1.1\r\nHost: a b/c@d\r\n\r\n', [400]],
     'a folded header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\r\n b\r\n\r\n`, [400]],
     'a space before a colon': [`GET /healthz HTTP/1.1\r\n${host}X-A : a\r\n\r\n`, [400]],
     'a bare CR in a header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\rb\r\n\r\n`, [400]],
     'bare line feeds': [`GET /healthz HTTP/1.1\nHost: 127.0.0.1\n\n`, [400]],
     'a NUL in a header': [`GET /healthz HTTP/1.1\r\n${host}X-A: a\u0000b\r\n\r\n`, [400]],
     'a header without a name': [`GET /healthz HTTP/1.1\r\n${host}: a\r\n\r\n`, [400]],
-    'a method that is none': [`G\u0001T /healthz HTTP/1.1\r\n${host}\r\n`, [400]],
+    'an invalid method': [`G\u0001T /healthz HTTP/1.1\r\n${host}\r\n`, [400]],
     'another version': [`GET /healthz HTTP/7.7\r\n${host}\r\n`, [400, 505]],
     'a request line of HTTP/0.9': [`POST /tools/restCall\r\n${host}${admin}${json}${length}\r\n${text}`, [400]],
     'a fragment in the target': [`GET /healthz#/whoami HTTP/1.1\r\n${host}\r\n`, [400]],
@@ -107,7 +107,7 @@ describe('framing in doubt', () => {
     });
   }
 
-  test('by a version that is neither 1.1 nor 1.0 is refused', async () => {
+  test('is 400 and ends the connection where the version is neither 1.1 nor 1.0', async () => {
     for (const version of ['', ' HTTP/0.9', ' HTTP/2.0']) {
       const reply = await sendBytes(gateway.port, `GET /healthz${version}\r\n${host}\r\n`);
       assertProblem(reply, 400, 'malformed-request');
@@ -115,7 +115,7 @@ describe('framing in doubt', () => {
     }
   });
 
-  test('by a TLS hello on the plain port is refused', async (t) => {
+  test('is refused where it is a TLS hello on the plain port', async (t) => {
     const connection = await open(t);
     connection.write(Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x03]));
     connection.write('\r\n\r\n');
@@ -125,7 +125,7 @@ describe('framing in doubt', () => {
   });
 });
 
-describe('a header that must be one', () => {
+describe('a header that may occur once', () => {
   for (const [what, headers] of [
     ['Authorization twice', `${admin}${admin}`],
     ['Authorization twice, the second another', `${admin}Authorization: Bearer x\r\n`],
@@ -167,7 +167,7 @@ describe('a request target', () => {
     '*',
     '/\u00fc',
   ]) {
-    test(`R49: never reaches another route: ${target.slice(0, 50)}`, async () => {
+    test(`R49: reaches no other route: ${target.slice(0, 50)}`, async () => {
       far.answer(() => jsonReply('{}'));
       const reply = await gateway.send({
         method: 'POST',
@@ -182,19 +182,19 @@ describe('a request target', () => {
     });
   }
 
-  test('with a name as long as a head may be reaches its route, which does not know it', async () => {
+  test('with an adapter name of 15,000 characters reaches its route, which answers 404', async () => {
     const target = `/adapters/${'a'.repeat(15_000)}/test`;
     const reply = await gateway.send({ method: 'POST', target, role: 'admin' });
     assertProblem(reply, 404, 'adapter-not-found');
   });
 
-  test('that cannot be decoded is 400 whatever the method, those that no route has too', async () => {
+  test('that cannot be decoded is 400 for every method, known to a route or not', async () => {
     for (const method of ['GET', 'DELETE', 'PROPFIND']) {
       assertProblem(await gateway.send({ method, target: '/%zz' }), 400, 'malformed-request');
     }
   });
 
-  test('in absolute form makes no proxy of the gateway', async () => {
+  test('in absolute form is never forwarded as by a proxy', async () => {
     far.answer(() => jsonReply('{"proxied":true}'));
     for (const target of ['http://evil.example/healthz', `${far.url}/healthz`, `${far.url}/x`]) {
       const authority = new URL(target).host;
@@ -206,7 +206,7 @@ describe('a request target', () => {
     assert.equal(far.connections, 0);
   });
 
-  test('in absolute form or percent-encoded is judged as the route it names', async () => {
+  test('in absolute form or percent-encoded is the route that it names', async () => {
     const authority = `127.0.0.1:${gateway.port}`;
     assert.equal((await gateway.send({ target: `http://${authority}/healthz` })).status, 200);
     for (const target of [`http://${authority}/healthz?x=1`, '/health%7A', '/%68ealthz?x=%zz']) {
@@ -216,12 +216,12 @@ describe('a request target', () => {
     }
   });
 
-  test('of a method that the parser does not know says so', async () => {
+  test('with a method that the parser does not know is 400, and the reply names the method as the cause', async () => {
     const reply = await gateway.send({ method: 'FETCH', target: '/healthz' });
     assert.match(assertProblem(reply, 400, 'malformed-request').detail, /^The method is none that is known here, or /u);
   });
 
-  test('of CONNECT opens no tunnel, and an upgrade is not made', async (t) => {
+  test('of CONNECT opens no tunnel, and an upgrade is refused', async (t) => {
     far.answer(() => jsonReply('{}'));
     const tunnel = await open(t);
     tunnel.write(`CONNECT ${far.authority} HTTP/1.1\r\nHost: ${far.authority}\r\n${admin}\r\n`);
@@ -232,17 +232,25 @@ describe('a request target', () => {
     assert.equal(far.connections, 0);
   });
 
-  test('of CONNECT from a caller that never ends its side ends nevertheless', { timeout: 30_000 }, async (t) => {
+  test('of CONNECT is 405, and the gateway closes the connection of a caller that never ends its side', {
+    timeout: 30_000,
+  }, async (t) => {
     const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     t.after(() => void socket.destroy());
-    socket.on('error', () => undefined).resume();
+    let answered = '';
+    socket.on('error', () => undefined).on('data', (data: Buffer) => (answered += data.toString('latin1')));
+    const sent = performance.now();
     socket.write(`CONNECT ${far.authority} HTTP/1.1\r\nHost: ${far.authority}\r\n\r\n`);
     const dripping = setInterval(() => socket.write('x'), 1_000);
     t.after(() => clearInterval(dripping));
     await new Promise((resolve) => socket.once('close', resolve));
+    const lasted = performance.now() - sent;
+    assert.match(answered, /^HTTP\/1\.1 405 /u);
+    // The gateway gives the caller 5 seconds to read the reply and to end its side (error-replies.ts, lastWordsTime).
+    assert.ok(lasted > 4_000 && lasted < 20_000, `the connection lasted ${lasted} ms`);
   });
 
-  test('of CONNECT from a caller that is gone at once harms nobody', async () => {
+  test('of CONNECT from a caller that leaves at once does not end the gateway', async () => {
     for (let at = 0; at < 100; at += 1) {
       const connection = await openConnection(gateway.port);
       connection.socket.write(`CONNECT ${far.authority} HTTP/1.1\r\n${host}\r\n${'x'.repeat((at % 3) * 50_000)}`);
@@ -254,7 +262,7 @@ describe('a request target', () => {
   });
 });
 
-describe('text that is none', () => {
+describe('invalid Unicode', () => {
   test('in the envelope is 400: a lone surrogate', async () => {
     far.answer(() => jsonReply('{}'));
     for (const more of ['"user":"\\ud800","password":"x"', '"headers":{"X-A":"\\udc00"}']) {
@@ -265,19 +273,19 @@ describe('text that is none', () => {
   });
 });
 
-/** Answers when the gateway has read whatever follows the request. */
+/** Answers after the gateway has read all bytes that follow the request. */
 function slowly(_request: unknown, socket: Socket): undefined {
   setTimeout(() => socket.write(jsonReply('{"slow":true}')), 300);
 }
 
-describe('many requests on one connection', () => {
-  test('followed by bytes that are none get their reply first, and the refusal after it', async (t) => {
+describe('requests on one connection', () => {
+  test('get their reply before the refusal of unreadable bytes that follow', async (t) => {
     for (const unreadable of ['no request at all\r\n\r\n', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', 'x'.repeat(300_000)]) {
       far.answer(slowly);
       const connection = await open(t);
       connection.write(`${start}${host}${admin}${json}${length}\r\n${text}${unreadable}`);
       const first = await connection.reply();
-      assert.ok(first !== undefined && first.status === 200, 'the reply that was due did not come first');
+      assert.ok(first !== undefined && first.status === 200, 'the reply to the request did not come first');
       assert.match(first.text, /slow/u);
       const second = await connection.reply();
       assert.equal(second?.status, 400, `${second?.head}`);
@@ -285,7 +293,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  test('before a body that cannot be read get their replies first, and the refusal comes once', async (t) => {
+  test('get their replies before the one refusal of an unreadable body', async (t) => {
     far.answer(slowly);
     const connection = await open(t);
     const whole = `${start}${host}${admin}${json}${length}\r\n${text}`;
@@ -295,7 +303,7 @@ describe('many requests on one connection', () => {
     await connection.closed();
   });
 
-  test('are answered in their order where they are pipelined', async (t) => {
+  test('are answered in order where they are pipelined', async (t) => {
     far.answer((request) => jsonReply(`"${request.target}"`));
     const connection = await open(t);
     const count = 100;
@@ -321,7 +329,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  test('are sound after one that was refused, or the connection is closed', async (t) => {
+  test('are answered after a refused one, or the gateway closes the connection', async (t) => {
     far.answer(() => jsonReply('{}'));
     const connection = await open(t);
     const body = '{"verb":"GET"}'.padEnd(50_000, ' ');
@@ -337,7 +345,7 @@ describe('many requests on one connection', () => {
     }
   });
 
-  test('may ask to continue', async (t) => {
+  test('with Expect: 100-continue get 100 before their body is sent', async (t) => {
     far.answer(() => jsonReply('{}'));
     const connection = await open(t);
     connection.write(`${start}${host}${admin}${json}${length}Expect: 100-continue\r\nConnection: close\r\n\r\n`);
@@ -352,7 +360,7 @@ describe('many requests on one connection', () => {
   });
 });
 
-test('only a body that is due in HTTP/1.1 is asked for with 100 Continue (RFC 9110 10.1.1)', async (t) => {
+test('a request without a body, or in HTTP/1.0, gets no 100 Continue (RFC 9110 10.1.1)', async (t) => {
   far.answer(() => jsonReply('{}'));
   for (const bytes of [
     `POST /tools/restCall HTTP/1.0\r\n${host}${admin}${json}${length}Expect: 100-continue\r\n\r\n${text}`,
@@ -367,7 +375,7 @@ test('only a body that is due in HTTP/1.1 is asked for with 100 Continue (RFC 91
 });
 
 describe('a caller who leaves', () => {
-  test('R47: ends the outbound call at once and frees its slot', async (t) => {
+  test('R47: aborts the outbound call at once and releases its slot', async (t) => {
     const closed: Promise<unknown>[] = [];
     far.answer((request, socket) => {
       if (request.target !== '/hang') return jsonReply('{}');
@@ -387,14 +395,16 @@ describe('a caller who leaves', () => {
       const deadline = performance.now() + 20_000;
       while (closed.length < round && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
       assert.equal(closed.length, round);
+      const left = performance.now();
       connection.socket.destroy();
       await closed[round - 1];
+      assert.ok(performance.now() - left < 5_000, 'a time limit ended the call, not the caller');
     }
     const reply = await relay(gateway, 'restQuery', 'narrow', { params: { path: 'fine', accept: '*/*' } });
     assert.equal(reply.status, 200, reply.text);
   });
 
-  test('in the middle of a body harms nobody', async (t) => {
+  test('in the middle of a body makes no call, and other callers are served', async (t) => {
     far.answer(() => jsonReply('{}'));
     for (let round = 0; round < 20; round += 1) {
       const connection = await open(t);
@@ -407,7 +417,7 @@ describe('a caller who leaves', () => {
     assert.equal(far.requests.length, 1);
   });
 
-  test('in the middle of a large reply harms nobody', async (t) => {
+  test('in the middle of a large reply leaves other callers served', async (t) => {
     far.answer(() => jsonReply(`"${'x'.repeat(20_000_000)}"`));
     for (let round = 0; round < 3; round += 1) {
       const connection = await open(t);
@@ -420,7 +430,7 @@ describe('a caller who leaves', () => {
   });
 });
 
-/** What is on record of the request is what its caller was told. */
+/** Fails unless the audit log and the metrics have the outcome that the caller got. */
 async function assertRecorded(
   reply: Reply,
   expected: { readonly status: number; readonly code: string; readonly outcome: string },
@@ -445,7 +455,7 @@ async function assertRecorded(
   );
 }
 
-test('what a body turns out to be is on record as its caller was told', async (t) => {
+test('a fault in a chunked body is on record with the status and code of its reply', async (t) => {
   const connection = await open(t);
   connection.write(`${start}${host}${admin}${json}Transfer-Encoding: chunked\r\n\r\n4\r\n{"ur\r\nnonsense\r\n`);
   const reply = await connection.reply();
@@ -467,26 +477,26 @@ describe('a caller who is slow', { concurrency: true }, () => {
     return reply;
   };
 
-  test('R43: with its headers is 408 and the connection is closed', { timeout: 60_000 }, async (t) => {
+  test('R43: with its headers gets 408, and the gateway closes the connection', { timeout: 60_000 }, async (t) => {
     const reply = await slowly(t, `GET /healthz HTTP/1.1\r\n${host}X-Slow: `, 'a');
     assert.ok(reply !== undefined);
     assertProblem(reply, 408, 'request-timeout');
   });
 
-  test('R44: with its body is 408 and the connection is closed', { timeout: 100_000 }, async (t) => {
+  test('R44: with its body gets 408, and the gateway closes the connection', { timeout: 100_000 }, async (t) => {
     const reply = await slowly(t, `${start}${host}${admin}${json}Content-Length: 100000\r\n\r\n{`, ' ');
     assert.ok(reply !== undefined);
     assertProblem(reply, 408, 'request-timeout');
     await assertRecorded(reply, { status: 408, code: 'request-timeout', outcome: 'refused' });
   });
 
-  test('with nothing at all does not hold up others', async (t) => {
+  test('and sends nothing more does not delay other callers', async (t) => {
     const connections = await Promise.all(Array.from({ length: 200 }, () => open(t)));
     for (const connection of connections) connection.write('GET /healthz HTTP/1.1\r\n');
     assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
   });
 });
 
-test('the gateway is alive after all of this', async () => {
+test('the gateway answers after all of these callers', async () => {
   assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
 });

@@ -11,14 +11,15 @@ import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/f
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
-import { foundPostgres, sqliteStore, storeUrl } from './support/stores/stores.ts';
+import { foundPostgres, storeUrl } from './support/stores/stores.ts';
 
-// Contract 11: Idempotency-Key on restAction, restRequest and restCall; R70.
+// Idempotency-Key on restAction, restRequest and restCall (docs/decisions/0016-idempotency-keys.md).
 
 const json = 'application/json';
 
 const far = await farSide({ after });
 const laterPort = await closedPort();
+const [issuer, otherIssuer] = [await identityProvider({ after }), await identityProvider({ after })];
 
 function start(owner: Owner, config: object = {}): Promise<Gateway> {
   const adapters = ['NSO', 'other'].map((name) => ({ name, kind: 'rest', url: far.url, timeouts: { firstByte: '400ms' } }));
@@ -28,8 +29,15 @@ function start(owner: Owner, config: object = {}): Promise<Gateway> {
   });
 }
 
-const gateway = await start({ after });
-/** Of the test that runs: they follow one another. */
+const oidc = [issuer, otherIssuer].map((provider) => ({ issuer: provider.issuer, audience }));
+const gateway = await start({ after }, { access: { oidc } });
+const postgres = await foundPostgres?.fresh({ after });
+/** Two gateways on one PostgreSQL; none where there is no PostgreSQL. */
+const pair =
+  postgres === undefined
+    ? undefined
+    : await Promise.all([1, 2].map(() => start({ after }, { store: { url: storeUrl(postgres) } })));
+/** A key of its own for the running test; the tests of this file run one after the other. */
 let key = '';
 beforeEach(() => {
   key = randomUUID();
@@ -53,7 +61,7 @@ function replayed(reply: Reply): string | undefined {
   return reply.header('idempotency-replayed');
 }
 
-/** Answers with a number that tells how often the far side was asked. */
+/** Makes the far side answer with the number of requests that it has read. */
 function counting(): void {
   let count = 0;
   far.answer(() => {
@@ -62,7 +70,7 @@ function counting(): void {
   });
 }
 
-/** What the audit log has of a request; what is written behind its call is there within a second. */
+/** What the audit log has of a request. The outcome of a query is written within a second after its reply. */
 async function recordOf(requestId: string | undefined): Promise<AuditRecord> {
   for (;;) {
     const reply = await gateway.send({ target: '/audit?adapter=NSO', role: 'admin' });
@@ -73,7 +81,7 @@ async function recordOf(requestId: string | undefined): Promise<AuditRecord> {
   }
 }
 
-test('R70: an action that is sent again with its key is answered with the first reply, byte for byte, and not made again', async () => {
+test('R70: an action that comes again with its key gets the first reply, byte for byte, and is not made again', async () => {
   counting();
   const first = await act();
   assert.deepEqual([resultOf(first), replayed(first)], ['{"count":1}', undefined]);
@@ -98,7 +106,7 @@ test('R70: another payload under the same key is 422 and is not sent', async () 
   assert.equal(replayed(await act()), 'true');
 });
 
-test('R70: keys are a matter of one caller, one route and one adapter instance', async () => {
+test('R70: a key holds for one caller, one route and one adapter instance', async () => {
   counting();
   const params = { path: 'do/it', accept: json };
   const headers = { 'Idempotency-Key': key };
@@ -126,21 +134,18 @@ test('R70: keys are a matter of one caller, one route and one adapter instance',
   assert.equal(far.requests.length, 5);
 });
 
-test('R70: a caller of an issuer never gets the reply of a user, or of another issuer’s caller, with its name', async (t) => {
-  const [issuer, other] = [await identityProvider(t), await identityProvider(t)];
-  const oidc = [issuer, other].map((provider) => ({ issuer: provider.issuer, audience }));
-  const at = await start(t, { access: { oidc } });
+test('R70: a caller of an issuer never gets the reply of a user, or of another issuer’s caller, with its name', async () => {
   counting();
   const name = 'admin-user';
   const callers = [
     basic(name, testPassword),
     `Bearer ${await issuer.token({ sub: name, roles: ['admin'] })}`,
-    `Bearer ${await other.token({ sub: name, roles: ['admin'] })}`,
-    // Its issuer promises nothing of this name: two may have it (OpenID Connect Core 5.7).
+    `Bearer ${await otherIssuer.token({ sub: name, roles: ['admin'] })}`,
+    // An issuer may give two subjects the same preferred_username (OpenID Connect Core 5.7).
     `Bearer ${await issuer.token({ sub: 'f3a1', preferred_username: name, roles: ['admin'] })}`,
   ];
   const ask = async (authorization: string): Promise<readonly unknown[]> => {
-    const reply = await act({ at, headers: { Authorization: authorization } });
+    const reply = await act({ headers: { Authorization: authorization } });
     return [resultOf(reply), replayed(reply)];
   };
   for (const [index, caller] of callers.entries()) assert.deepEqual(await ask(caller), [`{"count":${index + 1}}`, undefined]);
@@ -151,13 +156,12 @@ test('R70: a caller of an issuer never gets the reply of a user, or of another i
   assert.equal(far.requests.length, callers.length);
 });
 
-test('R70: a key whose call is under way is 409 with Retry-After, at this gateway and at another one', async (t) => {
-  if (foundPostgres === undefined) {
+test('R70: a key whose call is in flight is 409 with Retry-After, at this gateway and at another one', async (t) => {
+  const [one, other] = pair ?? [];
+  if (one === undefined || other === undefined) {
     t.skip('no PostgreSQL');
     return;
   }
-  const store = await foundPostgres.fresh(t);
-  const [one, other] = [await start(t, { store: { url: storeUrl(store) } }), await start(t, { store: { url: storeUrl(store) } })];
   const arrived = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Buffer>();
   far.answer(() => {
@@ -177,9 +181,11 @@ test('R70: a key whose call is under way is 409 with Retry-After, at this gatewa
   assert.equal(far.requests.length, 1);
 });
 
-for (const store of [sqliteStore, foundPostgres].filter((found) => found !== undefined)) {
-  test(`of forty requests with one key at once one is made, however they meet (${store.dialect})`, async (t) => {
-    const at = await start(t, { store: { url: storeUrl(await store.fresh(t)) } });
+for (const [dialect, at] of [
+  ['sqlite', gateway],
+  ...(pair ?? []).slice(0, 1).map((one) => ['postgres', one] as const),
+] as const) {
+  test(`one of ten requests with the same key at once is made, for four keys (${dialect})`, async () => {
     counting();
     const replies = await Promise.all(Array.from({ length: 40 }, (_, lane) => act({ at, key: `k-${lane % 4}` })));
     assert.equal(far.requests.length, 4);
@@ -188,7 +194,7 @@ for (const store of [sqliteStore, foundPostgres].filter((found) => found !== und
   });
 }
 
-test('an error of the far side is an answer: it is kept with its status, and comes again as it was', async () => {
+test('an error reply of the far side is kept with its status and replayed', async () => {
   far.answer(() => jsonReply('{"error":"no"}', { status: 409 }));
   const first = await act();
   assertProblem(first, 502, 'upstream-error');
@@ -198,7 +204,7 @@ test('an error of the far side is an answer: it is kept with its status, and com
   assert.equal(far.requests.length, 1);
 });
 
-test('an action that left and was not answered stays unknown: 409 with that code, and never a second one', async () => {
+test('an action without an answer stays unknown: the key is 409 outcome-unknown, and the action is not sent again', async () => {
   far.answer(() => new Promise(() => {}));
   assertProblem(await act(), 504, 'outcome-unknown');
   counting();
@@ -208,7 +214,7 @@ test('an action that left and was not answered stays unknown: 409 with that code
   assert.equal((await recordOf(again.header('x-request-id'))).outcome, 'refused');
 });
 
-test('a call that never left is made when its key comes again', async (t) => {
+test('a call of which nothing was sent is made when its key comes again', async (t) => {
   assertProblem(await act({ adapter: 'later' }), 502, 'upstream-connect-failed');
   let requests = 0;
   const later = createServer((request, response) => {
@@ -223,9 +229,9 @@ test('a call that never left is made when its key comes again', async (t) => {
   assert.equal(requests, 1);
 });
 
-test('a request that was refused before it was a call leaves its key free', async () => {
+test('a key stays free where the gateway refuses the request before a call', async () => {
   counting();
-  assert.equal((await act({ adapter: 'nobody' })).status, 404);
+  assert.equal((await act({ adapter: 'unknown' })).status, 404);
   const headers = { 'Idempotency-Key': key };
   assert.equal((await relay(gateway, 'restAction', 'NSO', { params: {} }, { headers })).status, 400);
   assert.equal(
@@ -236,7 +242,7 @@ test('a request that was refused before it was a call leaves its key free', asyn
   assert.equal(replayed(await restCall(gateway, { uri: far.url, verb: 'POST', responseHeaders: false }, { headers })), undefined);
 });
 
-test('a caller whose connection breaks while the action is under way finds its reply under the key', async () => {
+test('a caller whose connection breaks during an action gets the reply with its key later', async () => {
   const arrived = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<Buffer>();
   far.answer(() => {
@@ -261,7 +267,7 @@ test('a caller whose connection breaks while the action is under way finds its r
   assert.equal((await recordOf(replays)).outcome, 'ok');
 });
 
-test('a gateway that is told to stop carries an action out whose caller has left', async (t) => {
+test('a gateway that stops waits for the reply to an action whose caller has left', async (t) => {
   const last = await start(t);
   const arrived = Promise.withResolvers<void>();
   far.answer(async () => {
@@ -285,7 +291,7 @@ test('a gateway that is told to stop carries an action out whose caller has left
   assert.equal(far.requests.length, 1);
 });
 
-test('replies up to 1 MiB are kept, a longer one streams and is told of as not kept', async () => {
+test('a reply up to 1 MiB is kept; a longer one streams, and its key is 409 reply-not-kept', async () => {
   for (const [key, length] of [
     ['long', 1_000_000],
     ['longer', 3_000_000],
@@ -301,7 +307,7 @@ test('replies up to 1 MiB are kept, a longer one streams and is told of as not k
   }
 });
 
-test('an action whose long reply broke off is unknown under its key too, and a reading that did is made again', async () => {
+test('a long reply that broke off makes its action outcome-unknown under the key, and lets a GET be made again', async () => {
   const cut = (_request: unknown, socket: Socket): void => {
     const text = JSON.stringify({ text: 'x'.repeat(3_000_000) });
     socket.write(jsonReply(text).subarray(0, 2_000_000), () => setTimeout(() => socket.destroy(), 100));
@@ -324,7 +330,7 @@ test('an action whose long reply broke off is unknown under its key too, and a r
   assert.equal(responseOf(reply), '{"count":1}');
 });
 
-test('a reading may have a key as well; where it failed it is made again', async () => {
+test('a GET of restCall may have a key as well, and is made again after a failure', async () => {
   const headers = { 'Idempotency-Key': key };
   const get = (): Promise<Reply> => restCall(gateway, { uri: `${far.url}/x`, verb: 'GET', responseHeaders: false }, { headers });
   far.answer((_request, socket) => void socket.destroy());
@@ -336,19 +342,19 @@ test('a reading may have a key as well; where it failed it is made again', async
 });
 
 for (const [name, key] of [
-  ['empty', ''],
-  ['of 256 characters', 'k'.repeat(256)],
-  ['with a space', 'a b'],
-  ['beyond ASCII', 'k\u00e9'],
+  ['an empty key', ''],
+  ['a key of 256 characters', 'k'.repeat(256)],
+  ['a key with a space', 'a b'],
+  ['a key beyond ASCII', 'k\u00e9'],
 ] as const) {
-  test(`a key that is ${name} is 400, and nothing is sent`, async () => {
+  test(`${name} is 400, and nothing is sent`, async () => {
     counting();
     assertProblem(await act({ key }), 400, 'malformed-request');
     assert.equal(far.requests.length, 0);
   });
 }
 
-test('a key of 255 characters is taken, also with every visible one in it', async () => {
+test('a key may have 255 characters, and every visible ASCII character', async () => {
   counting();
   const visible = Array.from({ length: 94 }, (_, index) => String.fromCodePoint(index + 33)).join('');
   for (const key of ['k'.repeat(255), visible, randomUUID()]) {
@@ -358,7 +364,7 @@ test('a key of 255 characters is taken, also with every visible one in it', asyn
   assert.equal(far.requests.length, 3);
 });
 
-test('a query takes no key: it is sent each time', async () => {
+test('a query ignores its key and is sent each time', async () => {
   counting();
   for (let count = 0; count < 2; count += 1) {
     const body = { params: { path: 'x', accept: json } };

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/schema';
 import { roles } from '../src/access/principal.ts';
 import { errorCodes } from '../src/base/error-codes.ts';
+import { curlExample } from '../src/http/documentation/docs-page-example.ts';
 import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
 import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
@@ -12,13 +14,16 @@ import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, type TestRole, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 
-// Contract 8: GET /openapi.json is complete, and made from what is served; GET /docs says the same to people.
+// GET /openapi.json describes every route that is served; GET /docs and docs/reference/http-api.md show the same to readers.
 
 const far = await farSide({ after });
 const gateway = await startGateway(
   { after },
   {
-    adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { queries: ['denied'] } }],
+    adapters: [
+      { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { queries: ['denied'] } },
+      { name: 'Broken', kind: 'nso', url: far.url, auth: { type: 'none' }, breaker: { failures: 1, openFor: '60s' } },
+    ],
     config: {
       outbound: { allow: [far.authority] },
       access: { clients: [{ clientId: 'reporting', secretHash: testPasswordHash, roles: ['apiread'], groups: [] }] },
@@ -35,13 +40,13 @@ function operation(operationId: string): PlacedOperation {
   return found;
 }
 
-/** What is wrong with a value by a schema of the document, whose references are followed. */
+/** The faults of a value under a schema of the document; references are followed. */
 function faults(schema: object, value: unknown): unknown {
   const [fits, errors] = Compile({ ...schema, components: document.components }).Errors(value);
   return fits ? [] : errors;
 }
 
-/** As much of JSON Schema as the test below looks at. */
+/** The keywords of JSON Schema that the test below compares. */
 interface SchemaView {
   readonly type?: string;
   readonly format?: string;
@@ -86,7 +91,7 @@ function media(content: Content | undefined, contentType: string): Content[strin
   return found;
 }
 
-/** Holds a reply against what the document says of it: status, media type, body, and every header that is not HTTP's own. */
+/** Compares a reply with the document: status, media type, body, and every header that is not HTTP's own. */
 function assertDocumented(operationId: string, status: number, reply: Reply): void {
   assert.equal(reply.status, status, reply.text.slice(0, 500));
   const response = operation(operationId).operation.responses[status];
@@ -144,7 +149,7 @@ describe('the OpenAPI document', () => {
     for (const [status, response] of responses) {
       for (const code of response['x-error-codes'] ?? []) {
         const statuses = code === 'outcome-unknown' ? [502, 504, 409] : [errorCodes[code].status];
-        assert.ok(statuses.includes(Number(status)), `${code} stands under ${status}`);
+        assert.ok(statuses.includes(Number(status)), `${code} is documented under ${status}`);
         found.add(code);
       }
     }
@@ -283,24 +288,22 @@ describe('what the gateway answers is what the document says', () => {
     assertDocumented('restCall', 405, await gateway.send({ target: '/tools/restCall' }));
   });
 
-  test('for calls that are held back from an orchestrator', async (t) => {
-    const adapter = { name: 'Broken', kind: 'nso', url: far.url, auth: { type: 'none' } };
-    const own = await startGateway(t, { adapters: [{ ...adapter, breaker: { failures: 1, openFor: '60s' } }] });
+  test('for calls that the breaker of a node refuses', async () => {
     far.answer(() => httpReply({ status: 500, body: 'ill' }));
     const params = { path: 'x', accept: '*/*' };
-    await relay(own, 'restQuery', 'Broken', { params });
+    await relay(gateway, 'restQuery', 'Broken', { params });
     for (const [operationId, body] of [
       ['restQuery', { params }],
       ['restAction', { params, body: {} }],
       ['restRequest', { params: { ...params, method: 'GET' } }],
     ] as const) {
-      const reply = await relay(own, operationId, 'Broken', body);
+      const reply = await relay(gateway, operationId, 'Broken', body);
       assert.equal((reply.json() as { readonly code: string }).code, 'adapter-unavailable', reply.text);
       assertDocumented(operationId, 503, reply);
     }
   });
 
-  test('for an error that names a body that is no text', async () => {
+  test('for an error of a far side with a binary body', async () => {
     const binary = { status: 500, body: Buffer.from([0xff, 0]), headers: { 'Content-Type': 'application/octet-stream' } };
     far.answer(() => httpReply(binary));
     for (const reply of [
@@ -313,7 +316,7 @@ describe('what the gateway answers is what the document says', () => {
     }
   });
 
-  test('for a reply that is repeated under its Idempotency-Key', async () => {
+  test('for a reply that is replayed under its Idempotency-Key', async () => {
     const post = { uri: far.url, verb: 'POST', body: {}, responseHeaders: false };
     const twice = async (key: string, call: (headers: Readonly<Record<string, string>>) => Promise<Reply>): Promise<Reply> => {
       const first = await call({ 'Idempotency-Key': key });
@@ -332,7 +335,7 @@ describe('what the gateway answers is what the document says', () => {
     assertDocumented('restCall', 403, await twice('denied', (headers) => restCall(gateway, post, { headers })));
   });
 
-  test('for a key whose call is under way', async () => {
+  test('for a key whose call is in flight', async () => {
     const [arrived, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<Buffer>()];
     far.answer(() => {
       arrived.resolve();
@@ -408,7 +411,7 @@ describe('what the gateway answers is what the document says', () => {
     assertDocumented('listAutomations', 405, await gateway.send({ ...body, method: 'OPTIONS' }));
   });
 
-  test('for a path that is no route', async () => {
+  test('for a path without a route', async () => {
     const reply = await post(gateway, '/nowhere', {});
     const { schema } = media(document.components.responses['NotFound']?.content, reply.header('content-type') ?? '');
     assert.equal(reply.status, 404);
@@ -417,7 +420,7 @@ describe('what the gateway answers is what the document says', () => {
 });
 
 describe('the page at /docs', () => {
-  test('needs nothing from elsewhere and runs no script', async () => {
+  test('loads nothing from another address and runs no script', async () => {
     const page = await gateway.send({ target: '/docs' });
     assert.match(page.header('content-type') ?? '', /^text\/html; charset=utf-8$/);
     assert.match(page.header('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'; /);
@@ -427,7 +430,7 @@ describe('the page at /docs', () => {
     }
   });
 
-  test('has the anchor of every error code and of every operation, and no link that leads nowhere', async () => {
+  test('has the anchor of every error code and of every operation, and every link has its anchor', async () => {
     const { text } = await gateway.send({ target: '/docs' });
     const anchors = new Set([...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id));
     for (const code of Object.keys(errorCodes)) assert.ok(anchors.has(`error-${code}`), code);
@@ -438,5 +441,53 @@ describe('the page at /docs', () => {
   test('shows every role', async () => {
     const { text } = await gateway.send({ target: '/docs' });
     for (const role of roles) assert.ok(text.includes(`<th scope="col">${role}</th>`), role);
+  });
+});
+
+const page = readFileSync(new URL('../docs/reference/http-api.md', import.meta.url), 'utf8');
+/** The text under each heading of docs/reference/http-api.md that names a route. */
+const sections = new Map(
+  page.split(/^## (?=[A-Z]+ \/)/m).flatMap((part, index): [string, string][] => {
+    const line = part.indexOf('\n');
+    return index === 0 ? [] : [[part.slice(0, line), part.slice(line)]];
+  }),
+);
+
+function titleOf({ method, path }: PlacedOperation): string {
+  return `${method.toUpperCase()} ${path}`;
+}
+
+function access({ operation: { 'x-roles': roles } }: PlacedOperation): string {
+  if (roles === 'everyone') return 'Open to everyone.';
+  return roles === 'callers' ? 'For every authenticated caller.' : `Roles: ${roles.join(', ')}.`;
+}
+
+function replyOf({ operation }: PlacedOperation): string {
+  const [success] = Object.entries(operation.responses).flatMap(([status, response]) =>
+    status.startsWith('2') ? [response] : [],
+  );
+  const [content] = Object.values(success?.content ?? {});
+  if (content === undefined) return '';
+  return typeof content?.example === 'string' ? content.example : JSON.stringify(content?.example, undefined, 2);
+}
+
+describe('docs/reference/http-api.md', () => {
+  test('has a section for every route that is served, and no other', () => {
+    assert.deepEqual([...sections.keys()].sort(), operations.map(titleOf).sort());
+  });
+
+  test('names the roles of each route', () => {
+    for (const placed of operations) {
+      assert.ok(sections.get(titleOf(placed))?.startsWith(`\n\n${access(placed)}\n`), titleOf(placed));
+    }
+  });
+
+  test('shows the call and the reply that OpenAPI gives as its example', () => {
+    for (const placed of operations) {
+      const section = sections.get(titleOf(placed)) ?? '';
+      assert.ok(section.includes(`\`\`\`sh\n${curlExample(placed) ?? 'no example'}\n\`\`\``), titleOf(placed));
+      const reply = replyOf(placed);
+      assert.ok(reply === '' || section.includes(`\n${reply}\n\`\`\``), titleOf(placed));
+    }
   });
 });

@@ -1,32 +1,24 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/callers/calls.ts';
 import { openConnection, requestBytes, send, sendBytes } from './support/callers/http-client.ts';
 import { senderTo, sendThrough } from './support/callers/send-through.ts';
-import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 
-/** Faults that were found and mended, each named after what happened. */
-describe('faults that were mended', () => {
-  let gateway: Gateway;
-  let far: FarSide;
-  before(async () => {
-    const owner = { after: (cleanUp: () => Promise<void> | void) => cleanUps.push(cleanUp) };
-    far = await farSide(owner);
-    gateway = await startGateway(owner, {
-      config: { outbound: { allow: [far.authority] } },
-      adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
-    });
-  });
-  const cleanUps: (() => Promise<void> | void)[] = [];
-  test.after(async () => {
-    for (const cleanUp of cleanUps.toReversed()) await cleanUp();
-  });
+// Faults that were found and corrected; each test failed before the correction.
 
-  test('a hundred unknown members switched the schema off', async () => {
+const far = await farSide({ after });
+const adapters = [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }];
+const outbound = { allow: [far.authority] };
+const gateway = await startGateway({ after }, { config: { outbound }, adapters });
+
+describe('a request or reply', () => {
+  test('with a thousand unknown members is still checked against the schema', async () => {
     far.answer(() => jsonReply('{}'));
     for (const count of [1, 99, 100, 101, 1_000]) {
       const junk = Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
@@ -41,7 +33,7 @@ describe('faults that were mended', () => {
     assert.equal(far.requests.length, 0);
   });
 
-  test('a form of many parameters froze the gateway for everybody', async () => {
+  test('with a form of thousands of parameters is 400, and with more than 16 KiB 413', async () => {
     const body = Array.from({ length: 4_000 }, (_, index) => `${index.toString(36)}=`)
       .join('&')
       .slice(0, 16_000);
@@ -56,18 +48,18 @@ describe('faults that were mended', () => {
     );
   });
 
-  test('a login of many megabytes was read before anybody was known', async () => {
+  test('with a login of more than 16 KiB is 413', async () => {
     const body = JSON.stringify({ username: 'x'.repeat(20_000), password: 'y' });
     const headers = { 'Content-Type': 'application/json' };
     assertProblem(await send(gateway.port, { method: 'POST', target: '/login', headers, body }), 413, 'body-too-large');
   });
 
-  test('an envelope of a hundred thousand members was read to its end', async () => {
+  test('with an envelope of twenty thousand members is 400 invalid-json', async () => {
     const junk = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`x${index}`, 1]));
     assertProblem(await restCall(gateway, { ...junk, uri: far.url, verb: 'GET', responseHeaders: false }), 400, 'invalid-json');
   });
 
-  test('three hundred thousand bad header names were a 500', async () => {
+  test('with nine thousand faulty header names is 400', async () => {
     const headers = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`bad name ${index}`, 'x']));
     assertProblem(
       await restCall(gateway, { uri: far.url, verb: 'GET', headers, responseHeaders: false }),
@@ -76,7 +68,7 @@ describe('faults that were mended', () => {
     );
   });
 
-  test('a name of 200 kB over five thousand entries took two gigabytes', async () => {
+  test('with a member name of 200 kB over five thousand entries becomes no reply of 64 MiB', async () => {
     far.answer(() => jsonReply(`{"${'n'.repeat(200_000)}":[${'1,'.repeat(5_000)}1]}`));
     const reply = await relay(gateway, 'restQuery', 'far', { params: { path: 'x', accept: 'application/json' } }).catch(
       () => undefined,
@@ -85,7 +77,7 @@ describe('faults that were mended', () => {
     assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
   });
 
-  test('a caller who left was logged as a failure of the gateway, and stayed in flight for ever', async () => {
+  test('whose caller leaves is a line at info, and is no longer in flight', async () => {
     far.answer(() => undefined);
     const from = gateway.stderr.length;
     const connection = await openConnection(gateway.port);
@@ -114,13 +106,13 @@ describe('faults that were mended', () => {
     assert.match(metrics.text, /^gateway_requests_in_flight 1$/mu);
   });
 
-  test('an Expect that Node does not know was answered without a request id', async () => {
+  test('with an Expect that Node does not know gets a request id', async () => {
     const reply = await send(gateway.port, { target: '/healthz', headers: { Expect: '200-ok' } });
     assert.equal(reply.status, 200);
     assert.ok(reply.headers.some(([name]) => name.toLowerCase() === 'x-request-id'));
   });
 
-  test('a path that cannot be decoded lost the request id of its caller', async () => {
+  test('with a path that cannot be decoded keeps the request id of its caller', async () => {
     const reply = await send(gateway.port, { target: '/%zz', headers: { 'X-Request-Id': 'mine' } });
     assertProblem(reply, 400, 'malformed-request');
     assert.deepEqual(
@@ -129,7 +121,7 @@ describe('faults that were mended', () => {
     );
   });
 
-  test('whether a large reply was whole depended on how it was cut on its way', async () => {
+  test('with broken JSON beyond 64 KiB breaks off, in every division into segments', async () => {
     const broken = `{"a":"${'x'.repeat(70_000)}"]`;
     const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${broken.length}\r\n\r\n`;
     for (const first of [1_000, 60_000, 65_536, 66_000]) {
@@ -143,13 +135,13 @@ describe('faults that were mended', () => {
     }
   });
 
-  test('a fault in the policy was named before a fault in the request', async () => {
+  test('with a fault of its own and a denied header is 400, not 403', async () => {
     const headers = { 'Metadata-Flavor': 'Google', 'Content-Type': 'text/plain' };
     const reply = await restCall(gateway, { uri: `${far.url}/`, verb: 'POST', headers, body: { a: 1 }, responseHeaders: false });
     assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), ['/headers/Content-Type']);
   });
 
-  test('problems of the query string, the text and the schema came one after another', async () => {
+  test('with problems in query string, text and schema names all of them in one reply', async () => {
     const text = `{"uri":"ftp://x/","uri":"y","headers":{"Content-Type":"text/plain"},"body":{},"nope":1}`;
     const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' };
     const reply = await send(gateway.port, { method: 'POST', target: '/tools/restCall?x=1', headers, body: text });
@@ -158,7 +150,7 @@ describe('faults that were mended', () => {
       assert.ok(pointers.includes(pointer), pointer);
   });
 
-  test('a login without a password was told to leave its user name out', async () => {
+  test('with a login without a password names the password as missing', async () => {
     const headers = { 'Content-Type': 'application/json' };
     for (const [body, expected] of [
       ['{"username":"x"}', ['/password']],
@@ -169,7 +161,7 @@ describe('faults that were mended', () => {
     }
   });
 
-  test('some errors of the token endpoint were not in the shape of RFC 6749', async () => {
+  test('with a fault at the token endpoint gets an error in the shape of RFC 6749', async () => {
     for (const [target, type, status] of [
       ['/oauth/token?x=1', 'application/x-www-form-urlencoded', 400],
       ['/oauth/token', 'application/json', 415],
@@ -180,14 +172,14 @@ describe('faults that were mended', () => {
     }
   });
 
-  test('a 304 with the length of what it does not send was too large', async () => {
+  test('with status 304 and the length of a body that is not sent is not too large', async () => {
     far.answer(() => 'HTTP/1.1 304 Not Modified\r\nContent-Length: 99999999999\r\n\r\n');
     const reply = await restCall(gateway, { uri: `${far.url}/`, verb: 'GET', responseHeaders: false });
     assert.equal(responseOf(reply), '');
     assert.ok(reply.headers.some(([name, value]) => name.toLowerCase() === 'x-upstream-status' && value === '304'));
   });
 
-  test('an error body in Latin-1 lost its letters, and one in bytes was not marked', async () => {
+  test('with an error body in Latin-1 keeps its letters, and a binary error body is marked as base64', async () => {
     for (const [type, bytes, body, encoding] of [
       ['text/plain; charset=iso-8859-1', Buffer.from([0xe9]), 'é', undefined],
       ['application/octet-stream', Buffer.from([0xff, 0xfe, 0x00]), '//4A', 'base64'],
@@ -200,7 +192,7 @@ describe('faults that were mended', () => {
     }
   });
 
-  test('what had an empty media type, or no body at all, was called base64', async () => {
+  test('with an empty media type, or without a body, is not marked as base64', async () => {
     for (const [type, body] of [
       ['', 'text'],
       ['application/octet-stream', ''],
@@ -212,20 +204,47 @@ describe('faults that were mended', () => {
     }
   });
 
-  test('XML in UTF-16 was not named after its root', async () => {
+  test('with XML in UTF-16 is an instance named after the root', async () => {
     const body = Buffer.from('<devices><device/></devices>', 'utf16le');
     far.answer(() => httpReply({ headers: { 'Content-Type': 'application/xml; charset=utf-16le' }, body }));
     const reply = await relay(gateway, 'restQuery', 'far', { params: { path: 'x', accept: 'application/xml' } });
     assert.deepEqual(instancesOf(reply), [{ devices: '<devices><device/></devices>' }]);
   });
 
-  test('CONNECT was cut off without an answer', async () => {
+  test('with CONNECT is 405', async () => {
     const reply = await sendBytes(gateway.port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
     assert.equal(reply.status, 405);
   });
+
+  test('with time limits below a second keeps them: a late reply is 504, a slow one in time is 200', async (t) => {
+    t.after(async () => void (await reloadWith(gateway, { config: { outbound }, adapters })));
+    far.answer(async ({ target }, socket) => {
+      if (target === '/late') {
+        await delay(600);
+        return jsonReply('{}');
+      }
+      // A byte each 100 ms, for /pausing with a pause in the middle.
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
+      for (const byte of '12345678') {
+        if (target === '/pausing' && byte === '5') await delay(600);
+        await delay(100);
+        socket.write(byte);
+      }
+      return undefined;
+    });
+    const timeouts = { firstByte: '300ms', idle: '300ms', total: '10s' };
+    await reloadWith(gateway, { config: { outbound: { ...outbound, timeouts } }, adapters });
+    const ask = (path: string) => restCall(gateway, { uri: `${far.url}/${path}`, verb: 'GET', responseHeaders: false });
+    for (let count = 0; count < 3; count += 1) {
+      const [late, pausing, dripping] = await Promise.all([ask('late'), ask('pausing'), ask('dripping')]);
+      assert.match(assertProblem(late, 504, 'upstream-timeout').detail, /300 ms.*phase firstByte/u);
+      assert.match(assertProblem(pausing, 504, 'upstream-timeout').detail, /300 ms.*phase idle/u);
+      assert.equal(responseOf(dripping), '12345678');
+    }
+  });
 });
 
-describe('a drain waited for connections that had nothing in flight', () => {
+describe('a drain does not wait for a connection without a call in flight', () => {
   const drained = async (gateway: Gateway): Promise<void> => {
     const started = performance.now();
     const code = await gateway.stop('SIGTERM');
@@ -233,7 +252,7 @@ describe('a drain waited for connections that had nothing in flight', () => {
     assert.ok(code === undefined || code === 0);
   };
 
-  test('after a reply that was an error', async (t) => {
+  test('after an error reply', async (t) => {
     let answer = (): void => {};
     const far = await farSide(t, () => new Promise((resolve) => (answer = () => resolve(httpReply({ status: 500 })))));
     const gateway = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
@@ -250,7 +269,7 @@ describe('a drain waited for connections that had nothing in flight', () => {
     await stopped;
   });
 
-  test('after a caller left whose second request had waited for its turn', async (t) => {
+  test('after a caller left with a second request in the queue of its connection', async (t) => {
     const far = await farSide(t);
     const gateway = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
     const connection = await openConnection(gateway.port);
@@ -271,7 +290,7 @@ describe('a drain waited for connections that had nothing in flight', () => {
     await drained(gateway);
   });
 
-  test('and for half a request', async (t) => {
+  test('that sent half a request', async (t) => {
     const gateway = await startGateway(t);
     const connection = await openConnection(gateway.port);
     connection.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
@@ -280,7 +299,7 @@ describe('a drain waited for connections that had nothing in flight', () => {
   });
 });
 
-test('an action that waited for a connection while it was reset was told of as if it might have left, and not tried again', async (t) => {
+test('an action whose idle connection was reset is sent over a new connection', async (t) => {
   const far = await farSide(t);
   const { sender, sockets } = senderTo(t, far.port);
   const act = () => sendThrough(sender, `${far.url}/`, { method: 'POST' });
@@ -291,8 +310,8 @@ test('an action that waited for a connection while it was reset was told of as i
   assert.equal(far.requests.length, 2);
 });
 
-test('a whole reply was told of as broken off where it was read slowly and its far side hung up meanwhile', async (t) => {
-  // More than waits for a slow reader by a little: the last piece is the one that asks the far side to pause.
+test('a reply to a slow reader is whole although its far side closed the connection before its end was read', async (t) => {
+  // A little more than the buffer for a slow reader: the last piece pauses the far side.
   const body = randomBytes(65_536 + 262_144 + 10_000);
   const far = await farSide(t, (_request, socket) => void socket.end(httpReply({ body })));
   const { sender } = senderTo(t, far.port);
@@ -302,33 +321,7 @@ test('a whole reply was told of as broken off where it was read slowly and its f
   }
 });
 
-test('limits below a second were kept to a second: replies that came too late were taken, others waited for in vain', async (t) => {
-  const far = await farSide(t, async ({ target }, socket) => {
-    if (target === '/late') {
-      await delay(600);
-      return jsonReply('{}');
-    }
-    // A byte each 100 ms, or a pause in the middle.
-    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
-    for (const byte of '12345678') {
-      if (target === '/pausing' && byte === '5') await delay(600);
-      await delay(100);
-      socket.write(byte);
-    }
-    return undefined;
-  });
-  const timeouts = { firstByte: '300ms', idle: '300ms', total: '10s' };
-  const gateway = await startGateway(t, { config: { outbound: { allow: [far.authority], timeouts } } });
-  const ask = (path: string) => restCall(gateway, { uri: `${far.url}/${path}`, verb: 'GET', responseHeaders: false });
-  for (let count = 0; count < 3; count += 1) {
-    const [late, pausing, dripping] = await Promise.all([ask('late'), ask('pausing'), ask('dripping')]);
-    assert.match(assertProblem(late, 504, 'upstream-timeout').detail, /300 ms.*phase firstByte/u);
-    assert.match(assertProblem(pausing, 504, 'upstream-timeout').detail, /300 ms.*phase idle/u);
-    assert.equal(responseOf(dripping), '12345678');
-  }
-});
-
-test('a far side that waits for a slow reader is not silent', async (t) => {
+test('a far side that waits for a slow reader does not meet the idle limit', async (t) => {
   const body = randomBytes(8_000_000);
   const far = await farSide(t, () => httpReply({ body }));
   const { sender } = senderTo(t, far.port);

@@ -3,24 +3,32 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
 import { type Reply, send } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
-import { askToReload, hangUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
+import { askToReload, hangUp, logCaughtUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
 import { basic, collect, configurationOf, type Gateway, readyPort, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
-// Contract 7: a bad file changes nothing and says why.
+// A reload of a faulty file changes nothing, and names each problem (docs/reference/configuration.md, Reloading).
 
 const far = await farSide({ after });
 const patience = { timeout: 90_000 };
 const adapters = [{ name: 'a', kind: 'rest', url: far.url, auth: { type: 'none' } }];
 const unreachable = [{ ...adapters[0], url: 'http://127.0.0.1:9' }];
 
-const started = (t: TestContext): Promise<Gateway> => startGateway(t, { adapters });
+const shared = await startGateway({ after }, { adapters });
+
+/** The shared gateway with the configuration that it started with; the log of all earlier requests has arrived. */
+async function started(): Promise<Gateway> {
+  await reloadWith(shared, { adapters });
+  await logCaughtUp(shared);
+  return shared;
+}
+
 const query = (gateway: Gateway, headers: Readonly<Record<string, string>> = {}): Promise<Reply> =>
   relay(gateway, 'restQuery', 'a', { params: { path: 'x', accept: 'application/json' } }, { headers });
 
@@ -29,7 +37,7 @@ async function assertUnchanged(gateway: Gateway): Promise<void> {
   assert.deepEqual(instancesOf(await query(gateway)), [{ still: 'here' }]);
 }
 
-/** The text of a good configuration with one thing put in the place of another. */
+/** The text of a good configuration with `to` in the place of `from`. */
 function faulty(from: string, to: string, of: readonly Readonly<Record<string, unknown>>[] = unreachable): string {
   const text = JSON.stringify(configurationOf({ adapters: of }), undefined, 2);
   assert.ok(text.includes(from));
@@ -37,20 +45,20 @@ function faulty(from: string, to: string, of: readonly Readonly<Record<string, u
 }
 
 const faults: readonly (readonly [string, string, RegExp])[] = [
-  ['YAML that cannot be read', faulty('"adapters": [', '"adapters": ['.concat('[')), /gateway\.yaml:\d+:\d+: /],
-  ['a key that is not known', faulty('"kind"', '"kinds"'), /gateway\.yaml:\d+:\d+: adapters\[0\]/],
+  ['text that is not YAML', faulty('"adapters": [', '"adapters": ['.concat('[')), /gateway\.yaml:\d+:\d+: /],
+  ['an unknown key', faulty('"kind"', '"kinds"'), /gateway\.yaml:\d+:\d+: adapters\[0\]/],
   [
-    'a hash that is none',
+    'a faulty password hash',
     faulty('$argon2id$v=19', 'plain-text-password'),
     /gateway\.yaml:\d+:\d+: access\.users\[0\]\.passwordHash/,
   ],
   [
-    'a secret file that is not there',
+    'a missing secret file',
     faulty('"type": "none"', '"type": "bearer", "token": { "file": "gone.txt" }'),
     /gateway\.yaml:\d+:\d+: adapters\[0\]\.auth\.token/,
   ],
   [
-    'an environment variable that is not set',
+    'a missing environment variable',
     faulty('"type": "none"', '"type": "bearer", "token": { "env": "NOT_SET" }'),
     /NOT_SET/,
   ],
@@ -58,8 +66,8 @@ const faults: readonly (readonly [string, string, RegExp])[] = [
 ];
 
 for (const [what, text, expected] of faults) {
-  test(`${what} changes nothing, and is named with its place in the reply and in the log`, patience, async (t) => {
-    const gateway = await started(t);
+  test(`${what} changes nothing; the reply and the log name the place`, patience, async () => {
+    const gateway = await started();
     rewrite(gateway, text);
     const lines = (await hangUp(gateway)).filter(({ level }) => level === 'error');
     const problem = assertProblem(await askToReload(gateway), 409, 'configuration-invalid');
@@ -77,8 +85,8 @@ for (const [what, text, expected] of faults) {
   });
 }
 
-test('a file that is gone changes nothing', patience, async (t) => {
-  const gateway = await started(t);
+test('a missing file changes nothing', patience, async () => {
+  const gateway = await started();
   unlinkSync(gateway.configFile);
   const { errors } = assertProblem(await askToReload(gateway), 409, 'configuration-invalid');
   assert.match(errors?.[0]?.detail ?? '', /gateway\.yaml:1:1: the file /);
@@ -86,11 +94,11 @@ test('a file that is gone changes nothing', patience, async (t) => {
   await assertUnchanged(gateway);
 });
 
-test('a secret file that may not be read changes nothing, and its content is nowhere', patience, async (t) => {
+test('an unreadable secret file changes nothing, and neither reply nor log shows its content', patience, async (t) => {
   const file = temporaryFile(t, 'secret', 'a-secret-value\nof two lines');
-  const gateway = await started(t);
+  const gateway = await started();
   rewrite(gateway, { adapters: [{ ...adapters[0], auth: { type: 'bearer', token: { file } } }] });
-  // Root reads every file: what it must not read is a token of two lines.
+  // Root may read every file; for root the second line is the fault, since a token has one line.
   if (process.getuid?.() !== 0) chmodSync(file, 0);
   const reply = await askToReload(gateway);
   assertProblem(reply, 409, 'configuration-invalid');
@@ -99,8 +107,8 @@ test('a secret file that may not be read changes nothing, and its content is now
   await assertUnchanged(gateway);
 });
 
-test('of a file that is good in all but one place nothing is taken in', patience, async (t) => {
-  const gateway = await started(t);
+test('a file with a single fault changes nothing, although the rest of the file is good', patience, async () => {
+  const gateway = await started();
   const next = configurationOf({
     adapters: [...unreachable, { ...unreachable[0], name: 'b', timeouts: { total: 'soon' } }],
     config: { server: { logLevel: 'error', rateLimit: { calls: 1, per: '1h' } }, access: { users: [] } },
@@ -111,15 +119,15 @@ test('of a file that is good in all but one place nothing is taken in', patience
   await assertUnchanged(gateway);
 });
 
-test('once the file is mended it is taken in', patience, async (t) => {
-  const gateway = await started(t);
+test('a file that was corrected is in force after the next reload', patience, async () => {
+  const gateway = await started();
   rewrite(gateway, '{');
   assertProblem(await askToReload(gateway), 409, 'configuration-invalid');
   assert.deepEqual((await reloadWith(gateway, { adapters })).adapters.unchanged, ['a']);
 });
 
-test('reloads that are asked for at once come one after the other, and the last file is in force', patience, async (t) => {
-  const gateway = await started(t);
+test('reloads that are asked for at once run one after the other, and the last file is in force', patience, async () => {
+  const gateway = await started();
   const replies: Promise<Reply>[] = [];
   for (let count = 0; count < 10; count += 1) {
     rewrite(gateway, { adapters: [{ ...adapters[0], responseLimit: `${count + 1}MiB` }] });
@@ -132,7 +140,7 @@ test('reloads that are asked for at once come one after the other, and the last 
   await assertUnchanged(gateway);
 });
 
-test('twenty reloads under load lose no call', { timeout: 120_000 }, async (t) => {
+test('no call is lost under load while the gateway reloads twenty times', { timeout: 120_000 }, async (t) => {
   const [one, two] = [await farSide(t), await farSide(t)];
   const slowly = async (): Promise<Buffer> => {
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 50));
@@ -140,20 +148,21 @@ test('twenty reloads under load lose no call', { timeout: 120_000 }, async (t) =
   };
   one.answer(slowly);
   two.answer(slowly);
-  const gateway = await startGateway(t, { adapters: [{ ...adapters[0], url: one.url, concurrency: 8 }] });
+  const gateway = await started();
+  await reloadWith(gateway, { adapters: [{ ...adapters[0], url: one.url, concurrency: 8 }] });
   const headers = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
-  const over = new AbortController();
+  const ended = new AbortController();
   const replies: Reply[] = [];
   const caller = async (): Promise<void> => {
-    while (!over.signal.aborted) replies.push(await query(gateway, headers));
+    while (!ended.signal.aborted) replies.push(await query(gateway, headers));
   };
   const callers = Array.from({ length: 24 }, caller);
   for (let count = 1; count <= 20; count += 1) {
     await reloadWith(gateway, { adapters: [{ ...adapters[0], url: (count % 2 === 0 ? one : two).url, concurrency: 8 }] });
-    const so = replies.length;
-    await until('calls go on', () => replies.length > so + 10);
+    const before = replies.length;
+    await until('calls go on', () => replies.length > before + 10);
   }
-  over.abort();
+  ended.abort();
   await Promise.all(callers);
   const lost = replies.filter(({ status, complete }) => status !== 200 || !complete);
   assert.deepEqual(
@@ -164,7 +173,7 @@ test('twenty reloads under load lose no call', { timeout: 120_000 }, async (t) =
   t.diagnostic(`${replies.length} calls under 20 reloads, none lost`);
 });
 
-test('the demo has no file to reload, and says so', patience, async (t) => {
+test('the demo refuses a reload, since it has no configuration file', patience, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const child = spawnCommand(['demo'], { directory, environment: { GATEWAY_ADMIN_PASSWORD: 'demo' } });
   t.after(async () => {
@@ -185,8 +194,8 @@ test('the demo has no file to reload, and says so', patience, async (t) => {
   assert.equal((await send(port, { target: '/whoami', headers })).status, 200);
 });
 
-test('a gateway that stops takes nothing in any more', patience, async (t) => {
-  const gateway = await started(t);
+test('a gateway that drains reads no configuration', patience, async (t) => {
+  const gateway = await startGateway(t, { adapters });
   const { promise, resolve } = Promise.withResolvers<void>();
   far.answer(async () => {
     await promise;

@@ -1,29 +1,30 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
 import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
-// Contract 2: POST /tools/restCall.
+// POST /tools/restCall (docs/reference/http-api.md).
 
 const far = await farSide({ after });
 const other = await farSide({ after });
 const named = await farSide({ after });
 const canary = await farSide({ after });
 const refusing = await closedPort();
-const gateway = await startGateway(
-  { after },
-  {
-    config: {
-      outbound: {
-        allow: [far.authority, other.authority, `localhost:${named.port}`, `127.0.0.1:${refusing}`],
-        deny: [],
-        responseLimit: '256KiB',
-      },
-    },
-  },
-);
+const outbound = {
+  allow: [far.authority, other.authority, `localhost:${named.port}`, `127.0.0.1:${refusing}`],
+  deny: [],
+  responseLimit: '256KiB',
+};
+const gateway = await startGateway({ after }, { config: { outbound } });
+
+/** Gives the gateway other settings under `outbound` until the test ends. */
+async function reconfigure(t: TestContext, other: object): Promise<void> {
+  t.after(async () => void (await reloadWith(gateway, { config: { outbound } })));
+  await reloadWith(gateway, { config: { outbound: other } });
+}
 
 const get = (uri: string, more: object = {}): object => ({ uri, verb: 'GET', responseHeaders: false, ...more });
 const postTo = (uri: string, more: object = {}): object => ({ uri, verb: 'POST', responseHeaders: false, ...more });
@@ -80,7 +81,7 @@ describe('the uri', () => {
     assert.equal(far.request.target, uri.slice(far.url.length));
   });
 
-  test('keeps a query that is empty, also where a redirect leads to it', async () => {
+  test('keeps an empty query, in a redirect as well', async () => {
     far.answer(({ target }) =>
       target === '/first?' ? httpReply({ status: 307, headers: { Location: '/next?#x' } }) : jsonReply('{}'),
     );
@@ -99,7 +100,7 @@ describe('the uri', () => {
     assert.equal(far.request.header('host'), far.authority);
   });
 
-  test('without a path asks for the root', async () => {
+  test('without a path is a call to the root', async () => {
     far.answer(() => jsonReply('{}'));
     responseOf(await restCall(gateway, get(far.url)));
     assert.equal(far.request.target, '/');
@@ -162,7 +163,7 @@ describe('user and password', () => {
   }
   for (const more of [{ user: 'a' }, { password: 'b' }, { user: 'a', password: 'b' }]) {
     for (const name of ['Authorization', 'authorization', 'AUTHORIZATION']) {
-      test(`are refused beside a header ${name}: ${JSON.stringify(more)}`, async () => {
+      test(`are refused together with a header ${name}: ${JSON.stringify(more)}`, async () => {
         far.answer(() => jsonReply('{}'));
         assertProblem(
           await restCall(gateway, get(far.url, { ...more, headers: { [name]: 'Bearer x' } })),
@@ -272,7 +273,7 @@ describe('the headers', () => {
 
   const added = (request: FarRequest): readonly string[] => request.headers.map(([name]) => name.toLowerCase()).sort();
 
-  test('that the gateway adds of itself are the documented ones', async () => {
+  test('that the gateway adds are the documented ones', async () => {
     far.answer(() => jsonReply('{}'));
     responseOf(
       await restCall(gateway, get(far.url), { headers: { Cookie: 'a=b', 'X-Forwarded-For': '1.2.3.4', 'X-Mine': 'a' } }),
@@ -293,7 +294,7 @@ describe('the headers', () => {
     assert.equal(far.request.header('content-type'), 'application/json');
   });
 
-  test('that the gateway adds give way to the caller’s own', async () => {
+  test('of the caller replace those that the gateway adds', async () => {
     far.answer(() => jsonReply('{}'));
     const headers = {
       ACCEPT: 'text/plain',
@@ -331,7 +332,7 @@ describe('the body', () => {
     }
   });
 
-  test('may be the empty object, and is sent as it', async () => {
+  test('may be the empty object, and is sent as written', async () => {
     far.answer(() => jsonReply('{}'));
     responseOf(await restCall(gateway, `{"uri":"${far.url}","verb":"PUT","body":{ },"responseHeaders":false}`));
     assert.equal(far.request.body.toString(), '{ }');
@@ -453,7 +454,7 @@ describe('the response without headers', () => {
     assert.equal(await textOf(httpReply({ headers: headers('utf-8'), body: 'grün' })), 'grün');
     assert.equal(await textOf(httpReply({ headers: headers('US-ASCII'), body: 'green' })), 'green');
   });
-  test('is base64 where its bytes are no text in that charset: ASCII has 128 characters', async () => {
+  test('is base64 where its bytes are no text in the charset, such as US-ASCII with a byte above 127', async () => {
     const bytes = Buffer.from('grün');
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain; charset=us-ascii' }, body: bytes }));
     const reply = await restCall(gateway, get(far.url));
@@ -568,13 +569,13 @@ describe('the response with headers', () => {
     });
   }
 
-  test('has base64 and says so beside it where the body is no text', async () => {
+  test('has the body in base64, with `bodyEncoding`, where the body is no text', async () => {
     const answer = await withHeaders(httpReply({ headers: { 'Content-Type': 'image/png' }, body: Buffer.from([0, 255, 10]) }));
     assert.equal(answer.bodyEncoding, 'base64');
     assert.deepEqual(Buffer.from(String(answer.body), 'base64'), Buffer.from([0, 255, 10]));
   });
 
-  test('survives header names that JavaScript objects treat specially', async () => {
+  test('keeps header names that are special in JavaScript objects', async () => {
     const answer = await withHeaders(httpReply({ headers: { constructor: 'c', 'X-B': 'b' } }));
     assert.equal(answer.headers['constructor'], 'c');
     const own = await withHeaders(Buffer.from('HTTP/1.1 200 OK\r\n__proto__: p\r\nContent-Length: 0\r\n\r\n'));
@@ -595,7 +596,7 @@ describe('the status of the far side', () => {
     });
   }
 
-  test('comes with the names of what the gateway got', async () => {
+  test('comes with the media type, ETag and Location of the far side', async () => {
     far.answer(() =>
       jsonReply('{}', { status: 201, type: 'application/problem+json', headers: { ETag: 'W/"1"', Location: '/things/1' } }),
     );
@@ -608,7 +609,7 @@ describe('the status of the far side', () => {
     assert.equal(reply.header('x-upstream-uri'), undefined);
   });
 
-  test('brings none of the far side’s own headers into ours', async () => {
+  test('adds no header of the far side to the gateway’s reply', async () => {
     far.answer(() =>
       jsonReply('{}', {
         headers: { 'Set-Cookie': 'a=b', Server: 'evil/1', 'X-Custom': '1', ETag: '"x"', 'Cache-Control': 'public' },
@@ -631,7 +632,7 @@ describe('redirects', () => {
     });
   };
 
-  test('are followed up to five times, and the end is named', async () => {
+  test('are followed up to five times, and the reply names the last URI', async () => {
     chain(5);
     const reply = await restCall(gateway, get(`${far.url}/0`));
     assert.equal(responseOf(reply), '{"end":true}');
@@ -670,7 +671,7 @@ describe('redirects', () => {
     });
   }
 
-  test('say of a POST that it was answered where what it led to fails', async () => {
+  test('of an answered POST to a failing destination are an error that says that the POST was answered', async () => {
     for (const [location, status] of [
       [`http://127.0.0.1:${refusing}/`, 502],
       ['http://10.0.0.1/', 403],
@@ -720,20 +721,20 @@ describe('redirects', () => {
     });
   }
 
-  test('ask the policy again for each hop', async () => {
+  test('are judged by the policy at each hop', async () => {
     canary.answer(() => jsonReply('{}'));
     far.answer(() => httpReply({ status: 302, headers: { Location: canary.url } }));
     assertProblem(await restCall(gateway, get(far.url)), 403, 'destination-denied');
     assert.equal(canary.connections, 0);
   });
 
-  test('are not followed where there are two: together they are an address that nobody named', async () => {
+  test('are not followed where the reply has two Locations', async () => {
     far.answer(({ target }) =>
       target === '/0' ? httpReply({ status: 302, headers: { Location: ['/1', '/1'] } }) : jsonReply('{}'),
     );
     assertProblem(await restCall(gateway, get(`${far.url}/0`)), 502, 'upstream-protocol-error');
   });
-  test('are not followed where there is no Location: the status is the answer', async () => {
+  test('are not followed without a Location: the status is the answer', async () => {
     far.answer(() => httpReply({ status: 302, body: 'x' }));
     const reply = await restCall(gateway, get(far.url));
     assert.equal(reply.header('x-upstream-status'), '302');
@@ -758,7 +759,7 @@ describe('the outbound policy', () => {
     'the gateway itself': gateway.url,
   };
   for (const [what, uri] of Object.entries(denied)) {
-    test(`denies ${what}, names the address and the entry that would admit it, and dials nothing`, async () => {
+    test(`denies ${what}, names the entry that would admit the call, and opens no connection`, async () => {
       canary.answer(() => jsonReply('{}'));
       named.answer(() => jsonReply('{}'));
       const problem = assertProblem(await restCall(gateway, get(uri)), 403, 'destination-denied');
@@ -773,25 +774,25 @@ describe('the outbound policy', () => {
     assert.ok(problem.detail.includes(canary.authority), problem.detail);
   });
 
-  test('admits a name that a rule names, whatever it resolves to', async () => {
+  test('admits a name that a rule names, although its address is denied', async () => {
     named.answer(() => jsonReply('{"named":true}'));
     assert.equal(responseOf(await restCall(gateway, get(`http://localhost:${named.port}/x`))), '{"named":true}');
     assert.equal(named.request.header('host'), `localhost:${named.port}`);
   });
 
   test('lets deny win over allow', async (t) => {
-    const denying = await startGateway(t, { config: { outbound: { allow: ['127.0.0.0/8'], deny: [far.authority] } } });
+    await reconfigure(t, { allow: ['127.0.0.0/8'], deny: [far.authority] });
     far.answer(() => jsonReply('{}'));
-    assertProblem(await restCall(denying, get(far.url)), 403, 'destination-denied');
+    assertProblem(await restCall(gateway, get(far.url)), 403, 'destination-denied');
     assert.equal(far.connections, 0);
     other.answer(() => jsonReply('{}'));
-    responseOf(await restCall(denying, get(other.url)));
-    // A rule that is not exactly its address and port never opens the gateway's own listener.
-    assertProblem(await restCall(denying, get(denying.url)), 403, 'destination-denied');
+    responseOf(await restCall(gateway, get(other.url)));
+    // Only a rule of exactly its address and port admits calls to the gateway's own listener.
+    assertProblem(await restCall(gateway, get(gateway.url)), 403, 'destination-denied');
   });
 });
 
-describe('where there is no answer', () => {
+describe('a call without a complete answer', () => {
   test('a refused connection is 502, for any verb', async () => {
     for (const verb of ['GET', 'POST', 'DELETE']) {
       const call = { uri: `http://127.0.0.1:${refusing}/`, verb, responseHeaders: false };
@@ -813,7 +814,7 @@ describe('where there is no answer', () => {
   });
 
   for (const verb of ['DELETE', 'PATCH', 'PUT', 'POST']) {
-    test(`a ${verb} that left and was not answered has an unknown outcome, and is not tried again`, async () => {
+    test(`a ${verb} that was sent and not answered has an unknown outcome, and is not tried again`, async () => {
       far.answer((_, socket) => void socket.resetAndDestroy());
       assertProblem(await restCall(gateway, { uri: far.url, verb, responseHeaders: false, body: {} }), 502, 'outcome-unknown');
       assert.equal(far.requests.length, 1);
@@ -859,18 +860,18 @@ describe('where there is no answer', () => {
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text, chunk: 10_000 }));
     const unannounced = await restCall(gateway, get(far.url)).catch(() => undefined);
     if (unannounced?.complete === true) assertProblem(unannounced, 502, 'response-too-large');
-    // What came of a change is known: the far side said it, at too great a length.
+    // The outcome of a change is known, since the far side answered; only the answer is too long.
     const change = await restCall(gateway, { ...get(far.url), verb: 'POST', body: {} }).catch(() => undefined);
     if (change?.complete === true) assertProblem(change, 502, 'response-too-large');
   });
 
-  test('a limit below 64 KiB is judged before anything is answered', async (t) => {
-    const small = await startGateway(t, { config: { outbound: { allow: [far.authority], responseLimit: '16KiB' } } });
+  test('an answer over a limit below 64 KiB is always a whole 502', async (t) => {
+    await reconfigure(t, { allow: [far.authority], responseLimit: '16KiB' });
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_385), chunk: 1000 }));
-    assertProblem(await restCall(small, get(far.url)), 502, 'response-too-large');
-    assertProblem(await restCall(small, { ...get(far.url), verb: 'POST', body: {} }), 502, 'response-too-large');
+    assertProblem(await restCall(gateway, get(far.url)), 502, 'response-too-large');
+    assertProblem(await restCall(gateway, { ...get(far.url), verb: 'POST', body: {} }), 502, 'response-too-large');
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_384), chunk: 1000 }));
-    assert.equal(responseOf(await restCall(small, get(far.url))).length, 16_384);
+    assert.equal(responseOf(await restCall(gateway, get(far.url))).length, 16_384);
   });
 });
 
@@ -889,8 +890,8 @@ describe('many calls at once', () => {
   });
 });
 
-describe('what is secret', () => {
-  test('in a call stands in no log line, no metric and no error', async () => {
+describe('a secret', () => {
+  test('of a call is in no log line, no metric and no error', async () => {
     const canary = 'CANARY-7f3a';
     const more = {
       user: `${canary}-user`,
@@ -909,7 +910,9 @@ describe('what is secret', () => {
     replies.push((await restCall(gateway, postTo(`http://u:${canary}@10.0.0.1/`, { ...more, 'unknown-property': canary }))).text);
     replies.push((await gateway.send({ target: '/metrics', role: 'admin' })).text);
     for (const text of replies) assert.ok(!text.includes(canary), text);
-    const told = gateway.stderr.filter((line) => line.includes(canary));
-    assert.deepEqual(told, []);
+    assert.deepEqual(
+      gateway.stderr.filter((line) => line.includes(canary)),
+      [],
+    );
   });
 });

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { closedPort } from './support/far-sides/far-side.ts';
 import { command } from './support/gateway/command.ts';
+import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { configurationOf, startGateway } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
 
-// Row 93 of docs/security.md, before the first call: a configuration that is wrong is told without what may be secret in it.
+// Row 93 of docs/security.md, before the first call: the errors of a faulty configuration show no secret.
 
 const secret = plantSecrets();
 
@@ -18,7 +19,7 @@ function directoryOf(t: TestContext): string {
   return directory;
 }
 
-/** Each is wrong in its own way, with a secret where an operator may have put one. A value of `auth.type` is quoted: it is a word, not a secret. */
+/** Each has a fault of its own, and a secret where an operator may write one. No fault is in `auth.type`, which errors quote. */
 const wrongAdapters: readonly object[] = [
   { auth: { type: 'basic', username: 'u', password: [secret('password')] } },
   { auth: { type: 'basic', username: 'u', password: { value: secret('password') } } },
@@ -60,7 +61,7 @@ test('R93: no problem of a configuration shows a secret, by check-config or by s
     writeFileSync(file, JSON.stringify(config, undefined, 2));
     const { code, stdout, stderr } = await command(at === 0 ? ['serve', '--config', file] : ['check-config', file]);
     assert.notEqual(code, 0);
-    // Each of them is a problem: none hides behind another.
+    // Every fault is reported, not the first alone.
     for (const place of [
       ...wrongUsers.map((_, index) => `access.users[${index}]`),
       ...wrongClients.map((_, index) => `access.clients[${index}]`),
@@ -72,7 +73,7 @@ test('R93: no problem of a configuration shows a secret, by check-config or by s
   }
 });
 
-test('R93: text that is no YAML, and files that are no PEM, are told without their text', async (t) => {
+test('R93: the errors of text that is not YAML, and of files that are not PEM, show none of the text', async (t) => {
   const directory = directoryOf(t);
   const file = join(directory, 'gateway.yaml');
   const pem = join(directory, 'key.pem');
@@ -87,15 +88,15 @@ test('R93: text that is no YAML, and files that are no PEM, are told without the
     JSON.stringify({ ...configurationOf({}), server: { tls: { certFile: pem, keyFile: pem } } }),
   ]) {
     writeFileSync(file, text);
-    const { code, stdout, stderr } = await command(['check-config', file]);
+    const { code, out, err } = await runCommandLine(t, ['check-config', file]);
     assert.notEqual(code, 0, text);
-    // A tag and an alias are syntax, named so that they can be found.
-    const told = secret.foundIn(stdout + stderr).filter((place) => place !== 'tag' && place !== 'alias');
-    assert.deepEqual(told, [], stderr);
+    // A tag and an alias are syntax; an error names them so that an operator finds them.
+    const shown = secret.foundIn(out + err).filter((place) => place !== 'tag' && place !== 'alias');
+    assert.deepEqual(shown, [], err);
   }
 });
 
-test('R93: a store that cannot be reached is told without the password of its URL', async (t) => {
+test('R93: the error of an unreachable store does not show the password of its URL', async (t) => {
   const directory = directoryOf(t);
   const file = join(directory, 'gateway.yaml');
   const url = `postgres://u:${secret('store password')}@127.0.0.1:${await closedPort()}/db`;
@@ -106,7 +107,7 @@ test('R93: a store that cannot be reached is told without the password of its UR
   assert.deepEqual(secret.foundIn(stdout + stderr), [], stderr);
 });
 
-test('R93: the warnings about secrets that stand in the file name the key, not the secret', async (t) => {
+test('R93: the warnings about secrets in the configuration file name the key, not the secret', async (t) => {
   const gateway = await startGateway(t, {
     config: { server: { logLevel: 'trace' } },
     adapters: [
@@ -124,7 +125,7 @@ test('R93: the warnings about secrets that stand in the file name the key, not t
   assert.equal(await gateway.stop(), 0);
 });
 
-test('R93: hash-password prints a hash and nothing of the password; init keeps its password out of the file', async (t) => {
+test('R93: hash-password prints a hash and nothing of the password; the file that init writes does not hold its password', async (t) => {
   const directory = directoryOf(t);
   const hashed = await command(['hash-password'], { input: `${secret('password')}\n` });
   assert.equal(hashed.code, 0, hashed.stderr);

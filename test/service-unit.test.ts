@@ -6,22 +6,23 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { send } from './support/callers/http-client.ts';
-import { childEnvironment, collect, readyPort, startGateway } from './support/gateway/start-gateway.ts';
+import { childEnvironment, collect, configurationOf, readyPort } from './support/gateway/start-gateway.ts';
+import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
-// deploy/systemd: what the unit has systemd do, done without it.
+// The commands of the unit in deploy/systemd, run without systemd.
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const unit = readFileSync(`${root}deploy/systemd/orchestration-gateway.service`, 'utf8');
 
 function setting(name: string): string {
   const values = [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gmu'))].map(([, value]) => value ?? '');
-  assert.equal(values.length, 1, `${name} stands once`);
+  assert.equal(values.length, 1, `the unit has ${name} once`);
   return values[0] ?? '';
 }
 
 test('the unit for systemd starts a gateway, reloads it and stops it', async (t) => {
-  const { configFile } = await startGateway(t);
+  const configFile = temporaryFile(t, 'gateway.yaml', JSON.stringify(configurationOf({})));
   const [command = '', ...args] = setting('ExecStart')
     .replaceAll('/opt/orchestration-gateway/', root)
     .replaceAll('/etc/orchestration-gateway/gateway.yaml', configFile)
@@ -33,7 +34,7 @@ test('the unit for systemd starts a gateway, reloads it and stops it', async (t)
   assert.equal((await send(port, { target: '/readyz' })).status, 200);
   assert.equal(setting('ExecReload'), '/bin/kill -HUP $MAINPID');
   child.kill('SIGHUP');
-  await until('it says what the reload did', () =>
+  await until('the reload is logged', () =>
     output.stderr.some((line) => line.includes('"the configuration was taken in again"')),
   );
   const exited = once(child, 'exit');

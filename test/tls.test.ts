@@ -12,11 +12,13 @@ import { createAuthority, selfSigned } from './support/far-sides/certificate.ts'
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { type TlsFarSide, tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command } from './support/gateway/command.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
 import { configurationOf, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
-// Contract 2, 7 and 9 on TLS towards far sides (hardening row 62): verified always, the cause of a failure in words. The
-// gateway runs as an operator runs it, with its certificates in files.
+// TLS towards far sides (docs/security.md, row 62): the gateway verifies every certificate and says in words what is wrong. Its
+// certificates are in files, as an operator configures them. Then TLS of the gateway's own listener.
 
 const day = 86_400_000;
 const authority = createAuthority();
@@ -40,7 +42,7 @@ const kinds = ['nso', 'restconf', 'rest'] as const;
 const accept = 'application/json';
 const get = (uri: string): object => ({ uri, verb: 'GET', responseHeaders: false });
 
-/** Every way by which a caller can have this far side called: restCall, and each route through an adapter of each kind. */
+/** Every way in which a caller can call this far side: restCall, and each route through an adapter of each kind. */
 function calls(gateway: Gateway, url: string, adapter: string): readonly [string, () => Promise<Reply>][] {
   const params = { path: 'x', accept };
   const found: Record<string, () => Promise<Reply>> = {
@@ -57,7 +59,7 @@ function calls(gateway: Gateway, url: string, adapter: string): readonly [string
   return Object.entries(found);
 }
 
-/** Those of the calls that do not take the address from the caller. */
+/** Those of the calls whose address is not the caller's. */
 function throughAdapters(adapter: string): readonly [string, () => Promise<Reply>][] {
   return calls(gateway, '', adapter).filter(([what]) => !what.includes('restCall'));
 }
@@ -66,7 +68,7 @@ function adaptersFor(adapter: string, url: string, more: object = { tls: { caFil
   return kinds.map((kind) => ({ name: `${kind} ${adapter}`, kind, url, auth: { type: 'none' }, ...more }));
 }
 
-/** Far sides that no call may reach, each with what the refusal says. The gateway trusts `authority` alone. */
+/** Far sides that no call may reach, each with the words of the refusal. The gateway trusts `authority` alone. */
 const faults: Record<
   string,
   { readonly far: TlsFarSide | { readonly url: string; readonly requests: readonly unknown[] }; readonly says: RegExp }
@@ -87,25 +89,25 @@ const faults: Record<
     far: await tlsFarSide({ after }, authority.issue({ names: ['other.example', '127.0.0.2'] })),
     says: /wrong name.*127\.0\.0\.1/u,
   },
-  'names nobody': { far: await tlsFarSide({ after }, authority.issue({})), says: /wrong name.*127\.0\.0\.1/u },
+  'names no host': { far: await tlsFarSide({ after }, authority.issue({})), says: /wrong name.*127\.0\.0\.1/u },
   'is from an unknown authority': {
     far: await tlsFarSide({ after }, stranger.issue({ names: ['127.0.0.1'] })),
     says: /unknown authority.*tls\.caFile/u,
   },
-  'is from an authority that borrows the name of a known one': {
+  'is from an unknown authority with the name of a known one': {
     far: await tlsFarSide({ after }, createAuthority().issue({ names: ['127.0.0.1'] })),
     says: /signature of its certificate is wrong|unknown authority/u,
   },
-  'is shown by TLS 1.1 at most': {
+  'comes by TLS 1.1 at most': {
     far: await tlsFarSide({ after }, { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
     says: /TLS 1\.2 and 1\.3/u,
   },
-  'does not exist, for plain HTTP is spoken on the port': { far: await plainHttp(), says: /plain HTTP/u },
-  'never comes, for the far side hangs up on the hello': {
+  'is missing, since the far side speaks plain HTTP,': { far: await plainHttp(), says: /plain HTTP/u },
+  'is missing, since the far side closes the connection at the hello,': {
     far: await hangsUp(),
     says: /closed the connection during the handshake/u,
   },
-  'comes with a wish for a client certificate, and none is configured (TLS 1.2)': {
+  'comes with a request for a client certificate that is not configured (TLS 1.2)': {
     far: await tlsFarSide({ after }, { ...good, ...wantsClientCertificate(), maxVersion: 'TLSv1.2' }),
     says: /client certificate/u,
   },
@@ -156,18 +158,31 @@ const gateway = await startGateway(
       ...adaptersFor('known 1.3', strict13.url, { tls: { caFile, ...clientFiles } }),
       ...adaptersFor('foreign 1.2', strict12.url, { tls: { caFile, ...foreignFiles } }),
       ...adaptersFor('foreign 1.3', strict13.url, { tls: { caFile, ...foreignFiles } }),
-      ...adaptersFor('nobody 1.3', strict13.url),
+      ...adaptersFor('unknown 1.3', strict13.url),
     ],
   },
 );
 
-/** A gateway without any TLS settings, which therefore knows Node's own authorities alone. */
-const untold = await startGateway(
+/** A gateway without TLS settings: it knows Node's own authorities alone. */
+const plain = await startGateway(
   { after },
-  { config: { outbound: { allow: ['127.0.0.1'] } }, adapters: adaptersFor('sound', sound.url, {}) },
+  {
+    config: { outbound: { allow: ['127.0.0.1'] } },
+    adapters: [
+      ...adaptersFor('sound', sound.url, {}),
+      { name: 'self-signed', kind: 'nso', url: faults['is self-signed']?.far.url, auth: { type: 'none' } },
+    ],
+  },
 );
+const changing = await startGateway({ after });
 
-/** Makes all of the calls at once, waits for all, and holds each reply against `check`. */
+/** A gateway with these TLS settings of restCall, and these adapters, until the next call. */
+async function withTls(tls: object, adapters: readonly Readonly<Record<string, unknown>>[] = []): Promise<Gateway> {
+  await reloadWith(changing, { config: { outbound: { allow: ['127.0.0.1'], tls } }, adapters });
+  return changing;
+}
+
+/** Makes all of the calls at once, waits for all, and gives each reply to `check`. */
 async function each(
   made: readonly (readonly [string, () => Promise<Reply>])[],
   check: (reply: Reply, what: string) => void,
@@ -176,7 +191,7 @@ async function each(
   for (const [index, reply] of replies.entries()) check(reply, made[index]?.[0] ?? '');
 }
 
-/** 502 that says why. */
+/** Holds a reply to be 502 upstream-tls-failed with this cause. */
 function assertTlsFailure(reply: Reply, says: RegExp, what: string): void {
   const problem = assertProblem(reply, 502, 'upstream-tls-failed');
   assert.match(problem.detail, says, what);
@@ -185,7 +200,7 @@ function assertTlsFailure(reply: Reply, says: RegExp, what: string): void {
 
 describe('R62: a certificate that', () => {
   for (const [fault, { far, says }] of Object.entries(faults)) {
-    test(`${fault} is 502 upstream-tls-failed for every route and kind, in words`, async () => {
+    test(`${fault} is 502 upstream-tls-failed for every route and kind, and the reply names the cause`, async () => {
       await each(calls(gateway, far.url, fault), (reply, what) => {
         assertTlsFailure(reply, says, what);
         assert.ok(reply.text.includes(new URL(far.url).host), `${what}: ${reply.text}`);
@@ -194,15 +209,15 @@ describe('R62: a certificate that', () => {
     });
   }
 
-  test('is private is from an unknown authority where no tls.caFile is configured', async () => {
+  test('is of a private authority is refused where tls.caFile is not configured', async () => {
     const before = sound.requests.length;
-    await each(calls(untold, sound.url, 'sound'), (reply, what) =>
+    await each(calls(plain, sound.url, 'sound'), (reply, what) =>
       assertTlsFailure(reply, /unknown authority.*tls\.caFile/u, what),
     );
     assert.equal(sound.requests.length, before);
   });
 
-  test('is met after a redirect is upstream-tls-failed as well, for any verb', async (t) => {
+  test('is faulty behind a redirect is upstream-tls-failed as well, for any verb', async (t) => {
     const far = await farSide(t, () => httpReply({ status: 307, headers: { Location: faults['has expired']?.far.url ?? '' } }));
     for (const verb of ['GET', 'POST']) {
       const reply = await restCall(gateway, { uri: far.url, verb, responseHeaders: false, body: {} });
@@ -211,28 +226,25 @@ describe('R62: a certificate that', () => {
     assert.equal(far.requests.length, 2);
   });
 
-  test('fails is tried once by restCall, at most twice by an action, at most three times by a query', async (t) => {
-    const far = await tlsFarSide(t, selfSigned({ names: ['127.0.0.1'] }));
-    const own = await startGateway(t, {
-      config: { outbound: { allow: [far.authority] } },
-      adapters: [{ name: 'far', kind: 'nso', url: far.url, auth: { type: 'none' } }],
-    });
+  test('is faulty meets one attempt of restCall, at most two of an action, at most three of a query', async () => {
+    const far = faults['is self-signed']?.far;
+    assert.ok(far !== undefined && 'connections' in far);
     const most = { restCall: 1, restAction: 2, restQuery: 3 };
     const params = { path: 'x', accept };
     const attempts = {
-      restCall: () => restCall(own, get(far.url)),
-      restAction: () => relay(own, 'restAction', 'far', { params, body: {} }),
-      restQuery: () => relay(own, 'restQuery', 'far', { params }),
+      restCall: () => restCall(plain, get(far.url)),
+      restAction: () => relay(plain, 'restAction', 'self-signed', { params, body: {} }),
+      restQuery: () => relay(plain, 'restQuery', 'self-signed', { params }),
     };
     for (const [route, call] of Object.entries(attempts)) {
-      const before = far.connections;
+      const before: number = far.connections;
       assertTlsFailure(await call(), /self-signed/u, route);
       assert.ok(far.connections - before <= most[route as keyof typeof most], `${route}: ${far.connections - before}`);
     }
   });
 });
 
-/** The far side answered each of the calls. */
+/** Fails unless the far side answered each of the calls. */
 function assertReached(made: ReturnType<typeof calls>): Promise<void> {
   return each(made, (reply, what) => {
     assert.equal(reply.status, 200, `${what}: ${reply.text}`);
@@ -241,12 +253,12 @@ function assertReached(made: ReturnType<typeof calls>): Promise<void> {
 }
 
 describe('tls.caFile', () => {
-  test('is what a chain is verified by, in every route and kind, by TLS 1.3', async () => {
+  test('verifies a chain for every route and kind, by TLS 1.3', async () => {
     await assertReached(calls(gateway, sound.url, 'sound'));
     assert.deepEqual([...new Set(sound.requests.map(({ protocol }) => protocol))], ['TLSv1.3']);
   });
 
-  test('serves names as well as addresses, and the name is sent by SNI while an address is not (RFC 6066 3)', async () => {
+  test('verifies names and addresses; SNI has the name, and never an address (RFC 6066 3)', async () => {
     const before = sound.requests.length;
     responseOf(await restCall(gateway, get(`https://localhost:${sound.port}/n`)));
     responseOf(await restCall(gateway, get(`https://LOCALHOST:${sound.port}/n`)));
@@ -260,20 +272,17 @@ describe('tls.caFile', () => {
   test('may hold several authorities', async (t) => {
     const others = await tlsFarSide(t, stranger.issue({ names: ['127.0.0.1'] }));
     const both = temporaryFile(t, 'both.pem', `# two of them\n${authority.cert}\n${stranger.cert}`);
-    const own = await startGateway(t, {
-      config: { outbound: { allow: ['127.0.0.1'], tls: { caFile: both } } },
-      adapters: [
-        ...adaptersFor('sound', sound.url, { tls: { caFile: both } }),
-        ...adaptersFor('others', others.url, { tls: { caFile: both } }),
-      ],
-    });
+    const own = await withTls({ caFile: both }, [
+      ...adaptersFor('sound', sound.url, { tls: { caFile: both } }),
+      ...adaptersFor('others', others.url, { tls: { caFile: both } }),
+    ]);
     await assertReached(calls(own, sound.url, 'sound'));
     await assertReached(calls(own, others.url, 'others'));
   });
 
   test('may be the self-signed certificate itself, as its refusal advises', () => assertReached(throughAdapters('pinned')));
 
-  test('verifies by way of an intermediate certificate where the far side sends it, and says what is missing where not', async (t) => {
+  test('verifies a chain with an intermediate certificate that the far side sends; without it the refusal says so', async (t) => {
     const intermediate = authority.subordinate('an intermediate');
     const leaf = intermediate.issue({ names: ['127.0.0.1'] });
     const whole = await tlsFarSide(t, { cert: `${leaf.cert}${intermediate.cert}`, key: leaf.key });
@@ -283,35 +292,35 @@ describe('tls.caFile', () => {
     assert.equal(alone.requests.length, 0);
   });
 
-  test('admits no stranger because a known certificate stands beside its own', async (t) => {
+  test('refuses an unknown certificate although the far side sends a known one after it', async (t) => {
     const far = await tlsFarSide(t, { cert: `${foreignClient.cert}${good.cert}`, key: foreignClient.key });
     assertTlsFailure(await restCall(gateway, get(far.url)), /unknown authority|may not sign/u, far.url);
   });
 });
 
 describe('a client certificate', () => {
-  test('is shown where a far side wants one, by TLS 1.2 and 1.3', async (t) => {
+  test('is sent to a far side that requests one, by TLS 1.2 and 1.3', async () => {
     await assertReached(throughAdapters('known 1.2'));
     await assertReached(throughAdapters('known 1.3'));
-    const own = await startGateway(t, {
-      config: { outbound: { allow: ['127.0.0.1'], tls: { caFile, ...clientFiles } } },
-    });
+    const own = await withTls({ caFile, ...clientFiles });
     for (const far of [strict12, strict13, sound]) responseOf(await restCall(own, get(far.url)));
   });
 
   test('of another authority is 502 upstream-tls-failed (TLS 1.2)', async () => {
-    // Node as a far side sends no alert, it hangs up.
+    // Node as a far side closes the connection without an alert.
     const says = /client certificate|closed the connection during the handshake/u;
     await each(throughAdapters('foreign 1.2'), (reply, what) => assertTlsFailure(reply, says, what));
   });
 
-  test('that is missing is 502, though TLS 1.3 says so only after the handshake', async () => {
+  test('that is missing is 502 in TLS 1.3 as well, where the alert comes after the handshake', async () => {
     const before = strict13.requests.length;
-    await each(calls(gateway, strict13.url, 'nobody 1.3'), (reply, what) => assertTlsFailure(reply, /client certificate/u, what));
+    await each(calls(gateway, strict13.url, 'unknown 1.3'), (reply, what) =>
+      assertTlsFailure(reply, /client certificate/u, what),
+    );
     assert.equal(strict13.requests.length, before);
   });
 
-  test('that a TLS 1.3 far side does not take, and hangs up on without a word, is 502 for any route and never sent twice', async () => {
+  test('that a TLS 1.3 far side refuses without an alert is 502 for any route, and no action is sent twice', async () => {
     const before = { requests: strict13.requests.length, connections: strict13.connections };
     await each(throughAdapters('foreign 1.3'), (reply, what) => {
       assertProblem(reply, 502, what.startsWith('a query') ? 'upstream-closed' : 'outcome-unknown');
@@ -326,17 +335,15 @@ describe('a client certificate', () => {
     test(name, async (t) => {
       const port = await opensslServer(t, version);
       if (port === undefined) return t.skip('this machine has no openssl');
-      const own = await startGateway(t, {
-        config: { outbound: { allow: ['127.0.0.1'], tls: { caFile, ...foreignFiles } } },
-        adapters: adaptersFor('foreign', `https://127.0.0.1:${port}`, { tls: { caFile, ...foreignFiles } }),
-      });
+      const tls = { caFile, ...foreignFiles };
+      const own = await withTls(tls, adaptersFor('foreign', `https://127.0.0.1:${port}`, { tls }));
       const says = /does not take the gateway's client certificate/u;
       await each(calls(own, `https://127.0.0.1:${port}`, 'foreign'), (reply, what) => assertTlsFailure(reply, says, what));
     });
   }
 });
 
-/** `openssl s_server` wanting a certificate of `authority`; its port, or undefined where there is no openssl. */
+/** Starts `openssl s_server`, which requests a certificate of `authority`; its port, or undefined where there is no openssl. */
 async function opensslServer(t: TestContext, version: string): Promise<number | undefined> {
   const files = [
     '-cert',
@@ -370,14 +377,14 @@ async function opensslServer(t: TestContext, version: string): Promise<number | 
 }
 
 describe('tls.serverName of an adapter', () => {
-  test('is sent and is the name that the certificate must be for', async () => {
+  test('is sent by SNI, and the certificate must be for that name', async () => {
     await assertReached(throughAdapters('named'));
     assert.deepEqual([...new Set(named.requests.map(({ serverName }) => serverName))], ['nso.example']);
-    // RFC 9110 7.2: Host says the authority of the target, whatever TLS is told.
+    // RFC 9110 7.2: Host has the authority of the target; tls.serverName does not change it.
     assert.deepEqual([...new Set(named.requests.map(({ host }) => host))], [named.authority]);
   });
 
-  test('is what a refusal names', async () => {
+  test('is the name in a refusal', async () => {
     const before = named.requests.length;
     for (const [adapter, says] of [
       ['misnamed', /wrong name.*other\.example/u],
@@ -390,11 +397,11 @@ describe('tls.serverName of an adapter', () => {
 });
 
 describe('tls.verify: false of an adapter', () => {
-  test('takes any certificate', async () => {
+  test('accepts any certificate', async () => {
     for (const adapter of ['careless', 'careless of names', 'careless of age']) await assertReached(throughAdapters(adapter));
   });
 
-  test('is warned about at the start, once for each such adapter, with file, line and key', () => {
+  test('is one warning at the start for each such adapter, with file, line and key', () => {
     const warnings = gateway.stderr
       .map((line) => JSON.parse(line) as { readonly level: unknown; readonly file?: string; readonly reason?: string })
       .filter(({ reason }) => reason?.includes('certificates are not verified'));
@@ -403,10 +410,10 @@ describe('tls.verify: false of an adapter', () => {
       assert.match(file ?? '', /gateway\.yaml:\d+$/u);
       assert.match(reason ?? '', /^adapters\[\d+\]\.tls\.verify: |^\/adapters\/\d+\/tls\/verify: |adapters.*tls\.verify/u);
     }
-    assert.equal(untold.stderr.filter((line) => line.includes('not verified')).length, 0);
+    assert.equal(plain.stderr.filter((line) => line.includes('not verified')).length, 0);
   });
 
-  test('does not exist for restCall, neither in the configuration nor in a call', async (t) => {
+  test('is refused for restCall, in the configuration and in a call', async (t) => {
     const config = configurationOf({ config: { outbound: { tls: { verify: false } } } });
     const file = temporaryFile(t, 'gateway.yaml', JSON.stringify(config, undefined, 2));
     const { code, stdout, stderr } = await command(['serve', '--config', file]);
@@ -420,8 +427,8 @@ describe('tls.verify: false of an adapter', () => {
   });
 });
 
-describe('R13 and trap 3: a Host header', () => {
-  test('is 400 and never reaches the far side, so that it cannot change the name that is verified', async () => {
+describe('R13: a Host header', () => {
+  test('of a restCall is 400 and never reaches the far side, so that the verified name stays', async () => {
     const before = named.connections;
     for (const name of ['Host', 'host', 'hOsT']) {
       const call = { ...get(named.url), headers: { [name]: 'nso.example' } };
@@ -431,7 +438,7 @@ describe('R13 and trap 3: a Host header', () => {
     assert.equal(named.connections, before);
   });
 
-  test('of the caller to the gateway changes nothing either', async () => {
+  test('of the caller to the gateway does not change the verified name', async () => {
     const headers = { Host: 'nso.example' };
     assertTlsFailure(await restCall(gateway, get(named.url), { headers }), /not for 127\.0\.0\.1/u, 'restCall');
     const reply = await relay(gateway, 'restAction', 'rest unnamed', { params: { path: 'x', accept }, body: {} }, { headers });
@@ -439,17 +446,18 @@ describe('R13 and trap 3: a Host header', () => {
   });
 });
 
-describe("the gateway's own listener with server.tls", () => {
+describe("the gateway's own listener with server.tls", async () => {
   const identity = {
     certFile: temporaryFile({ after }, 'server.pem', good.cert),
     keyFile: temporaryFile({ after }, 'server.key', good.key),
   };
-  const start = (t: TestContext): Promise<Gateway> =>
-    startGateway(t, {
+  const start = (owner: Owner): Promise<Gateway> =>
+    startGateway(owner, {
       config: { server: { tls: identity }, outbound: { allow: ['127.0.0.0/8', 'localhost'], tls: { caFile } } },
     });
+  const shared = await start({ after });
 
-  test('finishes the calls in flight when it is told to stop', async (t) => {
+  test('ends the calls in flight with their replies when the gateway stops', async (t) => {
     const own = await start(t);
     let arrived = (): void => {};
     const calling = new Promise<void>((resolve) => (arrived = resolve));
@@ -470,10 +478,9 @@ describe("the gateway's own listener with server.tls", () => {
     assert.equal(await stopped, 0);
   });
 
-  test('R45: a connection that does not shake hands is closed after 10 seconds', { timeout: 60_000 }, async (t) => {
-    const own = await start(t);
+  test('R45: closes a connection without a handshake after 10 seconds', { timeout: 60_000 }, async (t) => {
     const open = async (first: Buffer): Promise<Socket> => {
-      const socket = connect(own.port, '127.0.0.1');
+      const socket = connect(shared.port, '127.0.0.1');
       t.after(() => void socket.destroy());
       socket.on('error', () => undefined).resume();
       await once(socket, 'connect');
@@ -484,16 +491,16 @@ describe("the gateway's own listener with server.tls", () => {
     const sockets = [await open(Buffer.alloc(0)), await open(beginningOfHello)];
     const signal = AbortSignal.timeout(20_000);
     await Promise.all(sockets.map((socket) => once(socket, 'close', { signal })));
-    assert.equal((await overTls(own.port, { method: 'GET', path: '/healthz' })).status, 200);
+    assert.equal((await overTls(shared.port, { method: 'GET', path: '/healthz' })).status, 200);
     const plain = await open(Buffer.from('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'));
     await once(plain, 'close', { signal: AbortSignal.timeout(5_000) });
   });
 
-  test('serves HTTPS, says so in its ready line, and its login cookie is Secure', async (t) => {
-    const own = await start(t);
-    assert.deepEqual(own.stdout, [`listening on https://127.0.0.1:${own.port}`]);
-    assert.equal((await overTls(own.port, { method: 'GET', path: '/healthz' })).status, 200);
-    const login = await overTls(own.port, {
+  test('serves HTTPS, says so in its ready line, and its login cookie is Secure', async () => {
+    const { port } = shared;
+    assert.deepEqual(shared.stdout, [`listening on https://127.0.0.1:${port}`]);
+    assert.equal((await overTls(port, { method: 'GET', path: '/healthz' })).status, 200);
+    const login = await overTls(port, {
       method: 'POST',
       path: '/login',
       body: JSON.stringify({ username: 'admin-user', password: testPassword }),
@@ -502,45 +509,43 @@ describe("the gateway's own listener with server.tls", () => {
     const [cookie = '', ...others] = login.headers['set-cookie'] ?? [];
     assert.deepEqual(others, []);
     for (const attribute of [/; *Secure(;|$)/u, /; *HttpOnly(;|$)/u, /; *SameSite=Strict(;|$)/u]) assert.match(cookie, attribute);
-    const whoami = await overTls(own.port, { method: 'GET', path: '/whoami', headers: { Cookie: cookie.split(';')[0] ?? '' } });
+    const whoami = await overTls(port, { method: 'GET', path: '/whoami', headers: { Cookie: cookie.split(';')[0] ?? '' } });
     assert.equal(whoami.status, 200, whoami.text);
     const { token } = JSON.parse(login.text) as { readonly token: string };
-    const bearer = await overTls(own.port, { method: 'GET', path: '/whoami', headers: { Authorization: `Bearer ${token}` } });
+    const bearer = await overTls(port, { method: 'GET', path: '/whoami', headers: { Authorization: `Bearer ${token}` } });
     assert.equal(bearer.text, whoami.text);
   });
 
-  test('is reached by nobody who speaks plain HTTP or TLS 1.1', async (t) => {
-    const own = await start(t);
-    const plain = await own.send({ target: '/healthz' }).catch(() => undefined);
+  test('refuses plain HTTP and TLS 1.1', async () => {
+    const plain = await shared.send({ target: '/healthz' }).catch(() => undefined);
     assert.notEqual(plain?.status, 200);
     await assert.rejects(
       overTls(
-        own.port,
+        shared.port,
         { method: 'GET', path: '/healthz' },
         { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' },
       ),
     );
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      const reply = await overTls(own.port, { method: 'GET', path: '/healthz' }, { minVersion: version, maxVersion: version });
+      const reply = await overTls(shared.port, { method: 'GET', path: '/healthz' }, { minVersion: version, maxVersion: version });
       assert.equal(reply.status, 200, version);
     }
   });
 
-  test('R12: is denied to restCall, under a rule of its address as well as of its name', async (t) => {
-    const own = await start(t);
+  test('R12: is denied to restCall, by its address and by its name', async () => {
     for (const host of ['127.0.0.1', 'localhost']) {
-      const reply = await overTls(own.port, {
+      const reply = await overTls(shared.port, {
         method: 'POST',
         path: '/tools/restCall',
-        headers: { Authorization: own.basicFor('admin') },
-        body: JSON.stringify(get(`https://${host}:${own.port}/healthz`)),
+        headers: { Authorization: shared.basicFor('admin') },
+        body: JSON.stringify(get(`https://${host}:${shared.port}/healthz`)),
       });
       assert.equal(reply.status, 403, reply.text);
       assert.match(reply.text, /destination-denied/u);
     }
   });
 
-  test('without it the login cookie is not Secure, for it would never come back', async () => {
+  test('is the condition for a Secure login cookie: over plain HTTP a client would never send one', async () => {
     const login = await gateway.send({
       method: 'POST',
       target: '/login',
@@ -551,7 +556,7 @@ describe("the gateway's own listener with server.tls", () => {
     assert.doesNotMatch(login.header('set-cookie') ?? '', /secure/iu);
   });
 
-  test('stops the start where key and certificate are of two pairs, naming file and line but no key', async (t) => {
+  test('ends the start where the key is not that of the certificate; the error names file and line, and shows no key', async (t) => {
     const config = configurationOf({
       config: { server: { tls: { certFile: identity.certFile, keyFile: clientFiles.keyFile } } },
     });
@@ -592,7 +597,7 @@ function overTls(
   });
 }
 
-test('a sound far side answers after all of these failures', async () => {
+test('a far side with a sound certificate answers after all of these failures', async () => {
   assert.equal(responseOf(await restCall(gateway, get(sound.url))), '{"tls":true}');
   const reply = await relay(gateway, 'restAction', 'nso sound', { params: { path: 'x', accept }, body: {} });
   assert.equal(resultOf(reply), '{"tls":true}');

@@ -10,7 +10,7 @@ export interface Reloaded {
   readonly restartNeeded: readonly string[];
 }
 
-/** Gives the gateway another configuration file, in one step as an editor does; it is not read before a reload. */
+/** Replaces the gateway's configuration file, in one step as an editor does. The gateway reads the file at the next reload. */
 export function rewrite(gateway: Gateway, configuration: Parameters<typeof configurationOf>[0] | string): void {
   const text = typeof configuration === 'string' ? configuration : JSON.stringify(configurationOf(configuration), undefined, 2);
   writeFileSync(`${gateway.configFile}.new`, text);
@@ -21,7 +21,7 @@ export function askToReload(gateway: Gateway, headers: Readonly<Record<string, s
   return gateway.send({ method: 'POST', target: '/adapters/reload', role: 'admin', headers });
 }
 
-/** Rewrites the file and has it reloaded; throws where that fails. */
+/** Rewrites the file and reloads it; throws where the gateway refuses the reload. */
 export async function reloadWith(gateway: Gateway, configuration: Parameters<typeof rewrite>[1]): Promise<Reloaded> {
   rewrite(gateway, configuration);
   const reply = await askToReload(gateway);
@@ -29,20 +29,28 @@ export async function reloadWith(gateway: Gateway, configuration: Parameters<typ
   return reply.json() as Reloaded;
 }
 
-/** Sends SIGHUP and waits for what the gateway logs of it. */
+/** Sends SIGHUP; answers the log lines from then on, once they hold the outcome of the reload. */
 export async function hangUp(gateway: Gateway): Promise<readonly LogLine[]> {
   const from = gateway.stderr.length;
   gateway.kill('SIGHUP');
-  const told = (): readonly LogLine[] => logLines(gateway).slice(from);
-  await until('the reload is logged', () => told().some(({ msg }) => /the configuration was (not )?taken in again/.test(msg)));
-  // What came with them is written a tenth of a second later at the latest.
+  const written = (): readonly LogLine[] => logLines(gateway).slice(from);
+  await until('the reload is logged', () => written().some(({ msg }) => /the configuration was (not )?taken in again/.test(msg)));
+  // The log writes its other lines of the reload within 100 ms.
   await new Promise((resolve) => setTimeout(resolve, 200));
-  return told();
+  return written();
+}
+
+/** Resolves once the log lines of everything before have arrived. The log level must be info or lower. */
+export async function logCaughtUp(gateway: Gateway): Promise<void> {
+  const requestId = crypto.randomUUID();
+  await gateway.send({ target: '/healthz', headers: { 'X-Request-Id': requestId } });
+  await until('the log has caught up', () => gateway.stderr.some((line) => line.includes(requestId)));
 }
 
 interface LogLine {
   readonly level: string;
   readonly msg: string;
+  readonly requestId?: string;
   readonly file?: string;
   readonly reason?: string;
 }

@@ -5,7 +5,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
-// Contract 4: POST /orchestrator_manager/restQuery/:adapterId.
+// POST /orchestrator_manager/restQuery/:adapterId and /orchestrator_manager/restRequest/:adapterId (docs/reference/http-api.md).
 
 const far = await farSide({ after });
 const gateway = await startGateway(
@@ -54,7 +54,7 @@ describe('the query', () => {
     }
   });
 
-  test('passes on no header of the caller', async () => {
+  test('relays no header of the caller', async () => {
     far.answer(() => jsonReply('{}'));
     instancesOf(await query({ params }, 'below', { 'X-Custom': '1', Cookie: 'a=b' }));
     for (const name of ['authorization', 'x-custom', 'cookie']) assert.equal(far.request.header(name), undefined);
@@ -148,7 +148,7 @@ describe('the result holds one instance', () => {
     assert.deepEqual(await instances(`{"m:list":[{${members.join(',')}}]}`), [values]);
   });
 
-  test('whose strings are what they say', async () => {
+  test('whose strings are unescaped', async () => {
     assert.deepEqual(
       await instances('{"l":[{"a":"\\ud83d\\ude00 \\u0000 \\"\\\\\\/\\b\\f\\n\\r\\t","b":"😀","":"empty name"}]}'),
       [{ a: '😀 \u0000 "\\/\b\f\n\r\t', b: '😀', '': 'empty name' }],
@@ -162,7 +162,7 @@ describe('the result holds one instance', () => {
     assert.deepEqual(instance?.['file']?.replaceAll(/\s/g, ''), '[{"n":1.0},18446744073709551615,"s\\u00fc"]');
   });
 
-  test('in which names that JavaScript objects treat specially are plain names', async () => {
+  test('in which names that are special in JavaScript objects are plain names', async () => {
     const [instance] = await instances('{"l":[{"__proto__":"p","constructor":"c","toString":1}]}');
     const sorted = Object.entries(instance ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
     assert.deepEqual(sorted, [
@@ -181,14 +181,14 @@ describe('the result holds one instance', () => {
     assert.deepEqual(await instances('hello\n', 'text/plain'), [{ content: 'hello\n' }]);
   });
 
-  test('for what is no text, in base64, and says so', async () => {
+  test('for a body that is no text, in base64, and the reply says so', async () => {
     far.answer(() => httpReply({ headers: { 'Content-Type': 'application/octet-stream' }, body: Buffer.from([0, 255]) }));
     const reply = await query({ params });
     assert.equal(reply.header('x-upstream-body-encoding'), 'base64');
     assert.deepEqual(instancesOf(reply), [{ content: 'AP8=' }]);
   });
 
-  test('also beyond 64 KiB: XML, other text, and what is no text', async () => {
+  test('beyond 64 KiB as well: XML, other text, and a body that is no text', async () => {
     const xml = `<?xml version="1.0"?><devices xmlns="urn:x">${'<n>ü\r\n"\\</n>'.repeat(20_000)}</devices>`;
     assert.ok((await instances(xml, 'application/yang-data+xml'))[0]?.['devices'] === xml);
     const plain = 'ü\n'.repeat(60_000);
@@ -214,7 +214,7 @@ describe('the result holds one instance', () => {
     );
   });
 
-  test('and the reply names what the gateway got', async () => {
+  test('and the reply has status, media type and ETag of the far side', async () => {
     far.answer(() => jsonReply('{"a":1}', { type: yang, headers: { ETag: '"1-2-3"', 'Set-Cookie': 'a=b' } }));
     const reply = await query({ params });
     assert.equal(reply.header('x-upstream-status'), '200');
@@ -224,8 +224,8 @@ describe('the result holds one instance', () => {
   });
 });
 
-describe('an error of the far side', () => {
-  test('404 is an error and not an empty result', async () => {
+describe('an error reply to a query', () => {
+  test('of 404 is an error and not an empty result', async () => {
     const body = '{"ietf-restconf:errors":{"error":[{"error-tag":"invalid-value","error-message":"uri keypath not found"}]}}';
     far.answer(() => jsonReply(body, { status: 404, type: yang }));
     const problem = assertProblem(await query({ params }), 502, 'upstream-error');
@@ -236,7 +236,7 @@ describe('an error of the far side', () => {
   });
 
   for (const status of [400, 401, 403, 409, 412, 429, 500]) {
-    test(`${status} is 502 and is not tried again`, async () => {
+    test(`of ${status} is 502, and the query is not tried again`, async () => {
       far.answer(() => jsonReply('{}', { status }));
       const problem = assertProblem(await query({ params }), 502, 'upstream-error');
       assert.equal(problem.upstream?.status, status);
@@ -245,7 +245,7 @@ describe('an error of the far side', () => {
   }
 
   for (const status of [301, 302, 307]) {
-    test(`a redirect ${status} is never followed`, async () => {
+    test(`of ${status} is never followed as a redirect`, async () => {
       far.answer(() => httpReply({ status, headers: { Location: '/elsewhere' } }));
       assertProblem(await query({ params }), 502);
       assert.ok(far.requests.every((request) => request.target !== '/elsewhere'));
@@ -253,7 +253,7 @@ describe('an error of the far side', () => {
   }
 
   for (const status of [502, 503, 504]) {
-    test(`${status} without a RESTCONF error body is tried again, twice at most`, async () => {
+    test(`of ${status} without a RESTCONF error body is tried again, twice at most`, async () => {
       let seen = 0;
       far.answer(() => {
         seen += 1;
@@ -267,7 +267,7 @@ describe('an error of the far side', () => {
       assert.equal(far.requests.length, 3);
     });
 
-    test(`${status} with a RESTCONF error body speaks of a device and is not tried again`, async () => {
+    test(`of ${status} with a RESTCONF error body is about a device, and the query is not tried again`, async () => {
       const body =
         '{"ietf-restconf:errors":{"error":[{"error-tag":"operation-failed","error-message":"device ce0: out of sync"}]}}';
       far.answer(() => jsonReply(body, { status, type: yang }));
@@ -277,8 +277,8 @@ describe('an error of the far side', () => {
   }
 });
 
-describe('where there is no answer', () => {
-  test('a query whose connection broke is tried again', async () => {
+describe('a query without an answer', () => {
+  test('is tried again where its connection broke', async () => {
     let seen = 0;
     far.answer((_, socket) => {
       seen += 1;
@@ -289,17 +289,178 @@ describe('where there is no answer', () => {
     assert.deepEqual(instancesOf(await query({ params })), [{ a: '1' }]);
   });
 
-  test('it ends with 502 after two more attempts', async () => {
+  test('is 502 after two more attempts', async () => {
     far.answer((_, socket) => void socket.resetAndDestroy());
     assertProblem(await query({ params }), 502, 'upstream-closed');
     assert.equal(far.requests.length, 3);
     assertProblem(await query({ params }, 'down'), 502, 'upstream-connect-failed');
   });
 
-  test('it ends with 504 when the total time is over, attempts included', async () => {
+  test('is 504 when the total time limit has passed, over all attempts', async () => {
     far.answer(() => undefined);
     const problem = assertProblem(await query({ params }, 'plain', { Prefer: 'wait=1' }), 504, 'upstream-timeout');
     assert.notEqual(problem.detail, '');
     assert.ok(far.requests.length >= 1 && far.requests.length <= 3);
   });
+});
+
+const device = 'restconf/data/tailf-ncs:devices/device=ce0';
+const methods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'] as const;
+
+interface Answer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string;
+  readonly bodyEncoding?: string;
+}
+
+function request(body: object | string, adapter = 'Local NSO', headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+  return relay(gateway, 'restRequest', adapter, body, { headers });
+}
+
+const call = (method: string, more: object = {}): object => ({ params: { method, path: device, accept: yang }, ...more });
+
+async function answerOf(bytes: Buffer, method = 'GET'): Promise<Answer> {
+  far.answer(() => bytes);
+  const reply = await request(call(method));
+  assert.equal(reply.status, 200, reply.text);
+  return reply.json() as Answer;
+}
+
+describe('restRequest', () => {
+  for (const method of methods) {
+    test(`sends ${method} to the path as written, with the adapter’s credentials`, async () => {
+      far.answer(() => jsonReply('{}', { type: yang }));
+      const target = `/${device}/x:y=10.0.0.0%2F24?dry-run=native&a=../b`;
+      const reply = await request({ params: { method, path: target, accept: yang } });
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(far.request.method, method);
+      assert.equal(far.request.target, target);
+      assert.equal(far.request.header('accept'), yang);
+      assert.equal(far.request.header('authorization'), basic('gateway', 'far secret'));
+      assert.equal(far.request.body.length, 0);
+    });
+  }
+
+  for (const method of ['PATCH', 'POST', 'PUT']) {
+    test(`sends the body of ${method} byte for byte, as YANG data`, async () => {
+      far.answer(() => httpReply({ status: 204 }));
+      const body = '{ "tailf-ncs:device" :[{"port":22.0,"id":18446744073709551615,"a":1,"a":2}]}';
+      const reply = await request(`{"params":{"method":"${method}","path":"${device}","accept":"${yang}"},"body":${body}}`);
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(far.request.body.toString(), body);
+      assert.equal(far.request.header('content-type'), yang);
+    });
+  }
+
+  test('sends the content type of the caller', async () => {
+    far.answer(() => httpReply({ status: 204 }));
+    const params = { method: 'PATCH', path: device, accept: yang, contentType: 'application/yang-patch+json' };
+    assert.equal((await request({ params, body: { a: 1 } })).status, 200);
+    assert.equal(far.request.header('content-type'), 'application/yang-patch+json');
+  });
+
+  test('relays three headers of the caller and no other', async () => {
+    far.answer(() => httpReply({ status: 204 }));
+    const headers = {
+      'If-Match': '"1"',
+      'If-Unmodified-Since': 'Wed, 21 Oct 2026 07:28:00 GMT',
+      'X-Cisco-NSO-Commit-Params': 'e30=',
+    };
+    assert.equal((await request(call('DELETE'), 'plain', { ...headers, 'X-Custom': '1' })).status, 200);
+    for (const [name, value] of Object.entries(headers)) assert.equal(far.request.header(name), value);
+    assert.equal(far.request.header('x-custom'), undefined);
+    assert.equal(far.request.header('authorization'), undefined);
+  });
+
+  for (const method of ['get', 'HEAD', 'OPTIONS', 'TRACE', '', 5]) {
+    test(`refuses the method ${JSON.stringify(method)}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const problem = assertProblem(await request({ params: { method, path: device, accept: yang } }), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), ['/params/method']);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  for (const given of ['', 'http://evil/x', '//evil', 'a/%2e%2e/b', 'a#b', 'a\\b', 'a b']) {
+    test(`refuses the path ${JSON.stringify(given)}`, async () => {
+      far.answer(() => jsonReply('{}'));
+      const reply = await request({ params: { method: 'DELETE', path: given, accept: yang } });
+      assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), ['/params/path']);
+      assert.equal(far.connections, 0);
+    });
+  }
+
+  test('names all problems at once', async () => {
+    const problem = assertProblem(
+      await request({ params: { method: 'GET', path: device, accept: 5, x: 1 }, body: [], y: 1 }),
+      400,
+      'invalid-request',
+    );
+    assert.deepEqual(pointersOf(problem), ['/body', '/params/accept', '/params/x', '/y']);
+    assertProblem(await request(call('GET'), 'nowhere'), 404, 'adapter-not-found');
+  });
+});
+
+describe('the answer of restRequest', () => {
+  test('is the status code, the headers and the body as a string, JSON too', async () => {
+    const body = '{ "a": 18446744073709551615, "a": 1.0 }\n';
+    const answer = await answerOf(
+      jsonReply(body, { type: yang, headers: { 'X-A': ['1', '2'], 'Set-Cookie': ['a=1', 'b=2'], ETag: '"7"' } }),
+    );
+    assert.deepEqual(Object.keys(answer).sort(), ['body', 'headers', 'statusCode']);
+    assert.equal(answer.statusCode, 200);
+    assert.equal(answer.body, body);
+    assert.equal(answer.headers['x-a'], '1, 2');
+    assert.equal(answer.headers['content-type'], yang);
+    assert.equal(answer.headers['etag'], '"7"');
+    assert.deepEqual(answer.headers['set-cookie'], ['a=1', 'b=2']);
+  });
+
+  test('has the empty string where there is no body', async () => {
+    const answer = await answerOf(httpReply({ status: 204 }), 'DELETE');
+    assert.equal(answer.statusCode, 204);
+    assert.equal(answer.body, '');
+  });
+
+  test('has the body in base64, with `bodyEncoding`, where the body is no text', async () => {
+    const answer = await answerOf(httpReply({ headers: { 'Content-Type': 'image/png' }, body: Buffer.from([0, 255]) }));
+    assert.equal(answer.body, 'AP8=');
+    assert.equal(answer.bodyEncoding, 'base64');
+  });
+
+  for (const status of [400, 401, 403, 404, 409, 412, 500]) {
+    for (const method of ['GET', 'PATCH']) {
+      test(`may have an error status: ${status} of a ${method}`, async () => {
+        far.answer(() => jsonReply('{"errors":{}}', { status, headers: { 'WWW-Authenticate': 'Basic realm="restconf"' } }));
+        const reply = await request(call(method));
+        assert.equal(reply.status, 200, reply.text);
+        assert.equal(reply.header('x-upstream-status'), `${status}`);
+        assert.equal(reply.header('www-authenticate'), undefined);
+        const answer = reply.json() as Answer;
+        assert.equal(answer.statusCode, status);
+        assert.equal(answer.body, '{"errors":{}}');
+        assert.equal(far.requests.length, 1);
+      });
+    }
+  }
+
+  test('is 502 for a redirect, which is never followed', async () => {
+    far.answer(() => httpReply({ status: 307, headers: { Location: '/elsewhere' } }));
+    assertProblem(await request(call('PUT', { body: { a: 1 } })), 502);
+    assert.equal(far.requests.length, 1);
+  });
+});
+
+describe('restRequest without an answer', () => {
+  for (const method of ['DELETE', 'PATCH', 'POST', 'PUT']) {
+    test(`has an unknown outcome for a ${method} that was sent, and sends none twice`, async () => {
+      far.answer((_, socket) => void socket.resetAndDestroy());
+      assertProblem(await request(call(method)), 502, 'outcome-unknown');
+      assert.equal(far.requests.length, 1);
+      far.answer(() => undefined);
+      assertProblem(await request(call(method), 'plain', { Prefer: 'wait=1' }), 504, 'outcome-unknown');
+      assert.equal(far.requests.length, 1);
+    });
+  }
 });
