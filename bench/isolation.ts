@@ -1,6 +1,6 @@
 /**
- * Whether a failing orchestrator slows the calls to a healthy one. The latency of its calls is measured alone, next to two healthy
- * orchestrators, and next to a dead and a frozen one, under the same load.
+ * Whether a failing orchestrator slows the calls to a healthy one. The benchmark measures the latency of its calls alone, next to two
+ * healthy orchestrators, and next to a dead and a frozen one. The load is the same.
  *
  *   node bench/isolation.ts [SECONDS] [ROUNDS]        default 4 seconds for each of the three cases, 5 rounds
  *
