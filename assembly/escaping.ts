@@ -1,20 +1,20 @@
 /**
- * The inside of a JSON string literal (RFC 8259 section 7) for bytes that are known to be UTF-8. What must be escaped is ASCII,
- * so that bytes from 0x80 on pass as they are and a text may be cut anywhere.
+ * The inside of a JSON string literal (RFC 8259 section 7) for bytes that are valid UTF-8. Only ASCII is escaped, so that bytes from
+ * 0x80 on stay unchanged and a text may be cut anywhere.
  *
- * With SIMD eight bytes become their escaped form in one shuffle: of sixteen bytes those that need a backslash are a mask of
- * sixteen bits, and each half of it names a row of a table that says which byte goes where.
+ * With SIMD, one shuffle escapes eight bytes. The bytes of sixteen that need a backslash give a mask of sixteen bits. Each half of the mask
+ * selects a row of a table with the place of each byte.
  */
 import { backslashes, controlsIn, endsIn, lastControls, quotes } from './string-ends';
 
-/** Bytes beyond the end that may be read, and beyond what is written that may be written over. */
+/** Number of bytes that may be read beyond the end of the input, and overwritten beyond the end of the output. */
 export const spare: usize = 32;
 
 /** 256 masks of sixteen lanes. */
 const shuffles = memory.data(4096);
 /** The lane of a shuffle that holds a backslash. */
 const backslashLane: u8 = 8;
-/** By control character up to 0x0f what follows the backslash; 0 where there is no short form. */
+/** For each control character up to 0x0f the letter after the backslash; 0 where there is no short form. */
 const letters = memory.data(16, 16);
 
 if (ASC_FEATURE_SIMD) {
@@ -28,7 +28,7 @@ if (ASC_FEATURE_SIMD) {
   }
 }
 
-/** Escapes the bytes before `end`; gives the end of what is written, which is six times as long at most. */
+/** Escapes the bytes before `end`; returns the end of the output, which is at most six times as long. */
 export function escapeTo(to: usize, from: usize, end: usize): usize {
   if (!ASC_FEATURE_SIMD) return escapeEach(to, from, end);
   const quote = v128.load(quotes);
@@ -38,7 +38,7 @@ export function escapeTo(to: usize, from: usize, end: usize): usize {
   return from < end ? escapeBlock(to, from, end - from, quote, backslash, lastControl) : to;
 }
 
-/** Sixteen bytes at most. */
+/** Escapes at most sixteen bytes; returns the end of the output. */
 @inline
 function escapeBlock(to: usize, from: usize, length: usize, quote: v128, backslash: v128, lastControl: v128): usize {
   let bytes = v128.load(from);
@@ -50,11 +50,11 @@ function escapeBlock(to: usize, from: usize, length: usize, quote: v128, backsla
   }
   const controls = controlsIn(bytes, lastControl);
   if (i8x16.bitmask(controls) & lanes) {
-    // Of what is no control character the letter is 0, too.
+    // Control characters without a short form get 0 here.
     bytes = v128.bitselect(i8x16.swizzle(v128.load(letters), bytes), bytes, controls);
     if (i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(0))) & lanes) return escapeEach(to, from, from + length);
   }
-  // V8 has one instruction for each of these two.
+  // V8 compiles each of these two shuffles to one instruction.
   const first = v128.shuffle<u8>(bytes, backslash, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
   storeShuffled(to, first, mask & 0xff);
   const second = v128.shuffle<u8>(bytes, backslash, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
@@ -62,7 +62,7 @@ function escapeBlock(to: usize, from: usize, length: usize, quote: v128, backsla
   return to + length + popcnt(mask);
 }
 
-/** Eight bytes with a backslash before each that the mask names. */
+/** Stores eight bytes, with a backslash before each byte in the mask. */
 @inline
 function storeShuffled(to: usize, bytes: v128, mask: u32): void {
   v128.store(to, i8x16.swizzle(bytes, v128.load(shuffles + ((<usize>mask) << 4))));
@@ -89,7 +89,7 @@ function escapeEach(to: usize, from: usize, end: usize): usize {
   return to;
 }
 
-/** What follows the backslash; u where there is no short form. */
+/** The letter after the backslash; u where there is no short form. */
 function letterOf(byte: u32): u32 {
   switch (byte) {
     case 0x08:

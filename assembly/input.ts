@@ -1,4 +1,4 @@
-/** AssemblyScript: where the caller puts a part of a text. */
+/** AssemblyScript: the memory into which the caller writes a part of a text. */
 
 export const inputSize: usize = 65536;
-export const input = memory.data(65632); // and what may be read beyond
+export const input = memory.data(65632); // with the bytes that may be read beyond its end

@@ -1,9 +1,9 @@
 /**
- * AssemblyScript: a far side's JSON into the answer of a query, in one pass; src/relay/instance-writer.ts is what calls it, and
- * says what the answer is. One reply at a time: `begin`, then the text in parts.
+ * AssemblyScript: writes a far side's JSON as the answer of a query, in one pass. src/relay/instance-writer.ts calls it and documents the
+ * answer. One reply at a time: `begin`, then the text in parts, then `finish`.
  *
- * What is read is written at once. Of an instance the places of its members are kept until it is complete, and it is not given
- * on before: a member may come again, and all of its values then become one. That is rare, and done by the caller (`merge`).
+ * Input is written to the output at once. An instance is held in the output until it is complete, with the places of its members,
+ * because a member may be repeated. All its values then become one member. That is rare, and the caller does it (`merge`).
  */
 import { escapeTo } from './escaping';
 import { input, inputSize as size } from './input';
@@ -11,11 +11,11 @@ import { addBytes, areSame, Block } from './memory';
 import { arraySpan, keySpan, objectSpan, reportingTable, Scanner, silentTable, stateAfterFirstByte, stringSpan } from './scanner';
 
 /**
- * Joins members of the same name in an instance, of which `count` are complete. Gives the new end of what is written; 0 where all
- * names differ.
+ * Joins members of the same name in an instance with `count` complete members. Returns the new end of the output; 0 where all names
+ * differ.
  */
 declare function merge(count: i32, places: usize, instance: usize, end: usize): usize;
-/** Throws JsonSyntaxError in the caller: `at` bytes from where the part begins a name is too long. */
+/** Throws JsonSyntaxError in the caller: a name is too long, at `at` bytes from the beginning of the part. */
 declare function refuseName(at: usize): void;
 
 export const inputAt: usize = input;
@@ -31,61 +31,62 @@ const bracket: u8 = 0x5d;
 const brace: u8 = 0x7d;
 const answerOpening = new Block(16).set('{"result":[');
 const instanceOpening = new Block(32).set('{"instance_data":{');
-/** Bytes that are written behind the last part: the end of a number, of its instance, of the answer. */
+/** Bytes written after the last part: the end of a number, of its instance, of the answer. */
 const lastWords: usize = 8;
 
-/** Where in the reply the next span stands: what it is depends on that alone. */
+/** Place of the next span in the reply, which decides how the span is read. */
 const atRoot = 0;
 const inMembers = 1;
 const inEntries = 2;
 const inInstance = 3;
 const inSingle = 4;
 
-/** How what is read passes through. */
+/** How the current input is copied. */
 const notAtAll = 0;
 const intoName = 1;
 const asItIs = 2;
 const escaped = 3;
 
-/** Of a complete member, from where its instance begins: its name, its value, its end, and whether that is a string. */
+/** Bytes for a complete member: offsets of name, value and end from the beginning of its instance, and whether the value is a string. */
 const placeSize: usize = 16;
-/** More names than this are not kept for the next instance, and not held against each other here. */
+/** Names of an instance that are kept to compare them with the next instance, at most. */
 const longestShape: i32 = 256;
+/** Names that are compared with each other here, at most; the caller compares more. */
 const fewNames: i32 = 16;
 
 class InstanceWriter {
   private readonly scanner: Scanner<InstanceWriter> = new Scanner<InstanceWriter>();
-  /** What is written. */
+  /** The answer, as far as it is not taken. */
   readonly output: Block = new Block(131072);
   private hasBegun: bool = false;
-  /** What is on its way from the input, and from where on. */
+  /** How the current input is copied, and the address from which it is not copied yet. */
   private copying: i32 = notAtAll;
   private copiedFrom: usize = 0;
 
   private place: i32 = atRoot;
-  /** The place around the value that is one instance. */
+  /** The place around the current instance. */
   private outer: i32 = atRoot;
   private memberCount: u32 = 0;
   private instanceCount: u32 = 0;
-  /** The raw name token that single values are named after. */
+  /** The raw name token that becomes the name of single values. */
   private readonly name: Block = new Block(256);
 
-  /** Whether the instance at the end of the output is held, from where, and how long it may become. */
+  /** Whether the instance at the end of the output is held; its offset and its limit, in bytes. */
   private isHeld: bool = false;
   private heldFrom: usize = 0;
   private holdLimit: usize = 0;
   private hasMembers: bool = false;
   private count: i32 = 0;
   private readonly places: Block = new Block(1024);
-  /** The member that is not complete. */
+  /** The current member. */
   private nameAt: u32 = 0;
   private valueAt: u32 = 0;
   private isString: bool = false;
-  /** The names of the last instance without repeated ones: the entries of a list mostly have the same. */
+  /** The names of the last instance without repetitions. Entries of a list mostly have the same names. */
   private readonly shape: Block = new Block(256);
   private shapeCount: i32 = 0;
 
-  /** Begins a reply, whatever became of the one before. */
+  /** Begins a reply, also where the one before did not end. */
   begin(mostHeld: usize, mostOutput: usize): void {
     this.scanner.begin(1);
     this.output.clear();
@@ -116,7 +117,7 @@ class InstanceWriter {
       this.joinRepeated();
       this.isHeld = false;
     }
-    // For what is still to come when the text is over: until then nothing that was given may move.
+    // Makes room for `finish`, during which the given bytes must not move.
     this.output.reserve(lastWords);
   }
 
@@ -174,7 +175,7 @@ class InstanceWriter {
     else this.leave(level == 1 ? atRoot : inMembers, level);
   }
 
-  /** Nothing of it has to be escaped. */
+  /** A whole span of which no byte has to be escaped. */
   @inline
   span(kind: i32, at: usize, end: usize, level: u32): void {
     if (this.place != inInstance) {
@@ -210,7 +211,7 @@ class InstanceWriter {
     this.scanner.reported = level;
   }
 
-  /** NSO's legacy wrapper of several roots: the first member of the whole, unwrapped. */
+  /** The wrapper of NSO's legacy API around several roots, which is the first member of the reply. */
   private isCollection(level: u32): bool {
     return level == 2 && this.memberCount == 1 && this.place == inMembers && this.name.reads('collection');
   }
@@ -287,7 +288,7 @@ class InstanceWriter {
 
   private merged(): bool {
     const output = this.output;
-    // A string that becomes part of an array in a string is escaped: twice as long at most.
+    // A string that becomes an element of an array in a string is escaped, which at most doubles it.
     output.reserve(2 * (output.size - this.heldFrom));
     const end = merge(this.count, this.places.start, output.start + this.heldFrom, output.end);
     if (end == 0) return false;
@@ -295,7 +296,7 @@ class InstanceWriter {
     return true;
   }
 
-  /** Where the name of a member begins; it ends at the colon before the value. */
+  /** Address of the name of a member, which ends at the colon before the value. */
   private nameStart(index: i32): usize {
     return this.output.start + this.heldFrom + load<u32>(this.places.start + <usize>index * placeSize);
   }
@@ -326,7 +327,7 @@ class InstanceWriter {
     }
   }
 
-  /** Few names, none of them escaped, no two the same: mostly it is so, and then nothing has to be decoded. */
+  /** Whether there are few names, none escaped and no two equal. That is the usual case, which needs no decoding. */
   private differAsWritten(): bool {
     if (this.count > fewNames) return false;
     for (let index = 0; index < this.count; index++) {
@@ -366,31 +367,32 @@ class InstanceWriter {
 
 const writer = new InstanceWriter();
 
-/** Begins a reply: bytes of one instance that are held at most, and of output that there may be at once. */
+/** Begins a reply. Limits in bytes: of one held instance, and of the output at one time. */
 export function begin(mostHeld: usize, mostOutput: usize): void {
   writer.begin(mostHeld, mostOutput);
 }
 
-/** So many bytes of the text, from the input. */
+/** Reads the next `length` bytes of the text, which are in the input. */
 export function push(length: usize): void {
   writer.push(length);
 }
 
-/** The text is over. What was given before stays where it is. */
+/** The text ends here. Bytes given before do not move. */
 export function finish(): void {
   writer.finish();
 }
 
-/** Where what may be taken begins, and how long it is. */
+/** Address of the bytes that the caller may take. */
 export function givenAt(): usize {
   return writer.output.start;
 }
 
+/** Number of these bytes. */
 export function givenSize(): usize {
   return writer.givenSize;
 }
 
-/** What was given so far has been taken. */
+/** The caller has taken the given bytes. */
 export function taken(): void {
   writer.taken();
 }

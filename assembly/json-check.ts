@@ -1,4 +1,4 @@
-/** AssemblyScript: whether bytes are one JSON text; src/json/json-checker.ts is what calls it. One text at a time. */
+/** AssemblyScript: checks that bytes are one JSON text, one text at a time. src/json/json-checker.ts calls it. */
 import { input, inputSize as size } from './input';
 import { reportingTable, Scanner, silentTable, stateAfterFirstByte } from './scanner';
 
@@ -8,8 +8,8 @@ export const silentTableAt: usize = silentTable;
 export const reportingTableAt: usize = reportingTable;
 export const stateAfterFirstByteAt: usize = stateAfterFirstByte;
 
-/** Nobody asks for spans. */
-class Nobody {
+/** The check needs no spans. */
+class SpanIgnorer {
   beginSpan(kind: i32, at: usize, level: u32): void {}
 
   endSpan(kind: i32, end: usize, level: u32): void {}
@@ -17,20 +17,20 @@ class Nobody {
   span(kind: i32, at: usize, end: usize, level: u32): void {}
 }
 
-const nobody = new Nobody();
-const scanner = new Scanner<Nobody>();
+const ignorer = new SpanIgnorer();
+const scanner = new Scanner<SpanIgnorer>();
 
-/** Begins a text, whatever became of the one before. */
+/** Begins a text, also where the text before is incomplete or was wrong. */
 export function begin(): void {
   scanner.begin(0);
 }
 
-/** So many bytes of the text, from the input. */
+/** Checks the next `length` bytes of the text, which are in the input. */
 export function push(length: usize): void {
-  scanner.push(nobody, input, input + length);
+  scanner.push(ignorer, input, input + length);
 }
 
-/** The text is over. */
+/** The text ends here. */
 export function finish(): void {
-  scanner.end(nobody, input);
+  scanner.end(ignorer, input);
 }

@@ -4,11 +4,11 @@ import { spare } from './escaping';
 /** Throws RangeError in the caller. */
 declare function outgrown(): void;
 
-/** Bytes that become more. What lies between `start` and `end` is in use. */
+/** A growing block of bytes. Those between `start` and `end` are in use. */
 export class Block {
   start: usize;
   end: usize;
-  /** Bytes that it may hold at most. */
+  /** Limit of its size in bytes. */
   most: usize = usize.MAX_VALUE;
   private limit: usize;
 
@@ -26,7 +26,7 @@ export class Block {
     this.end = this.start;
   }
 
-  /** Makes room for so many bytes more, and what may be written over beyond them; `start` may change. */
+  /** Makes room for `length` more bytes and the spare bytes beyond; `start` may change. */
   @inline
   reserve(length: usize): void {
     if (this.end + length > this.limit) this.grow(length);
@@ -47,14 +47,14 @@ export class Block {
     store<u8>(this.end++, byte);
   }
 
-  /** Bytes that are not in this block itself. */
+  /** Adds bytes from outside this block. */
   @inline
   add(from: usize, end: usize): void {
     this.reserve(end - from);
     this.end = addBytes(this.end, from, end);
   }
 
-  /** Moves what is from `from` on to the start. */
+  /** Drops the bytes before `from`; the others move to the start. */
   dropBefore(from: usize): void {
     const size = this.end - from;
     if (from != this.start) memory.copy(this.start, from, size);
@@ -65,20 +65,20 @@ export class Block {
     this.add(other.start, other.end);
   }
 
-  /** ASCII. */
+  /** Replaces the content by an ASCII text. */
   set(text: string): this {
     this.clear();
     for (let index = 0; index < text.length; index++) this.put(<u8>text.charCodeAt(index));
     return this;
   }
 
-  /** Whether this, a raw string token, stands for the text, which is of ASCII letters alone. */
+  /** Whether this raw string token has the value `text`, which consists of ASCII letters. */
   reads(text: string): bool {
     let at = this.start + 1;
     for (let index = 0; index < text.length; index++) {
       let character = <i32>load<u8>(at++);
       if (character == 0x5c) {
-        // Of all escapes only \u can stand for a letter.
+        // Only the escape \u can be a letter.
         if (load<u8>(at) != 0x75) return false;
         character = 0;
         for (let digit: usize = 1; digit <= 4; digit++) character = (character << 4) | hexValue(load<u8>(at + digit));
@@ -94,7 +94,7 @@ function hexValue(digit: u8): i32 {
   return digit <= 0x39 ? digit - 0x30 : (digit | 0x20) - 0x57;
 }
 
-/** Copies bytes, which are not written over by it; gives the end of the copy. */
+/** Copies bytes to a place that does not overlap them; returns the end of the copy. */
 @inline
 export function addBytes(to: usize, from: usize, end: usize): usize {
   const length = end - from;

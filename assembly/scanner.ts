@@ -1,10 +1,10 @@
 /**
- * AssemblyScript: a strict RFC 8259 scanner over bytes that come in parts, cut anywhere, which is told of by the tables of
- * src/json/json-grammar.ts. Whether the bytes are UTF-8 is not its matter.
+ * AssemblyScript: a strict RFC 8259 scanner over bytes that come in parts, cut anywhere. The tables of src/json/json-grammar.ts
+ * control it. It does not check UTF-8.
  */
 import { backslashes, endsIn, lastControls, quotes } from './string-ends';
 
-/** Throws JsonSyntaxError in the caller: `at` bytes from where the part begins. */
+/** Throws JsonSyntaxError in the caller; `at` counts from the beginning of the part. */
 declare function refuse(fault: i32, at: usize, state: u32, byte: u32): void;
 
 const syntaxFault = 0;
@@ -13,22 +13,22 @@ const incompleteFault = 2;
 
 const mostDepth: u32 = 1000000;
 
-/** Its two tables of 39 states, and the state after a first byte; the caller writes them here. */
+/** Two tables of 39 states each, and the state after a first byte. The caller writes them here. */
 export const silentTable = memory.data(9984);
 export const reportingTable = memory.data(9984);
 export const stateAfterFirstByte = memory.data(256);
 
 /**
- * Where in a part quotes, backslashes and control characters are, and its end: whatever ends a run of plain string bytes. Noted beforehand,
- * so that the processor need not wait for the end of one string to look for that of the next.
+ * Addresses in a part of the bytes that end a run of plain string bytes: quotes, backslashes, control characters; and the part's end.
+ * They are found beforehand, so that the processor need not wait for the end of one string to search the next.
  */
 const marks = memory.data(262148);
 const markSize: usize = 4;
 
-/** For each open container the state after a value in it. */
+/** For each open container, the state after a value in it. */
 const containers = memory.data(1000000);
 
-/** Its states and actions. */
+/** States and actions of the tables. */
 const inString: u32 = 0;
 const inKey: u32 = 1;
 const stringEscape: u32 = 2;
@@ -63,7 +63,7 @@ const colon: u8 = 0x3a;
 const quoteAndColon: u16 = 0x3a22;
 const trueLetters: u32 = 0x65757274;
 const nullLetters: u32 = 0x6c6c756e;
-/** The first four. */
+/** The first four letters of "false". */
 const falseLetters: u32 = 0x736c6166;
 const plus: u8 = 0x2b;
 const minus: u8 = 0x2d;
@@ -72,7 +72,7 @@ const bracket: u8 = 0x5b;
 const backslash: u8 = 0x5c;
 const brace: u8 = 0x7b;
 
-/** What a span is. */
+/** Kinds of spans. */
 export const keySpan = 0;
 export const objectSpan = 1;
 export const arraySpan = 2;
@@ -80,14 +80,14 @@ export const stringSpan = 3;
 export const otherSpan = 4;
 
 /**
- * A text on its way. `H` is told of spans: `beginSpan(kind, at, level)`, and `endSpan(kind, end, level)` with `end` behind the last
- * byte; or both at once, `span(kind, at, end, level)`, of what is no container.
+ * Scans one text at a time and reports spans to `H`: `beginSpan(kind, at, level)`, and `endSpan(kind, end, level)` with `end` after the
+ * last byte. A span that is no container may also be reported by one call, `span(kind, at, end, level)`.
  */
 export class Scanner<H> {
-  /** Spans up to this level are reported; it may be changed as one is. The outermost value has level 1, what is in it 2. */
+  /** Spans up to this level are reported. `H` may change it in a report. The outermost value has level 1, its members 2. */
   reported: u32 = 0;
   private state: u32 = beforeValue;
-  /** The next of the marks, or one before it. */
+  /** The next mark, or one before it. */
   private mark: usize = marks;
   private afterValue: u32 = afterDocument;
   private depth: u32 = 0;
@@ -100,9 +100,9 @@ export class Scanner<H> {
     this.reported = level;
   }
 
-  /** A part of the text, of 65,536 bytes at most; 80 bytes beyond it may be read, and the first is written over. */
+  /** Scans a part of at most 65,536 bytes. It may read 80 bytes beyond, and overwrites the first of them. */
   push(handler: H, from: usize, end: usize): void {
-    // No token goes on with this byte, so that who looks for the end of a token need not look for that of the part.
+    // No token contains this byte, so that a search for the end of a token also stops at the end of the part.
     store<u8>(end, 0);
     mark(from, end);
     this.mark = marks;
@@ -114,8 +114,8 @@ export class Scanner<H> {
   }
 
   /**
-   * Token by token, from where a member or an item begins: so the processor need not wait for the table, each byte for the one before. Ends
-   * before a token that is wrong or that the part's end cuts: both are left to the table.
+   * Reads token by token, from the beginning of a member or an item. So the processor need not wait for the table at each byte. Stops
+   * before a token that is wrong or cut by the end of the part; `byTable` reads these.
    */
   private byToken(handler: H, from: usize): usize {
     let at = from;
@@ -209,7 +209,7 @@ export class Scanner<H> {
     return at;
   }
 
-  /** Byte by byte, to where a member or an item begins. */
+  /** Reads byte by byte, up to the beginning of a member or an item. */
   private byTable(handler: H, from: usize, start: usize, end: usize): usize {
     let at = start;
     let state = this.state;
@@ -264,7 +264,7 @@ export class Scanner<H> {
           const kind = isKey ? keySpan : byte == 0x22 ? stringSpan : otherSpan;
           this.tokenKind = kind;
           handler.beginSpan(kind, at, depth + 1);
-          // The byte once more: kept over the call it would be written to memory and read again at every byte of the text.
+          // The byte is loaded again. Kept over the call, V8 would store it in memory and load it at every byte of the text.
           state = isKey ? inKey : load<u8>(stateAfterFirstByte + load<u8>(at));
           break;
         }
@@ -292,7 +292,7 @@ export class Scanner<H> {
     return at;
   }
 
-  /** The text is over. */
+  /** The text ends here. */
   end(handler: H, at: usize): void {
     const state = this.state;
     const isNumber = state == zero || state == integer || state == fraction || state == exponentDigits;
@@ -327,7 +327,7 @@ function mark(from: usize, end: usize): void {
   store<u32>(mark, end);
 }
 
-/** A bit for each of sixteen bytes. */
+/** The string ends in sixteen bytes, one bit a byte. */
 @inline
 function stringEnds(at: usize, quote: v128, backslash: v128, lastControl: v128): u64 {
   return <u64>(<u32>i8x16.bitmask(endsIn(v128.load(at), quote, backslash, lastControl)));
@@ -340,7 +340,7 @@ function markFrom(mark: usize, at: usize): usize {
   return mark;
 }
 
-/** The mark of the quote that ends the string which begins at `from`; of another byte where the string is wrong or cut. */
+/** The mark of the quote that ends the string at `from`; the mark of another byte where the string is wrong or cut. */
 @inline
 function closingMark(mark: usize, from: usize): usize {
   mark = markFrom(mark, from + 1);
@@ -359,7 +359,7 @@ function isHex(at: usize): bool {
   return next(stringHex, at) < firstAction;
 }
 
-/** The state or action after a byte, where nobody asks for spans. */
+/** The state or action after a byte, without reports of spans. */
 @inline
 function next(state: u32, at: usize): u32 {
   return load<u8>(silentTable + ((state << 8) | <u32>load<u8>(at)));
@@ -369,7 +369,7 @@ function next(state: u32, at: usize): u32 {
 function spaceEnd(at: usize): usize {
   if (load<u8>(at) > 0x20) return at;
   if (ASC_FEATURE_SIMD) {
-    // Each kind of white space stands in the lane that its last four bits name.
+    // Each white-space byte is in the lane of its last four bits.
     const kinds = i8x16(0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0x09, 0x0a, 0, 0, 0x0d, 0, 0);
     let others = 0;
     for (; others == 0; at += 16) {
@@ -399,7 +399,7 @@ function digitsEnd(at: usize): usize {
   return at;
 }
 
-/** The compiler does not know that the caller's part does not return. */
+/** Ends the scan; the compiler does not know that `refuse` throws. */
 @inline
 function refused(fault: i32, at: usize, state: u32, byte: u32): void {
   refuse(fault, at, state, byte);

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Owner } from '../test/support/owner.ts';
 
-/** A far side in the caller's own process that answers everything with a small JSON text; resolves with its URL. */
+/** Starts a far side in this process that answers each request with a small JSON text; resolves with its URL. */
 export async function answeringFarSide(owner: Owner): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"result":"done"}'));

@@ -1,13 +1,13 @@
 /**
- * What the audit log adds to a call: actions (on record before they leave, and their outcome before they are answered) beside queries
- * (recorded behind them), 64 callers of each, on SQLite and on PostgreSQL.
+ * What the audit log adds to a call, on SQLite and on PostgreSQL. An action is recorded before it leaves, and its outcome before the reply.
+ * A query is recorded after its reply. 64 callers make both.
  *
  *   node bench/audit.ts [SECONDS] [sqlite|postgres]        default 5 for each measurement
  *
- * Every caller makes queries and actions in turn, so that whatever else the machine is at meets both alike. `paced`: 10 calls a second
- * each, so that the gateway is not saturated: what an action waits for. `flat out`: the next call at once; on two cores a call waits for the
- * other 63 most of the time. Callers and the far side share a process, and the machine. Mark: paced, on SQLite, an action's median is at
- * most 1 ms over a query's.
+ * Each caller alternates between queries and actions, so that other work on the machine affects both. `paced`: 10 calls a second each, so
+ * that the gateway is not saturated and the difference is the wait of an action. `flat out`: the next call at once; on two cores a
+ * call mostly waits for the other 63. Callers and the far side share a process. Mark: paced, on SQLite, an action's median is at most
+ * 1 ms over a query's.
  */
 import { Pool } from 'undici';
 import { startGateway } from '../test/support/gateway/start-gateway.ts';
@@ -27,7 +27,7 @@ const action = { path: '/orchestrator_manager/restAction/Far', body: JSON.string
 
 type Call = () => Promise<void>;
 
-/** The times of each of the calls. */
+/** Milliseconds of each call, by kind of call. */
 async function measure(calls: readonly Call[], paced: boolean): Promise<readonly (readonly number[])[]> {
   const times = calls.map((): number[] => []);
   const until = performance.now() + seconds * 1000;

@@ -9,30 +9,30 @@ import { pairOf } from './speed/rounds.ts';
 import type { Subject } from './speed/subjects.ts';
 import { median, quantile, slope } from './statistics.ts';
 
-test('a median is of the sorted values, and does not sort them in place', () => {
+test('a median is that of the sorted values, and leaves their order as it was', () => {
   const values = [10, 9, 100];
   assert.equal(median(values), 10);
   assert.deepEqual(values, [10, 9, 100]);
   assert.equal(median([]), 0);
 });
 
-test('a quantile is one of the values, the greatest at most', () => {
+test('a quantile is one of the values, at most the greatest', () => {
   const values = Array.from({ length: 100 }, (_, index) => index);
   assert.equal(quantile(values, 0.99), 99);
   assert.equal(quantile(values, 1), 99);
 });
 
-test('the slope is that of the line with the least squares', () => {
+test('a slope is that of the line of least squares', () => {
   const points = [0, 1, 2, 3].map((x) => ({ x, y: 200 + 1.5 * x + (x % 3 === 0 ? 0.1 : -0.1) }));
   assert.ok(Math.abs(slope(points) - 1.5) < 0.05);
   assert.equal(slope([{ x: 1, y: 1 }]), 0);
 });
 
-test('a table has a line for its head, one below it and one for each row', () => {
+test('a table has a head, a line below it, and one line a row', () => {
   assert.equal(table(['a', 'b'], [['1', '2']]), '| a | b |\n| --- | --- |\n| 1 | 2 |');
 });
 
-test('each process of a row takes its turns beside each of the floor, as often as beside the others', () => {
+test('each process of a row is measured with each process of the floor equally often', () => {
   const processes = (...pids: readonly number[]): readonly Subject[] => pids.map((pid) => ({ pid }) as Subject);
   for (const subjects of [processes(1, 2, 3), processes(1)]) {
     const row = { name: '', route: 'restQuery' as const, subjects, floors: processes(7, 8, 9) };
@@ -59,7 +59,7 @@ test('the processor time of a process counts its children', { skip: process.plat
   assert.ok(processorSeconds(child.pid ?? 0) >= 0.1);
 });
 
-test('a measurement fails where the far side was not called once for each answer', async (t) => {
+test('a measurement fails where the far side did not get one call for each reply', async (t) => {
   const surroundings = await startSurroundings(t);
   const call = async (): Promise<void> => void (await (await fetch(`${surroundings.upstream}/status`)).arrayBuffer());
   await surroundings.exactly(async () => {

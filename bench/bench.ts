@@ -1,5 +1,5 @@
 /**
- * What the gateway costs, against the marks of issue 7.
+ * What the gateway costs, with the marks and results of docs/performance.md.
  *
  *   npm run bench -- [small] [large] [many] [soak] [two] [--rounds 15] [--seconds 2] [--callers 32] [--mebibytes 1024] [--minutes 10]
  *                    [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
@@ -58,7 +58,7 @@ function markdownOf({ title, text }: Section): string {
   return `## ${title}\n\n${machine()}\n\n${text}`;
 }
 
-/** One file a section, so that each can be measured again by itself. */
+/** One file a section, so that each can be measured again alone. */
 function keep(directory: string, name: string, section: Section): void {
   mkdirSync(directory, { recursive: true });
   const chart = section.chart === undefined ? '' : `\n\n![${section.title}](${name}.svg)`;

@@ -1,10 +1,10 @@
 /**
- * What a small call costs one gateway: calls a second, processor time a call, and what its PostgreSQL sees of it.
+ * What a small call costs one gateway: calls a second, processor time a call, and transactions of its PostgreSQL.
  *
  *   node bench/calls.ts [SECONDS]        default 5 for each route
  *
- * Linux only: processor time is read from /proc. The gateway is a process of its own on a PostgreSQL of its own; callers and the
- * far side share another process, and the machine. Everything runs on loopback and stops by itself.
+ * Linux only: processor time is read from /proc. The gateway is a process with a PostgreSQL of its own. Callers and the far side share
+ * another process on the same machine. The benchmark ends all of them.
  */
 import { Client } from 'pg';
 import { Pool } from 'undici';
@@ -19,7 +19,7 @@ const closers: (() => void | Promise<void>)[] = [];
 const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
 
 async function committed(client: Client): Promise<number> {
-  // Statistics of a connection that just worked may be a second late.
+  // PostgreSQL may report the statistics of an active connection a second late.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   const { rows } = await client.query(
     'select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()',

@@ -1,10 +1,10 @@
 /**
- * What the catalogue takes at size, on both stores, against the marks of issue 4. Every figure is the time of the store's own answer,
- * the way to the database and back included; the stores are new and go away at the end, also on Ctrl-C.
+ * Times of a large catalogue on both stores, and their marks (bench/README.md). A figure is the time of the store's answer, with the
+ * round trip to the database. The benchmark creates the stores and removes them at the end, also after Ctrl-C.
  *
  *   node bench/catalogue.ts [--documents 1000000] [--runs 20] [--store sqlite|postgres] [--scattered] [--write FILE]
  *
- * PostgreSQL: TEST_POSTGRES_URL, else 127.0.0.1:5432. Linux only: memory is read from /proc. It ends after an hour, whatever happens.
+ * PostgreSQL: TEST_POSTGRES_URL, else 127.0.0.1:5432. Linux only: memory is read from /proc. It ends after an hour at the latest.
  */
 
 import { writeFile } from 'node:fs/promises';
@@ -89,13 +89,13 @@ function sayImports(costs: readonly Cost[]): void {
   }
 }
 
-/** What PostgreSQL does by itself within minutes of a large import, and is to be done with before measuring begins. */
+/** Vacuums the tables, which PostgreSQL otherwise does within minutes of a large import, during the measurement. */
 async function settle(place: StoreOptions): Promise<void> {
   if (place.kind === 'sqlite') return;
   const client = new Client({ connectionString: place.url.reveal() });
   await client.connect();
   try {
-    // By name: without one the whole database would be vacuumed, whoever else works in it.
+    // Without names PostgreSQL would vacuum the whole database, including the tables of others.
     const { rows } = await client.query<{ names: string }>(
       `select string_agg(quote_ident(tablename), ', ') as names from pg_tables where schemaname = current_schema()`,
     );
@@ -122,7 +122,7 @@ try {
   for (const kind of kinds) await measure(kind);
 } catch (error) {
   if (!interruption.aborted) throw error;
-  say(`\nNot finished: ${String(interruption.reason)}`);
+  say(`\nInterrupted: ${String(interruption.reason)}`);
   process.exitCode = 1;
 }
 say(`\nLoad average ${loadavg()[0]?.toFixed(1)} at the end.`);

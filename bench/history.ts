@@ -1,9 +1,9 @@
 /**
- * Calls over faulty connections, the full form of test/never-twice.test.ts.
+ * Makes calls over faulty connections; the full form of test/never-twice.test.ts.
  *
  *   node bench/history.ts [CALLS] [SEED] [FAR SIDES]        default 10000, a new seed, 3
  *
- * Exit code 1 where what callers were told contradicts what the far sides read.
+ * Exit code 1 where the replies to callers contradict the requests that the far sides read.
  */
 import { callHistory } from '../test/support/histories/call-history.ts';
 import { contradictions } from '../test/support/histories/history-checker.ts';
@@ -23,7 +23,7 @@ try {
     { calls, seed, farSides, report: (line) => console.log(line) },
   );
   const found = contradictions(history);
-  console.log('told:', history.tally);
+  console.log('replies:', history.tally);
   console.log('connections:', history.met);
   console.log(`${history.applied.length} requests read, ${history.leftOpen} sockets left open`);
   for (const line of found.slice(0, 50)) console.log(line);

@@ -1,11 +1,11 @@
 /**
- * What the callers of a healthy orchestrator notice of its neighbours: the latency of its calls alone, beside two orchestrators that
- * are well, and beside one that is dead and one that is frozen, under the same load.
+ * Whether a failing orchestrator slows the calls to a healthy one. The benchmark measures the latency of its calls alone, next to two
+ * healthy orchestrators, and next to a dead and a frozen one. The load is the same.
  *
- *   node bench/isolation.ts [SECONDS] [ROUNDS]        default 4 seconds for each of 5 rounds of the three
+ *   node bench/isolation.ts [SECONDS] [ROUNDS]        default 4 seconds for each of the three cases, 5 rounds
  *
- * Exit code 1 where the 99th percentile beside ill neighbours is over three times that alone (medians of the rounds). Callers and far
- * sides share a process, and with the gateway the machine; everything runs on loopback and stops by itself.
+ * Exit code 1 where a call fails, or where the p99 next to failing neighbours is over three times the p99 alone. Both are medians of the
+ * rounds. Callers and far sides share a process, and the machine with the gateway. The benchmark ends all of them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -16,7 +16,7 @@ import { median, quantile } from './statistics.ts';
 const seconds = Number(process.argv[2] ?? 4);
 const rounds = Number(process.argv[3] ?? 5);
 const mark = 3;
-/** Calls a second: they come when they are due, whatever became of those before. */
+/** Calls a second. Each is made when it is due, even while earlier calls are in flight. */
 const rate = { measured: 150, neighbour: 60 };
 
 const closers: (() => void | Promise<void>)[] = [];
@@ -25,13 +25,13 @@ const owner = { after: (close: () => void | Promise<void>) => void closers.unshi
 interface Figures {
   /** Milliseconds from the time that a call was due, in ascending order. */
   readonly latencies: readonly number[];
-  /** How many replies had which status. */
+  /** Number of replies by status. */
   readonly statuses: ReadonlyMap<number, number>;
 }
 
 type Call = (adapter: string) => Promise<number>;
 
-/** Calls at a rate for a while, and waits for what they came to. */
+/** Makes calls at a rate for the given time, and waits for their replies. */
 async function load(call: Call, adapter: string, perSecond: number): Promise<Figures> {
   const started = performance.now();
   const latencies: number[] = [];
@@ -52,22 +52,22 @@ async function load(call: Call, adapter: string, perSecond: number): Promise<Fig
   return { latencies: latencies.sort((one, other) => one - other), statuses };
 }
 
-function told({ statuses }: Figures): string {
+function statusText({ statuses }: Figures): string {
   return [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
 }
 
 async function openCall(): Promise<Call> {
-  const well = await farSide(owner, () => jsonReply('{"x:list":[{"name":"one"}]}'));
+  const healthy = await farSide(owner, () => jsonReply('{"x:list":[{"name":"one"}]}'));
   const frozen = await farSide(owner, () => undefined);
   const dead = `http://127.0.0.1:${await closedPort()}`;
   const settings = { kind: 'nso', health: { interval: '1s' }, breaker: { failures: 5, openFor: '1s' } };
   const gateway = await startGateway(owner, {
     adapters: [
-      { ...settings, name: 'measured', url: well.url },
-      { ...settings, name: 'well', url: well.url },
-      { ...settings, name: 'well, too', url: well.url },
+      { ...settings, name: 'measured', url: healthy.url },
+      { ...settings, name: 'healthy', url: healthy.url },
+      { ...settings, name: 'also healthy', url: healthy.url },
       { ...settings, name: 'dead', url: dead },
-      // Its breaker never opens: all its slots hang, and its queue is full.
+      // Its breaker never opens, so that all its slots are occupied and its queue is full.
       {
         ...settings,
         name: 'frozen',
@@ -92,25 +92,25 @@ async function openCall(): Promise<Call> {
 
 const cases = [
   { name: 'alone', neighbours: [] },
-  { name: 'two that are well', neighbours: ['well', 'well, too'] },
-  { name: 'a dead and a frozen one', neighbours: ['dead', 'frozen'] },
+  { name: 'two healthy ones', neighbours: ['healthy', 'also healthy'] },
+  { name: 'one dead, one frozen', neighbours: ['dead', 'frozen'] },
 ] as const;
 
 try {
   const call = await openCall();
   for (let count = 0; count < 500; count += 1) await call('measured');
   const seen = cases.map((): Figures[] => []);
-  const beside = cases.map((): string[] => []);
+  const neighbourReplies = cases.map((): string[] => []);
   for (let round = 0; round < rounds; round += 1) {
     for (const [place, { neighbours }] of cases.entries()) {
       const others = neighbours.map((name) => load(call, name, rate.neighbour));
       seen[place]?.push(await load(call, 'measured', rate.measured));
-      beside[place] = (await Promise.all(others)).map((figures, which) => `${neighbours[which]}: ${told(figures)}`);
+      neighbourReplies[place] = (await Promise.all(others)).map(
+        (figures, which) => `${neighbours[which]}: ${statusText(figures)}`,
+      );
     }
   }
-  console.log(
-    '| neighbours | calls | failed | p50 ms | p99 ms | p99 to that alone | answers of the neighbours in the last round |',
-  );
+  console.log('| neighbours | calls | failed | p50 ms | p99 ms | ratio of p99 | replies of the neighbours in the last round |');
   console.log('|---|---|---|---|---|---|---|');
   const p99 = seen.map((figures) => median(figures.map((one) => quantile(one.latencies, 0.99))));
   const [alone = Number.NaN] = p99;
@@ -120,7 +120,8 @@ try {
     const failed = calls - figures.reduce((sum, { statuses }) => sum + (statuses.get(200) ?? 0), 0);
     const p50 = median(figures.map((one) => quantile(one.latencies, 0.5)));
     const worst = p99[place] ?? Number.NaN;
-    const cells = [name, calls, failed, p50.toFixed(1), worst.toFixed(1), (worst / alone).toFixed(2), beside[place]?.join('; ')];
+    const others = neighbourReplies[place]?.join('; ');
+    const cells = [name, calls, failed, p50.toFixed(1), worst.toFixed(1), (worst / alone).toFixed(2), others];
     console.log(`| ${cells.join(' | ')} |`);
     if (failed > 0) process.exitCode = 1;
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** Ticks of a processor's time in /proc; Linux has had 100 a second on every platform of Node's for long. */
+/** Clock ticks in /proc: Linux has 100 a second on every platform that Node supports. */
 const ticksPerSecond = 100;
 
 interface Stat {
@@ -10,19 +10,19 @@ interface Stat {
 }
 
 /**
- * Seconds of user and system time that a process has used, with its children: those that live, theirs, and those that have ended and
- * were waited for (proc(5), stat: utime, stime, cutime, cstime). Linux only.
+ * Seconds of user and system time of a process and its descendants, including ended children that were waited for (proc(5), stat: utime,
+ * stime, cutime, cstime). Linux only.
  */
 export function processorSeconds(pid: number): number {
   return treeOf(pid).reduce((sum, { ticks }) => sum + ticks, 0) / ticksPerSecond;
 }
 
-/** MiB of a process and its live children; what they share is counted in each. `VmHWM` is the most so far. Linux only. */
+/** MiB of a process and its live descendants; shared pages count for each process. `VmHWM` is the high-water mark. Linux only. */
 export function mebibytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   return treeOf(pid).reduce((sum, { pid }) => sum + kibibytesOf(pid, field), 0) / 1024;
 }
 
-/** Sets the high-water marks back to what is resident now (proc(5), clear_refs). */
+/** Resets the high-water marks to the resident memory of now (proc(5), clear_refs). */
 export function resetHighWaterMark(pid: number): void {
   for (const one of treeOf(pid)) writeFileSync(`/proc/${one.pid}/clear_refs`, '5');
 }
@@ -39,15 +39,15 @@ function treeOf(root: number): readonly Stat[] {
     .filter((stat) => stat !== undefined);
   const tree = all.filter(({ pid }) => pid === root);
   if (tree.length === 0) throw new Error(`process ${root} has ended`);
-  // An array grows while it is walked: children of children follow.
+  // The loop also reaches the elements that it adds, so children of children follow.
   for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
   return tree;
 }
 
-/** Undefined where the process has ended. */
+/** Undefined for a process that has ended. */
 function statOf(pid: number): Stat | undefined {
   try {
-    // The command, in brackets, may hold anything.
+    // The command is in parentheses and may contain any character, spaces and parentheses too.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
       .replace(/^.*\) /su, '')
       .split(' ');

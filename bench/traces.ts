@@ -1,10 +1,10 @@
 /**
- * What traces cost a call: processor time of the gateway, without traces, with a collector whose sampler takes no span, and with one
- * that takes them all. The three gateways run at once and are called in turn, so that the machine's other work meets all of them.
+ * What traces cost a call in processor time of the gateway: without traces, with the sampler `always_off`, and with every span recorded.
+ * The three gateways run at the same time and are called alternately, so that other work on the machine affects all of them.
  *
  *   node bench/traces.ts [ROUNDS]        default 7, each of 2,000 calls to each gateway
  *
- * Linux only: processor time is read from /proc. `GATEWAY_BEFORE` names the directory of another checkout to be called as well.
+ * Linux only: processor time is read from /proc. `GATEWAY_BEFORE` is the directory of another checkout, which is measured too.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ interface Called {
   readonly name: string;
   readonly pid: number;
   readonly pool: Pool;
-  /** Microseconds of processor time a call, of each round. */
+  /** Microseconds of processor time a call, one value a round. */
   readonly costs: number[];
 }
 

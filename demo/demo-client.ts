@@ -1,9 +1,9 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 
-/** One request to a demo orchestrator, for its tests and examples. */
+/** One request to a demo orchestrator, for tests and examples. */
 export interface DemoCall {
   readonly method?: string;
-  /** Sent as written. */
+  /** The request target, sent unchanged. */
   readonly path: string;
   /** Default `admin:admin`; null sends no credentials. */
   readonly credentials?: string | null;
@@ -17,7 +17,7 @@ export interface DemoAnswer {
   readonly body: string;
 }
 
-/** Sends one request on a connection of its own and reads the whole reply. */
+/** Sends one request on a new connection and reads the whole reply. */
 export function callDemo(url: string, { method = 'GET', path, credentials, headers, body }: DemoCall): Promise<DemoAnswer> {
   const { hostname, port } = new URL(url);
   const given = credentials === undefined ? 'admin:admin' : credentials;

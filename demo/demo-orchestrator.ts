@@ -3,33 +3,33 @@ import type { AddressInfo } from 'node:net';
 import { createFront } from './front/front.ts';
 import { createExampleNetwork } from './model/example-network.ts';
 
-/** How the demo orchestrator is started; every member has a default. */
+/** Options of the demo orchestrator; every member has a default. */
 export interface DemoOrchestratorOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: a free one. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** Who may do everything; default `admin`. */
+  /** Name of the user with all rights; default `admin`. */
   readonly username?: string;
   /** The password of both users; default `admin`. */
   readonly password?: string;
-  /** Who may read only and is denied every write with 403; default `readonly-demo`. */
+  /** Name of the user who may only read and gets 403 for every write; default `readonly-demo`. */
   readonly readOnlyUsername?: string;
-  /** Makes the trace id of a request that brings none; default a random UUID. */
+  /** Makes the trace id of a request without one; default a random UUID. */
   readonly traceIds?: () => string;
 }
 
 /** A running demo orchestrator. */
 export interface DemoOrchestrator {
-  /** Where it listens, without a slash at the end: `http://127.0.0.1:41234`. */
+  /** Its address without a slash at the end: `http://127.0.0.1:41234`. */
   readonly url: string;
-  /** Ends all connections, also those in the middle of a reply; nothing is left that keeps the process alive. */
+  /** Aborts all connections, also within a reply. Afterwards nothing keeps the process alive. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a stand-in for Cisco NSO: RESTCONF below `/restconf`, the legacy API below `/api`, over HTTP, in memory, with the same
- * 50 devices each time. It is for trying and testing the gateway and is neither NSO nor safe to expose.
+ * Starts a stand-in for Cisco NSO: RESTCONF below `/restconf` and the legacy API below `/api`, over HTTP, in memory. Each start
+ * has the same 50 devices. It is for trials and tests of the gateway. It is not NSO, and not safe to expose.
  * Rejects where the port cannot be bound.
  */
 export async function startDemoOrchestrator(options: DemoOrchestratorOptions = {}): Promise<DemoOrchestrator> {

@@ -10,7 +10,7 @@ async function started(t: TestContext) {
   return demo;
 }
 
-test('the echo shows method, target, header lines and body as they were sent, to anybody', async (t) => {
+test('the echo shows method, target, header lines and body unchanged, without credentials', async (t) => {
   const { url } = await started(t);
   const path = '/demo/echo/a%2Fb/%e2%82%ac?x=1&x=%2B';
   const body = '{"n": 18446744073709551615, "n": 1.0}';
@@ -21,7 +21,7 @@ test('the echo shows method, target, header lines and body as they were sent, to
   assert.equal(Buffer.from(echo.bodyBase64, 'base64').toString(), body);
 });
 
-test('bytes answers exactly the size asked for, with a length or in chunks', async (t) => {
+test('bytes replies with exactly the requested size, by Content-Length or in chunks', async (t) => {
   const { url } = await started(t);
   for (const form of ['text', 'json', 'binary']) {
     for (const framing of ['length', 'chunked']) {
@@ -36,7 +36,7 @@ test('bytes answers exactly the size asked for, with a length or in chunks', asy
   }
 });
 
-test('close ends a reply in the middle and frees the port', async () => {
+test('close aborts a reply and frees the port', async () => {
   const demo = await startDemoOrchestrator();
   const { port } = new URL(demo.url);
   const socket = connect(Number(port), '127.0.0.1');

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** The wanted loopback port where nobody listens on it, else 0: any free one. */
+/** The wanted port if it is free on the loopback address, else 0, which means any free port. */
 export function freePort(wanted: number): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -21,7 +21,7 @@ test('the API names its version and its datastores', async (t) => {
   assert.equal(JSON.parse(body).api.version, '0.5');
 });
 
-test('a resource shows lists by their keys with links to its operations; deep, shallow and select change that', async (t) => {
+test('a resource shows the keys of lists and links to operations; deep, shallow and select change that', async (t) => {
   const call = await started(t);
   const read = async (path: string) => JSON.parse((await call({ path: `/api/running${path}` })).body);
   const devices = (await read('/devices'))['tailf-ncs:devices'];
@@ -41,7 +41,7 @@ test('a resource shows lists by their keys with links to its operations; deep, s
   });
 });
 
-test('a list comes in a collection, by offset and limit, and not as data', async (t) => {
+test('a list needs a collection type and takes offset and limit', async (t) => {
   const call = await started(t);
   const headers = { Accept: 'application/vnd.yang.collection+json' };
   const { body } = await call({ path: '/api/running/devices/device?offset=1&limit=2&select=name', headers });
@@ -50,7 +50,7 @@ test('a list comes in a collection, by offset and limit, and not as data', async
   assert.equal(data.status, 406);
 });
 
-test('long numbers stand bare in JSON, digit for digit', async (t) => {
+test('64-bit numbers are bare in JSON, digit for digit', async (t) => {
   const call = await started(t);
   assert.match((await call({ path: '/api/running/vpn/l3vpn/volvo' })).body, /"vpn-id": 18446744073709551615,/u);
   assert.match((await call({ path: '/api/running/devices/device/ce0?deep' })).body, /"longitude": 18\.06490$/mu);
@@ -85,7 +85,7 @@ test('operations answer below _operations, in JSON and XML', async (t) => {
   assert.equal(JSON.parse(all.body)['tailf-ncs:output']['sync-result'].length, 50);
 });
 
-test('create, change and delete; an empty reply is text/html', async (t) => {
+test('a resource is created, changed and deleted; an empty reply is text/html', async (t) => {
   const call = await started(t);
   const created = await call({
     method: 'POST',
@@ -104,7 +104,7 @@ test('create, change and delete; an empty reply is text/html', async (t) => {
   assert.equal((await call({ method: 'DELETE', path: '/api/running/devices/device/new' })).status, 204);
 });
 
-test('errors are those of 5.3: 404 is empty, nearly all else 400 malformed-message under errors', async (t) => {
+test('errors are those of NSO 5.3: 404 is empty, nearly all others are 400 malformed-message under errors', async (t) => {
   const call = await started(t);
   const absent = await call({ path: '/api/running/devices/device/none' });
   assert.deepEqual([absent.status, absent.body], [404, '']);

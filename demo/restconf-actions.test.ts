@@ -34,7 +34,7 @@ test('an action is the same below /data and /operations, where the module name m
   }
 });
 
-test('device actions answer 200 with result false and a reason where the device cannot be talked to', async (t) => {
+test('a device action replies 200 with result false and a reason where the device is locked or unreachable', async (t) => {
   const { output } = await started(t);
   const cases = [
     ['ce20', 'Device ce20 is locked'],
@@ -50,7 +50,7 @@ test('device actions answer 200 with result false and a reason where the device 
   assert.deepEqual(await output(`${device('ce21')}/check-sync`), { result: 'locked', info: 'Device ce21 is southbound locked' });
 });
 
-test('compare-config shows the difference, sync-from takes it over, and then there is none', async (t) => {
+test('compare-config shows the difference, and none after sync-from', async (t) => {
   const { output, post } = await started(t);
   assert.match(String((await output(`${device('ce22')}/check-sync`))['info']), /^got: [0-9a-f]{32} expected: [0-9a-f]{32}$/u);
   assert.match(String((await output(`${device('ce22')}/compare-config`))['diff']), /\+\s+hostname changed-by-hand;/u);
@@ -65,13 +65,13 @@ test('compare-config shows the difference, sync-from takes it over, and then the
   assert.equal((await post(`${device('ce22')}/compare-config`)).body, '{}\n');
 });
 
-test('sync-to brings a device back to what the orchestrator holds', async (t) => {
+test('sync-to writes the configuration of the orchestrator to a device', async (t) => {
   const { output } = await started(t);
   assert.deepEqual(await output(`${device('ex11')}/sync-to`), { result: true });
   assert.deepEqual(await output(`${device('ex11')}/check-sync`), { result: 'in-sync' });
 });
 
-test('an action on all devices, or on a group, answers for each', async (t) => {
+test('an action on all devices or a group has a result for each device', async (t) => {
   const { output } = await started(t);
   const all = (await output('data/tailf-ncs:devices/check-sync'))['sync-result'] as { device: string; result: string }[];
   assert.equal(all.length, 50);
@@ -88,7 +88,7 @@ test('an action on all devices, or on a group, answers for each', async (t) => {
   ]);
 });
 
-test('fetch-ssh-host-keys answers fingerprints, by either of its names', async (t) => {
+test('fetch-ssh-host-keys replies with fingerprints under both of its names', async (t) => {
   const { output } = await started(t);
   const keys = await output(`${device('pe0')}/fetch-ssh-host-keys`);
   assert.equal(keys['result'], 'updated');
@@ -96,7 +96,7 @@ test('fetch-ssh-host-keys answers fingerprints, by either of its names', async (
   assert.deepEqual(await output(`${device('pe0')}/ssh/fetch-host-keys`), keys);
 });
 
-test('a service is re-deployed where its devices have lost what it wrote; the dry run tells', async (t) => {
+test('re-deploy restores the configuration that a device lost; its dry run shows the change', async (t) => {
   const { output, post } = await started(t);
   const vpn = 'data/l3vpn:vpn/l3vpn=saab%20%26%20sons';
   const modifications = await output(`${vpn}/get-modifications`, { outformat: 'cli' });
@@ -112,7 +112,7 @@ test('a service is re-deployed where its devices have lost what it wrote; the dr
   assert.deepEqual(await output(`${vpn}/check-sync`), { 'in-sync': true });
 });
 
-test('live status of a device that cannot be asked is 500; a command on a good one answers its module', async (t) => {
+test('live status of a southbound-locked device is 500; a command on a working one replies in its module', async (t) => {
   const { post } = await started(t);
   const show = (name: string) => `${device(name)}/live-status/tailf-ned-cisco-ios-stats:exec/show`;
   const good = await post(show('ce0'), { args: 'version' });
@@ -134,7 +134,7 @@ test('an action refuses query parameters, unknown input, unknown devices and oth
   assert.equal((await post('data/tailf-ncs:devices/check-sync', { device: ['none'] })).status, 400);
 });
 
-test('an action takes XML input and answers XML', async (t) => {
+test('an action takes XML input and replies in XML', async (t) => {
   const { post } = await started(t);
   const demo = await startDemoOrchestrator();
   t.after(() => demo.close());
@@ -149,7 +149,7 @@ test('an action takes XML input and answers XML', async (t) => {
   assert.match(none.body, /<result>in-sync<\/result>/u);
 });
 
-test('every action of the schema is there to be invoked', async (t) => {
+test('every action of the schema can be invoked', async (t) => {
   const { post } = await started(t);
   const sample: Record<string, string> = { device: 'ce0', 'device-group': 'provider-edge', l3vpn: 'volvo' };
   const paths: string[] = [];

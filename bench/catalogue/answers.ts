@@ -4,7 +4,7 @@ import { median } from '../statistics.ts';
 import { type Block, costOf, timesOf } from './measure.ts';
 import { type Question, questions, type Viewer, viewers } from './questions.ts';
 
-/** What one question took for one caller in one order. */
+/** The times of one question for one caller in one order. */
 export interface Answer {
   readonly viewer: Viewer['name'];
   readonly order: ListOptions['order'];
@@ -26,7 +26,7 @@ interface AskOptions {
   readonly onAnswer: (answered: AnsweredQuestion) => void;
 }
 
-/** Asks every question for every caller in both orders. */
+/** Asks every question for every caller, in both orders. */
 export async function askAll(store: AutomationStore, { runs, interruption, onAnswer }: AskOptions): Promise<void> {
   for (const question of questions) {
     const { result: answers, cost } = await costOf(async () => {

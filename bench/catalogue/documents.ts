@@ -1,16 +1,16 @@
 import type { Automation, AutomationData } from '../../src/automations/automation.ts';
 import { type SeededRandom, seededRandom } from '../../test/support/seeded-random.ts';
 
-/** What the benchmark's filters look for, in a name or a description. */
+/** Texts that the benchmark's filters look for, in names and descriptions. */
 export const needles = {
-  /** In one document of a thousand. */
+  /** In one document of 1,000. */
   rare: 'São Paulo',
-  /** In one of ten. */
+  /** In one document of 10. */
   common: 'Zürich',
   none: 'no such thing',
 } as const;
 
-/** Groups that documents are kept to. */
+/** The groups in the access lists of documents. */
 export const groupNames = Array.from({ length: 20 }, (_, index) => `team-${String(index + 1).padStart(2, '0')}`);
 
 const deeds = ['Audit', 'Back up', 'Check', 'Decommission', 'Migrate', 'Provision', 'Reconcile', 'Renew', 'Rotate', 'Upgrade'];
@@ -29,23 +29,23 @@ const customers = ['Åkesson', 'Brännström', 'Contoso', 'Delgado', 'Ekström',
 const intervals = ['5 minutes', '15 minutes', '1 hour', '6 hours', '1 day', '1 week', '1 month'];
 
 /**
- * How the documents that are kept to groups are kept to them: to one or two groups, so that there are some two hundred sets of readers,
- * or to up to six, so that nearly each document has readers of its own.
+ * The access lists of documents that have some. `usual`: one or two groups, which makes some two hundred sets of readers. `scattered`: up
+ * to six groups, so that nearly each document has its own set.
  */
 export type GroupLists = 'usual' | 'scattered';
 
-/** The document of that number: always the same, with a name, a description and group lists as a catalogue in use has them. */
+/** The document of that number, the same in each run, with realistic name, description and group lists. */
 export function documentOf(number: number, lists: GroupLists = 'usual'): Automation {
   const random = seededRandom(Math.imul(number + 1, 0x9e3779b1));
   const { pick, chance, whole } = random;
   const place = (): string => (chance(0.001) ? needles.rare : pick(places));
   const at = (days: number): string => new Date(Date.UTC(2026, 0, 1) + whole(0, days * 86_400_000)).toISOString();
-  const isKept = chance(0.1);
+  const isRestricted = chance(0.1);
   return {
     _id: number.toString(16).padStart(24, '0'),
     name: `${pick(deeds)} ${pick(things)} ${place()} ${pick(customers)} ${String(number).padStart(7, '0')}`,
     data: {
-      ...(isKept ? { gbac: groupLists(random, lists) } : {}),
+      ...(isRestricted ? { gbac: groupLists(random, lists) } : {}),
       lastUpdated: at(300),
       ...(chance(0.95) ? { description: descriptionOf(random, place()) } : {}),
       workflowId: digits(whole(0, 50_000)),
@@ -57,7 +57,7 @@ export function documentOf(number: number, lists: GroupLists = 'usual'): Automat
   };
 }
 
-/** Some 120 bytes. */
+/** A text of some 120 bytes. */
 function descriptionOf({ pick, whole }: SeededRandom, place: string): string {
   const work = `${pick(deeds)} the ${pick(things)} of ${pick(customers)} in ${place}`;
   return `${work} at ${whole(0, 24)}:00, write a report and send it to ${pick(customers)} where anything differs from the plan.`;

@@ -3,7 +3,7 @@ import type { AutomationStore } from '../../src/automations/automation-store.ts'
 import { documentOf, type GroupLists } from './documents.ts';
 import { type Cost, costOf } from './measure.ts';
 
-/** Documents of one import: what issue 4 wants done within 20 s. */
+/** Documents of one import, which has a mark of 20 s. */
 export const importedAtOnce = 100_000;
 
 interface FillOptions {
@@ -13,7 +13,7 @@ interface FillOptions {
   readonly onImported: (documents: number) => void;
 }
 
-/** Fills an empty store with NDJSON, a hundred thousand documents an import. Answers what each import cost. */
+/** Fills an empty store with NDJSON, 100,000 documents an import. Resolves with the cost of each import. */
 export async function fill(
   store: AutomationStore,
   { documents, lists, interruption, onImported }: FillOptions,

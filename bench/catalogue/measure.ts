@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** What is slow is run less often: five times, however slow. */
+/** Slow work runs less often, but at least this often. */
 const leastRuns = 5;
+/** Milliseconds after which there are no more than the least runs. */
 const patience = 5_000;
 
-/** Milliseconds of each of `runs` runs, one after another; a first one is not counted. Fewer where they take over five seconds. */
+/** Milliseconds of each of `runs` runs, one after another, without a first one. There are fewer where they take over five seconds. */
 export async function timesOf(runs: number, work: () => Promise<unknown>): Promise<readonly number[]> {
   await work();
   const times: number[] = [];
@@ -19,23 +20,23 @@ export async function timesOf(runs: number, work: () => Promise<unknown>): Promi
 }
 
 export interface Block {
-  /** By the processor's time: what the thread itself did between two looks. */
+  /** Processor time of the thread itself between two samples. */
   readonly own: number;
-  /** By the clock: a machine with other work, such as the database, is in it. */
+  /** Wall-clock time, which includes other work of the machine, such as the database. */
   readonly clock: number;
 }
 
-/** What some work did to this process. */
+/** The cost of some work for this process. */
 export interface Cost {
   readonly seconds: number;
-  /** Milliseconds that the event loop of the main thread was longest held. */
+  /** The longest that the event loop of the main thread was blocked, in milliseconds. */
   readonly block: Block;
-  /** Resident memory of the whole process, its worker threads included. MiB, before and at most. */
+  /** Resident memory of the process with its worker threads in MiB: before the work, and the peak. */
   readonly before: number;
   readonly peak: number;
 }
 
-/** Linux only where memory is concerned: it is read from /proc. */
+/** Linux only: memory is read from /proc. */
 export async function costOf<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly cost: Cost }> {
   await resetPeak();
   const before = await resident('VmRSS');
@@ -50,7 +51,7 @@ export async function costOf<T>(work: () => Promise<T>): Promise<{ readonly resu
   }
 }
 
-/** Looks every millisecond at how long the event loop was away. */
+/** Samples each millisecond how long the event loop was blocked. */
 function watchEventLoop(): { longest(): Block; end(): void } {
   let [own, clock] = [0, 0];
   let last = { own: ownTime(), clock: performance.now() };
@@ -63,7 +64,7 @@ function watchEventLoop(): { longest(): Block; end(): void } {
   return { longest: () => ({ own, clock }), end: () => clearInterval(look) };
 }
 
-/** Milliseconds of the processor that this thread has had. */
+/** Milliseconds of processor time of this thread. */
 function ownTime(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -74,7 +75,7 @@ async function resident(field: 'VmRSS' | 'VmHWM'): Promise<number> {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`, 'u').exec(status)?.[1] ?? 0) / 1024;
 }
 
-/** Sets the high-water mark back to what is resident now (proc(5), clear_refs). */
+/** Resets the high-water mark to the resident memory of now (proc(5), clear_refs). */
 function resetPeak(): Promise<void> {
   return writeFile('/proc/self/clear_refs', '5');
 }

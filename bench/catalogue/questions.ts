@@ -2,7 +2,7 @@ import { type TextField, textFields } from '../../src/automations/automation.ts'
 import type { ListOptions, TextFilter } from '../../src/automations/list-options.ts';
 import { documentOf, groupNames, needles } from './documents.ts';
 
-/** Callers whose listings are measured: what each sees differs. */
+/** Callers whose listings are measured; each sees a different part of the catalogue. */
 export const viewers = [
   { name: 'admin', seesAll: true, groups: [] },
   { name: 'one group', seesAll: false, groups: groupNames.slice(0, 1) },
@@ -14,9 +14,9 @@ export type Viewer = (typeof viewers)[number];
 /** A listing that is measured for every caller, in both orders. */
 export interface Question {
   readonly name: string;
-  /** Milliseconds that the median is to stay below: for who sees all, and for who sees only some. Undefined where issue 4 names none. */
+  /** Limit of the median in ms: for a caller who sees all documents, and one who sees some. Undefined for a question without a mark. */
   readonly mark: { readonly all: number; readonly some: number } | undefined;
-  /** `total` counts what the viewer sees and the filters match. */
+  /** `total`: number of documents that the viewer sees and the filters match. */
   options(total: number): Omit<ListOptions, 'order'>;
 }
 
@@ -43,10 +43,10 @@ function filter(kind: TextFilter['kind'], text: string, field: TextField = 'name
   return { kind, field, text };
 }
 
-/** The beginning of a name, and the whole of one, that a document has for certain. */
+/** A name that exists. */
 const exactName = documentOf(1).name;
 
-/** What issue 4 sets marks for, and beside it what has none. */
+/** Questions with a mark and without one. */
 export const questions: readonly Question[] = [
   question('`total` alone', marks.first, { limit: 0 }),
   ...textFields.map((sort) => question(`first page by ${sort}`, marks.first, { sort })),

@@ -2,7 +2,7 @@ import type { Answer, AnsweredQuestion } from './answers.ts';
 import type { Block, Cost } from './measure.ts';
 import { viewers } from './questions.ts';
 
-/** Milliseconds that nothing is to hold the event loop, and seconds that an import of 100,000 is to take at most. */
+/** Milliseconds that any work may block the event loop; seconds for an import of 100,000 documents. */
 const blockMark = 5;
 const importMark = 20;
 
@@ -28,20 +28,20 @@ export function answerRow({ question, answers }: AnsweredQuestion): string {
   ]);
 }
 
-/** A caller who sees only some of the catalogue has a mark of its own. */
+/** Callers who see only some documents have marks of their own. */
 function isMissed({ viewer, median }: Answer, mark: AnsweredQuestion['question']['mark']): boolean {
   return mark !== undefined && median >= (viewer === 'admin' ? mark.all : mark.some);
 }
 
-/** One sentence: a reading of what held the event loop longest. */
+/** A sentence on the question that blocked the event loop longest. */
 export function blockLine(answered: readonly AnsweredQuestion[]): string {
   const [worst] = answered.toSorted((a, b) => b.block.own - a.block.own);
   if (worst === undefined) return '';
   const { block, question } = worst;
-  return `The event loop was held ${shownBlock(block)} ms at most (${question.name}); mark ${blockMark} ms: ${verdictOf(block.own <= blockMark)}.`;
+  return `The event loop was blocked for ${shownBlock(block)} ms at most (${question.name}); mark ${blockMark} ms: ${verdictOf(block.own <= blockMark)}.`;
 }
 
-export const costHead = tableHead(['what', 's', 'event loop held, ms', 'MiB before', 'MiB peak', 'mark', 'verdict']);
+export const costHead = tableHead(['what', 's', 'event loop blocked, ms', 'MiB before', 'MiB peak', 'mark', 'verdict']);
 
 export function importRow(name: string, { seconds, block, before, peak }: Cost): string {
   return row([
@@ -71,12 +71,12 @@ function verdictOf(reached: boolean): string {
   return reached ? 'reached' : '**not reached**';
 }
 
-/** The thread's own time; by the clock in brackets. */
+/** The thread's processor time, and the wall-clock time in brackets. */
 function shownBlock({ own, clock }: Block): string {
   return `${shown(own)} (${shown(clock)})`;
 }
 
-/** Three figures that mean something are enough. */
+/** Two or three significant digits. */
 function shown(milliseconds: number): string {
   return milliseconds.toFixed(milliseconds < 10 ? 1 : 0);
 }

@@ -1,10 +1,10 @@
 /**
- * The floor: what a relay costs that checks nothing, on the gateway's own HTTP server and client.
+ * The floor: the cost of a relay that checks nothing, with Node's HTTP server and undici's client.
  *
  *   node bench/speed/bare-relay.ts TARGET [stream]
  *
- * It answers a caller of restAction with what TARGET says to a POST of the caller's body, all others with what it says to a GET. With
- * `stream` the reply is passed on as it comes, else when it is whole. Prints its ready line.
+ * For restAction it sends TARGET a POST with the caller's body, for other routes a GET, and passes the reply on. With `stream` it passes
+ * each chunk on at once, else the whole reply. Prints its ready line.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

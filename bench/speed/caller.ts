@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
-/** A caller with a connection of its own that is kept, as cheap as can be: the machine is for who is measured. */
+/** A caller with one connection that it keeps. It uses little processor time, which the measured process needs. */
 export interface Caller {
-  /** Writes a request as it is and waits for its reply, one at a time. Rejects where the status is not 200 or the connection ends. */
+  /** Writes one request unchanged and waits for its reply. Rejects where the status is not 200 or the connection ends. */
   call(request: Buffer): Promise<void>;
   close(): void;
 }
@@ -32,14 +32,14 @@ export function openCaller(port: number): Promise<Caller> {
       answer(error);
     });
     socket.on('error', (error) => answer(error));
-    socket.on('close', () => answer(new Error('the connection was closed')));
+    socket.on('close', () => answer(new Error('the connection ended')));
     socket.on('connect', () =>
       opened({
         call: (request) =>
           new Promise((resolve, reject) => {
-            // It may have been closed while nobody waited.
+            // The connection may have ended between two calls.
             if (socket.destroyed) {
-              reject(new Error('the connection was closed between two calls'));
+              reject(new Error('the connection ended between two calls'));
               return;
             }
             waiting = { resolve, reject };
@@ -51,7 +51,7 @@ export function openCaller(port: number): Promise<Caller> {
   });
 }
 
-/** Of a reply by its Content-Length or in chunks (RFC 9112, section 6.3); there are no trailers, and no request is sent before the last reply. */
+/** Whether a reply is whole, by Content-Length or chunks (RFC 9112 section 6.3). There are no trailers, and no pipelining. */
 function isWhole(text: string): boolean {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return false;

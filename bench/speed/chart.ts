@@ -1,4 +1,4 @@
-/** A bar of a chart; those of the gateway itself are set off. */
+/** A bar of a chart. `own`: a bar of the gateway, in another colour. */
 interface Bar {
   readonly name: string;
   readonly value: number;
@@ -7,7 +7,7 @@ interface Bar {
 
 const [width, left, right, rowHeight, top] = [760, 230, 70, 28, 48];
 
-/** Horizontal bars as SVG, legible on light and on dark; `mark` is a line across them. */
+/** Horizontal bars as SVG, legible on light and dark backgrounds; `mark` is a line across them. */
 export function barChart(title: string, bars: readonly Bar[], mark: number): string {
   const height = top + bars.length * rowHeight + 30;
   const scale = (width - left - right) / Math.max(mark, ...bars.map(({ value }) => value));

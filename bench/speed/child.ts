@@ -7,23 +7,23 @@ import { join } from 'node:path';
 import { childEnvironment, collect, readyPort } from '../../test/support/gateway/start-gateway.ts';
 import type { Owner } from '../../test/support/owner.ts';
 
-/** A process that is measured, with its children. */
+/** A process to measure, with its children. */
 export interface Started {
   readonly pid: number;
   readonly port: number;
-  /** Milliseconds from its spawning to its ready line (seen 20 ms late at most). */
+  /** Milliseconds from its spawning to its ready line, seen at most 20 ms late. */
   readonly startedIn: number;
-  /** SIGTERM, then waits for its end. */
+  /** Sends SIGTERM and waits for its end. */
   stop(): Promise<void>;
 }
 
 interface Command {
   readonly command: string;
   readonly args: readonly string[];
-  /** Where it runs and its output is kept; it goes away with the owner. */
+  /** Its working directory, which also holds its output; the owner removes it. */
   readonly directory: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where it will listen; without it, its ready line says where. */
+  /** The port on which it will listen; without it, its ready line has the port. */
   readonly port?: number;
   readonly ipc?: boolean;
   /** `ulimit -n`, where the system grants it. */
@@ -36,7 +36,7 @@ export function temporaryDirectory(owner: Owner): string {
   return directory;
 }
 
-/** Starts it and waits until it listens. What it logs goes to a file: no one who reads it may slow it down. */
+/** Starts it and waits until it listens. Its log goes to a file, because a slow reader of a pipe would slow it down. */
 export async function start(owner: Owner, options: Command): Promise<Started & { readonly child: ChildProcess }> {
   const { command, args, directory, environment = {}, port } = options;
   const log = join(directory, 'stderr.log');

@@ -16,7 +16,7 @@ function signedToken(): string {
   return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`;
 }
 
-/** JSON is YAML. The role is the token's audience: expressions, the other way to ask for one, make a new V8 context for each call. */
+/** YAML accepts JSON. The role is the token's audience, because expressions, the other way, make a new V8 context for each call. */
 function configuration(port: number, upstream: string): object {
   const object = { type: 'object' };
   const schema = { $id: 'bench', type: 'object', required: ['params', 'body'], properties: { params: object, body: object } };

@@ -5,22 +5,22 @@ import type { Owner } from '../../test/support/owner.ts';
 import { start, temporaryDirectory } from './child.ts';
 import type { Order, Served } from './load.ts';
 
-/** Where the far side and the load of every measurement run: processes beside those that are measured. */
+/** The far side and the load of every measurement, in processes of their own. */
 export interface Surroundings {
   /** `http://127.0.0.1:PORT` of the far side. */
   readonly upstream: string;
-  /** Has callers make calls, and sees to it that the far side got as many as were answered. Rejects where not, or where one fails. */
+  /** Makes calls. Rejects where one fails, or where the far side got another number of requests than were answered. */
   load(order: Order): Promise<Served>;
-  /** The same check around other calls. */
+  /** Makes the same check for other calls. */
   exactly<T extends { readonly calls: number }>(work: () => Promise<T>): Promise<T>;
-  /** A further process that makes calls, for work within `exactly`. */
+  /** Starts a further process that makes calls, for work within `exactly`. */
   newLoad(): Surroundings['load'];
 }
 
-/** Milliseconds that the far side and the load have beside the time of a load: something hangs after that. */
+/** Milliseconds that the far side and the load have in addition to the time of a load. */
 const patience = 120_000;
 
-/** Of a file beside this one. */
+/** The path of a file in this folder. */
 export function program(file: string): string {
   return join(import.meta.dirname, file);
 }

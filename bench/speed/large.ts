@@ -8,21 +8,21 @@ import { table } from './report.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { type Route, routes, type Subject, startBareRelay, startThisGateway } from './subjects.ts';
 
-/** MiB over idle, and times the processor time a byte of the bare relay that streams (issue 7). */
+/** MiB over idle; ratios of processor time a byte to the streaming bare relay. */
 const marks = { memory: 64, restCall: 1.5, restAction: 1.5, restQuery: 3 };
 const rounds = 5;
-/** Replies of each before those whose time counts: V8 compiles during a GiB. For memory they count. */
+/** First replies, whose processor time does not count, because V8 compiles during a GiB. For memory they count. */
 const warmUps = 1;
 
 interface Download {
   readonly calls: 1;
   readonly seconds: number;
   readonly firstByteMs: number;
-  /** Seconds of processor time of who relayed it. */
+  /** Seconds of processor time of the relay. */
   readonly cost: number;
 }
 
-/** One large reply, read as fast as it comes; it must be whole. */
+/** Reads one large reply without pauses. Rejects where it is not whole. */
 function download(subject: Subject, route: Route): Promise<Download> {
   const before = processorSeconds(subject.pid);
   const started = performance.now();
@@ -52,7 +52,7 @@ interface Large {
   readonly peak: number;
 }
 
-/** A gateway that has answered nothing but one reply of a MiB yet, so that it is the first large one that counts. */
+/** Measures a new gateway that has answered only one reply of 1 MiB, so that its first large reply counts for memory. */
 async function measureRoute(owner: Owner, route: Route, surroundings: Surroundings, bytes: number): Promise<Large> {
   const path = `list/${bytes}`;
   const floor = await startBareRelay(owner, { ...surroundings, path }, 'stream');
@@ -77,7 +77,7 @@ function bodyLength(request: string): number {
   return Buffer.byteLength(request.slice(request.indexOf('\r\n\r\n') + 4));
 }
 
-/** What a large reply costs in memory, time and processor time. */
+/** Measures the cost of a large reply in memory, time and processor time. */
 export async function large(owner: Owner, { mebibytes: size }: SectionOptions): Promise<Section> {
   const surroundings = await startSurroundings(owner);
   const rows: string[][] = [];
@@ -101,7 +101,7 @@ export async function large(owner: Owner, { mebibytes: size }: SectionOptions): 
   return {
     title: 'A large reply',
     text: [
-      `${size} MiB from the far side, ${rounds} times through each route of a new gateway, each beside a bare relay that streams, after one of each during which V8 compiles; medians, of memory the most, the first one counted.`,
+      `${size} MiB from the far side, ${rounds} times through each route of a new gateway, each followed by one through a bare relay that streams. Figures are medians. V8 compiles during one further reply before them, which counts only for memory. Memory is the greatest value.`,
       table([...head, 'processor time a byte, ns', 'bare relay', 'ratio'], rows),
       `Marks: ${marks.memory} MiB over idle; ${marks.restCall} times the processor time for restCall and restAction, ${marks.restQuery} for restQuery. ${missed.length === 0 ? 'Reached.' : `**Not reached**: ${missed.join('; ')}.`}`,
     ].join('\n\n'),

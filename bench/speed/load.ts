@@ -1,6 +1,6 @@
 /**
- * The load, a process of its own that takes orders over IPC: so many callers, each on a connection that it keeps, call again as soon
- * as they are answered, until the time is over. Those under way then are waited for.
+ * The load, a process that takes orders over IPC. Each caller keeps one connection and calls again as soon as it has its reply, until the
+ * time is over. Calls in flight then are waited for.
  */
 import { quantile } from '../statistics.ts';
 import { type Caller, openCaller } from './caller.ts';
@@ -11,14 +11,14 @@ export interface Order {
   readonly request: string;
   readonly callers: number;
   readonly milliseconds: number;
-  /** Further callers that are answered once before and once after the others, and keep their connections in between. */
+  /** Further callers that call once before and once after the others, and keep their connections in between. */
   readonly idle?: number;
 }
 
 export interface Served {
-  /** All that were answered. */
+  /** All answered calls. */
   readonly calls: number;
-  /** Those within the time. */
+  /** Answered calls of the busy callers. */
   readonly served: number;
   readonly seconds: number;
   /** Milliseconds. */
@@ -26,7 +26,7 @@ export interface Served {
   readonly p99: number;
 }
 
-/** A hundred at a time, so that no listen queue overflows. */
+/** Opens a hundred at a time, so that no listen queue overflows. */
 async function openCallers(port: number, count: number): Promise<readonly Caller[]> {
   const callers: Caller[] = [];
   while (callers.length < count) {
@@ -36,7 +36,7 @@ async function openCallers(port: number, count: number): Promise<readonly Caller
   return callers;
 }
 
-/** Callers who have been answered once: a connection without a request is not kept for long. */
+/** Opens callers and makes one call each, because the gateway soon closes a connection without a request. */
 async function openAnswered(port: number, count: number, bytes: Buffer): Promise<readonly Caller[]> {
   const callers: Caller[] = [];
   while (callers.length < count) {
@@ -47,7 +47,7 @@ async function openAnswered(port: number, count: number, bytes: Buffer): Promise
   return callers;
 }
 
-/** Ten at a time, for they are not the load. */
+/** Makes ten calls at a time, because these calls are not the load. */
 async function eachCalls(callers: readonly Caller[], bytes: Buffer): Promise<void> {
   for (let at = 0; at < callers.length; at += 10)
     await Promise.all(callers.slice(at, at + 10).map((caller) => caller.call(bytes)));

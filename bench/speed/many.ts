@@ -11,21 +11,21 @@ import { table } from './report.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { type Subject, startThisGateway } from './subjects.ts';
 
-/** Milliseconds from the start of a gateway until it is ready (issue 7). */
+/** Milliseconds from the start of a gateway until it is ready. */
 const mark = 1000;
 const [wantedIdle, busyCallers, seconds, starts, loads] = [10_000, 1000, 10, 5, 4];
 const openFiles = 65_536;
-/** Connections for others, such as the one that fetched the token. */
+/** Connections left for other uses, such as the login. */
 const spare = 20;
 
-/** The gateway displaces idle connections when 95 in 100 are taken. */
+/** The gateway closes idle connections when 95 in 100 are taken. */
 function possibleIdle(pid: number): number {
   const granted = Number(/^Max open files\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]);
   const possible = Math.floor(frontDoorLimit(granted).connections * 0.95) - busyCallers - spare;
   return Math.min(wantedIdle, Math.floor(possible / 100) * 100);
 }
 
-/** Many callers who keep their connections; how soon a gateway is there, and what it holds then. */
+/** Measures a gateway with many connections: its start, its calls, its memory. */
 export async function many(owner: Owner, _options: SectionOptions): Promise<Section> {
   const surroundings = await startSurroundings(owner);
   const startUps = await measureStarts(owner, surroundings);
@@ -41,18 +41,18 @@ export async function many(owner: Owner, _options: SectionOptions): Promise<Sect
     ['ready on a new SQLite file, ms, median of five (greatest)', shown(startUps.fresh)],
     ['ready on that file again, ms', shown(startUps.again)],
     ['processor time of a start with one login, ms', shown(startUps.costs)],
-    ['memory once it is ready, MiB', idle.toFixed(0)],
-    ['calls/s of those at work', (sum((one) => one.served) / seconds).toFixed(0)],
-    ['p50, p99 of their calls, ms', `${worst(served, 'p50')}, ${worst(served, 'p99')}`],
-    ['processor time a call, µs, the connecting included', ((cost / calls) * 1e6).toFixed(0)],
-    ['most memory, MiB', most.toFixed(0)],
-    ['memory 5 s after all have gone, MiB', mebibytes(gateway.pid, 'VmRSS').toFixed(0)],
+    ['memory when ready, MiB', idle.toFixed(0)],
+    ['calls/s of the active callers', (sum((one) => one.served) / seconds).toFixed(0)],
+    ['p50, p99 of the active callers, ms', `${worst(served, 'p50')}, ${worst(served, 'p99')}`],
+    ['processor time a call with its share of connecting, µs', ((cost / calls) * 1e6).toFixed(0)],
+    ['greatest memory, MiB', most.toFixed(0)],
+    ['memory 5 s after all connections ended, MiB', mebibytes(gateway.pid, 'VmRSS').toFixed(0)],
   ];
   const reached = median(startUps.fresh) < mark;
   return {
     title: 'Many callers',
     text: [
-      `${idleCallers} callers who keep their connections to themselves (answered once before and once after, on the same connection) and ${busyCallers} at work for ${seconds} s, restQuery.${idleCallers < wantedIdle ? ` Not ${wantedIdle}: the system does not let the gateway open more files.` : ''}`,
+      `${idleCallers} idle callers keep their connections and call once before and once after the load. ${busyCallers} active callers make restQuery calls for ${seconds} s.${idleCallers < wantedIdle ? ` Not ${wantedIdle}: the system grants the gateway no more open files.` : ''}`,
       table(['what', 'figure'], rows),
       `Mark: ready within ${mark} ms. ${reached ? 'Reached.' : '**Not reached.**'}`,
     ].join('\n\n'),
@@ -76,7 +76,7 @@ async function measureStarts(
   return { fresh, again, costs };
 }
 
-/** Spread over several processes, for one alone would be measured itself. */
+/** Makes the load in several processes, because one alone would limit the rate. */
 async function crowd(
   gateway: Subject,
   surroundings: Surroundings,
@@ -102,7 +102,7 @@ function shown(times: readonly number[]): string {
   return `${median(times).toFixed(0)} (${Math.max(...times).toFixed(0)})`;
 }
 
-/** Of the processes; their median may not be that of all. */
+/** The greatest value of the load processes, because their medians give no common median. */
 function worst(served: readonly Served[], part: 'p50' | 'p99'): string {
   return Math.max(...served.map((one) => one[part])).toFixed(0);
 }

@@ -9,7 +9,7 @@ import { requestOf } from './subjects.ts';
 
 const token = 'a-token-of-the-benchmark';
 
-/** What the gateway does, as one would write it there: who asks, may they, is the body right. Left by the first way out, or answered by the second. */
+/** The checks of the gateway as a function node: token, role, body, path. Output 1 makes the call, output 2 answers. */
 function checks(upstream: string): string {
   return `
 const roles = { 'Bearer ${token}': 'engineering' };
@@ -36,7 +36,7 @@ function flow(upstream: string): readonly object[] {
   ];
 }
 
-/** It listens before its flows run: until they do, their routes are not there. */
+/** Waits for the flows: Node-RED listens before they run, and answers 404 until then. */
 async function flowing(port: number): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
     const reply = await fetch(`http://127.0.0.1:${port}/orchestrator_manager/restQuery/Bench`, { method: 'POST' });
@@ -44,7 +44,7 @@ async function flowing(port: number): Promise<void> {
     if (reply.status !== 404) return;
     await sleep(25);
   }
-  throw new Error('its flows do not begin');
+  throw new Error('the flows do not start');
 }
 
 export const nodeRed: Rival = {

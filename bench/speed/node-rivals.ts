@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 const directory = join(import.meta.dirname, '..');
 
-/** Where the packages are that the gateway is compared with. */
+/** The folder of the packages that the gateway is compared with. */
 export const modules = join(directory, 'node_modules');
 
 let outcome: { readonly problem?: string } | undefined;
 
-/** Installs the packages of bench/package-lock.json, unless they are there; why they are not there then, or undefined. */
+/** Installs the packages of bench/package-lock.json where they are missing. Returns why that failed, or undefined. */
 export function missingModules(): string | undefined {
   outcome ??= install();
   return outcome.problem;
@@ -32,7 +32,7 @@ function isInstalled(): boolean {
   return Object.entries(dependencies).every(([name, version]) => versionOf(name) === version);
 }
 
-/** Of an installed package; undefined where it is not. */
+/** The version of an installed package; undefined where it is not installed. */
 export function versionOf(name: string): string | undefined {
   try {
     const text = readFileSync(join(modules, name, 'package.json'), 'utf8');

@@ -1,6 +1,6 @@
 import type { Owner } from '../../test/support/owner.ts';
 
-/** Does some work and closes what it started, the newest first, also after SIGINT and SIGTERM. */
+/** Does some work and closes what the work started, the newest first, also after SIGINT and SIGTERM. */
 export async function owning<T>(work: (owner: Owner) => Promise<T>): Promise<T> {
   const closers: (() => void | Promise<void>)[] = [];
   const close = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import type { Owner } from '../../test/support/owner.ts';
 import { startSurroundings } from './far-side.ts';
 import { type Route, startThisGateway } from './subjects.ts';
 
-/** The gateway alone under the load of the other measurements, with V8's profiler on: a profile of each thread into `directory`. */
+/** Runs the gateway alone under load with V8's profiler, which writes a profile of each thread into `directory`. */
 export async function profile(
   owner: Owner,
   { directory, route, seconds, callers }: Readonly<Record<'directory' | 'route', string> & Record<'seconds' | 'callers', number>>,

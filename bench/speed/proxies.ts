@@ -6,13 +6,13 @@ import { start, temporaryDirectory } from './child.ts';
 import type { Rival } from './rival.ts';
 import { requestOf } from './subjects.ts';
 
-/** The version that a program says it has; undefined where it is not installed. */
+/** The version that a program prints; undefined where it is not installed. */
 function versionOf(command: string, option: string): string | undefined {
   const { status, stdout, stderr } = spawnSync(command, [option], { encoding: 'utf8' });
   return status === 0 ? (/\d+\.\d+\.\d+/u.exec(stdout + stderr)?.[0] ?? 'unknown') : undefined;
 }
 
-/** One worker, as the others are one process, and connections to the far side that are kept, which it does not by itself. */
+/** One worker, because the other relays are one process. Connections to the far side are kept, which is not nginx's default. */
 function nginxConfiguration(port: number, upstream: string, directory: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${directory}/${name};`);
   return `daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log ${directory}/error.log;

@@ -8,14 +8,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** What a figure without it is worth nothing: where and when it was measured. */
+/** The time, machine and load average of a measurement, without which its figures mean nothing. */
 export function machine(): string {
   const [processor] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);
   const load = loadavg().map((value) => value.toFixed(1));
   return (
-    `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpus().length} × ${processor?.model.trim()}, ${memory} GiB, ` +
-    `${systemName()}, Linux ${release()}, Node ${process.versions.node}, load average ${load.join(', ')} (the measurement's own load is in it)`
+    `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpus().length} × ${processor?.model.trim()}, ${memory} GiB. ` +
+    `${systemName()}, Linux ${release()}, Node ${process.versions.node}. Load average ${load.join(', ')} (with the load of the measurement).`
   );
 }
 
@@ -24,7 +24,7 @@ function systemName(): string {
 }
 
 export function smallTable(figures: readonly Figures[]): string {
-  const head = ['who relays', 'processor time a call, µs', 'to the floor', 'least, greatest', 'calls/s', 'p50 ms', 'p99 ms'];
+  const head = ['relay', 'processor time a call, µs', 'ratio to the floor', 'least, greatest', 'calls/s', 'p50 ms', 'p99 ms'];
   return table(
     head,
     figures.map(({ name, cost, ratio, ratios, callsASecond, p50, p99 }) => [

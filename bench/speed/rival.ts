@@ -1,16 +1,16 @@
 import type { Owner } from '../../test/support/owner.ts';
 import type { Route, Subject } from './subjects.ts';
 
-/** Something else that relays, to be measured beside the gateway. */
+/** Another relay to measure. */
 export interface Rival {
   readonly name: string;
-  /** What of the gateway's job it does, and how it is set up. */
+  /** Which of the gateway's checks it makes, and how it is set up. */
   readonly about: string;
-  /** The call that it is asked for, and the floor with it. */
+  /** The call that it and the floor get. */
   readonly route: Route;
-  /** Asked for where it is not missing. */
+  /** Called only where it is not missing. */
   version(): string;
-  /** Why it cannot be had here; undefined where it can. */
+  /** Why it is not available; undefined where it is. */
   missing(): string | undefined;
   start(owner: Owner, asked: { readonly upstream: string }): Promise<Subject>;
 }

@@ -11,16 +11,16 @@ export interface Section {
 
 export interface SectionOptions {
   readonly rounds: number;
-  /** Of a turn. */
+  /** Length of one measurement. */
   readonly seconds: number;
   readonly callers: number;
-  /** Of a large reply. */
+  /** Size of a large reply. */
   readonly mebibytes: number;
-  /** Of the soak. */
+  /** Length of the soak. */
   readonly minutes: number;
-  /** Who is measured beside the gateway, where it can be had; undefined: all. */
+  /** Names of other relays to measure where available; undefined: all. */
   readonly rows: readonly string[] | undefined;
 }
 
-/** Starts what it measures for the owner. */
+/** Measures one section. The owner closes what it starts. */
 export type Measure = (owner: Owner, options: SectionOptions) => Promise<Section>;

@@ -10,12 +10,12 @@ import { type Figures, mark, measureRows, type Row } from './rounds.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { routes, type Subject, startBareRelay, startThisGateway } from './subjects.ts';
 
-/** Of the floor: they differ by up to 45 % as long as they live, those of the gateway by 5. */
+/** Processes of the floor differ by up to 45 % for their whole life, those of the gateway by 5 %. */
 const floorProcesses = 3;
 
 const rivals = [nginx, caddy, expressGateway, nodeRed];
 
-/** What a small call costs, beside the floor and beside others. */
+/** Measures a small call through the gateway, the floor and other relays. */
 export async function small(owner: Owner, { rounds, seconds, callers, rows: wanted }: SectionOptions): Promise<Section> {
   const surroundings = await startSurroundings(owner);
   const floors: Subject[] = [];
@@ -35,12 +35,12 @@ export async function small(owner: Owner, { rounds, seconds, callers, rows: want
       rows.push({ name: `${rival.name}, ${rival.route}`, route: rival.route, subjects: [subject], floors });
     }
   }
-  const turns = { rounds, milliseconds: seconds * 1000, callers, warmUp: 10_000 };
-  const figures = await measureRows(rows, surroundings, turns);
+  const options = { rounds, milliseconds: seconds * 1000, callers, warmUp: 10_000 };
+  const figures = await measureRows(rows, surroundings, options);
   return {
     title: 'A small call',
     text: [
-      `${callers} callers, each on a connection of its own; turns of ${seconds} s, each beside one of the floor; medians of ${rounds} rounds; the floor is ${floorProcesses} processes, which take turns. Mark: ${mark} times the floor.`,
+      `${callers} callers, each on a connection of its own. Measurements take ${seconds} s, each directly before or after one of the floor. Figures are medians of ${rounds} rounds. The floor is ${floorProcesses} processes. Mark: ${mark} times the floor.`,
       smallTable(figures),
       notes.join('\n'),
     ].join('\n\n'),
@@ -48,7 +48,7 @@ export async function small(owner: Owner, { rounds, seconds, callers, rows: want
   };
 }
 
-/** Or why it is not measured. */
+/** Starts it and makes one call, or returns why it is not measured. */
 async function started(rival: Rival, owner: Owner, surroundings: Surroundings): Promise<Subject | string> {
   const missing = rival.missing();
   if (missing !== undefined) return missing;
@@ -57,7 +57,7 @@ async function started(rival: Rival, owner: Owner, surroundings: Surroundings): 
     await surroundings.load({ port: subject.port, request: subject.request(rival.route), callers: 1, milliseconds: 100 });
     return subject;
   } catch (error) {
-    return `does not run here: ${String(error)}`;
+    return `does not start: ${String(error)}`;
   }
 }
 

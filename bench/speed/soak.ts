@@ -6,10 +6,10 @@ import { table } from './report.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { routes, startThisGateway } from './subjects.ts';
 
-/** This part of the time V8 may take to compile and to size its heap. */
+/** Part of the time in which V8 compiles and sizes its heap; it does not count. */
 const warmUp = 0.2;
 
-/** What a gateway under load holds as time goes by. */
+/** Measures the memory of a gateway under load over time. */
 export async function soak(owner: Owner, { minutes, seconds, callers }: SectionOptions): Promise<Section> {
   const surroundings = await startSurroundings(owner);
   const gateway = await startThisGateway(owner, surroundings);
@@ -18,8 +18,8 @@ export async function soak(owner: Owner, { minutes, seconds, callers }: SectionO
   const started = performance.now();
   const elapsed = (): number => (performance.now() - started) / 60_000;
   let calls = 0;
-  for (let turn = 0; elapsed() < minutes; turn += 1) {
-    const request = gateway.request(routes[turn % routes.length] ?? 'restQuery');
+  for (let round = 0; elapsed() < minutes; round += 1) {
+    const request = gateway.request(routes[round % routes.length] ?? 'restQuery');
     calls += (await surroundings.load({ port: gateway.port, request, callers, milliseconds: seconds * 1000 })).calls;
     points.push({ x: elapsed(), y: mebibytes(gateway.pid, 'VmRSS') });
   }
@@ -30,11 +30,11 @@ export async function soak(owner: Owner, { minutes, seconds, callers }: SectionO
   };
   const rows = [
     ['calls', String(calls)],
-    ['memory at first, MiB', idle.toFixed(0)],
-    ['median of the first and of the second half, MiB', `${half(false)}, ${half(true)}`],
-    ['most, MiB', mebibytes(gateway.pid, 'VmHWM').toFixed(0)],
+    ['memory at the start, MiB', idle.toFixed(0)],
+    ['median memory of the first and of the second half, MiB', `${half(false)}, ${half(true)}`],
+    ['greatest memory, MiB', mebibytes(gateway.pid, 'VmHWM').toFixed(0)],
     ['slope by least squares, MiB/min', slope(counted).toFixed(2)],
   ];
-  const text = `${minutes} minutes of ${callers} callers, restCall, restAction and restQuery in turn; memory after each turn of ${seconds} s, without the first ${warmUp * 100} %.`;
+  const text = `${minutes} minutes of ${callers} callers: rounds of restCall, restAction and restQuery, ${seconds} s each. Memory is read after each round; the first ${warmUp * 100} % do not count.`;
   return { title: 'A soak', text: `${text}\n\n${table(['what', 'figure'], rows)}` };
 }

@@ -5,7 +5,7 @@ import type { Owner } from '../../test/support/owner.ts';
 import { type Started, start, temporaryDirectory } from './child.ts';
 import { program } from './far-side.ts';
 
-/** Something that relays, as it is called: requests are whole HTTP/1.1 messages. */
+/** A started relay. Its requests are whole HTTP/1.1 messages. */
 export interface Subject extends Started {
   request(route: Route): string;
 }
@@ -13,13 +13,13 @@ export interface Subject extends Started {
 export const routes = ['restCall', 'restAction', 'restQuery'] as const;
 export type Route = (typeof routes)[number];
 
-/** What a far side is asked for: `/status`, or a large list. */
+/** The request to the far side: `status`, or a large list. */
 interface Asked {
   readonly upstream: string;
   readonly path?: string;
 }
 
-/** The same bytes to whoever relays, but for the port and the token. */
+/** The same bytes for each relay, except for the token. */
 export function requestOf(route: Route, { upstream, path = 'status', token }: Asked & { readonly token: string }): string {
   const params = { path, accept: 'application/json' };
   const [target, body] = {
@@ -47,15 +47,15 @@ export async function startBareRelay(owner: Owner, asked: Asked, mode: 'buffered
 interface GatewayOptions extends Asked {
   /** `store.url`; a new SQLite file without it. */
   readonly store?: string;
-  /** Arguments of node's own. */
+  /** Arguments for Node itself. */
   readonly nodeArguments?: readonly string[];
-  /** As many files as it may open, where the system grants it: beyond the hard limit it takes CAP_SYS_RESOURCE. */
+  /** Number of files that it may open, where the system grants them. Beyond the hard limit this needs CAP_SYS_RESOURCE. */
   readonly openFiles?: number;
-  /** Where it was started before; a new one without it. */
+  /** The directory of an earlier start; a new one without it. */
   readonly directory?: string;
 }
 
-/** This gateway as its configuration's defaults have it, log of requests, audit and metrics included; paths are restricted, too. */
+/** Starts this gateway with its defaults, which include log, audit log and metrics, and with path rights. */
 export async function startThisGateway(owner: Owner, options: GatewayOptions): Promise<Subject> {
   const { upstream, store, nodeArguments = [], openFiles, directory = temporaryDirectory(owner) } = options;
   const paths = ['/status', '/list/*'];

@@ -15,7 +15,7 @@ import { startThisGateway } from './subjects.ts';
 
 const title = 'Two gateways';
 
-/** Plain HTTP, and no health checks that would be calls: what docs/guides/haproxy.cfg adds for a real site is not what is measured. */
+/** Plain HTTP without health checks, which would be calls. docs/guides/haproxy.cfg has the configuration for a real site. */
 function balancer(ports: readonly [number, number], gateways: readonly [number, number]): string {
   const proxy = (name: string, port: number, servers: readonly number[]): string => {
     const lines = servers.map((server, index) => `  server gateway-${index + 1} 127.0.0.1:${server}`);
@@ -25,7 +25,7 @@ function balancer(ports: readonly [number, number], gateways: readonly [number, 
   return `defaults\n  mode http\n${limits}${proxy('one', ports[0], gateways.slice(0, 1))}${proxy('both', ports[1], gateways)}`;
 }
 
-/** The same load on one gateway and on two, sharing PostgreSQL behind HAProxy. */
+/** Measures the same load on one gateway and on two that share PostgreSQL, behind HAProxy. */
 export async function two(owner: Owner, { rounds, seconds, callers }: SectionOptions): Promise<Section> {
   if (spawnSync('haproxy', ['-v']).status !== 0) return { title, text: 'Not measured: haproxy is not installed.' };
   if (noOwnPostgres !== false) return { title, text: `Not measured: ${noOwnPostgres}.` };
@@ -42,25 +42,25 @@ export async function two(owner: Owner, { rounds, seconds, callers }: SectionOpt
   const load = (port: number, milliseconds: number): Promise<Served> =>
     surroundings.load({ port, request, callers, milliseconds });
   for (const port of ports) await load(port, 8000);
-  const turns: Served[][] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const turn: Served[] = [];
-    for (const index of round % 2 === 0 ? [0, 1] : [1, 0]) turn[index] = await load(ports[index] ?? 0, seconds * 1000);
-    turns.push(turn);
+  const measured: Served[][] = [];
+  for (let count = 0; count < rounds; count += 1) {
+    const round: Served[] = [];
+    for (const index of count % 2 === 0 ? [0, 1] : [1, 0]) round[index] = await load(ports[index] ?? 0, seconds * 1000);
+    measured.push(round);
   }
   const rate = ({ calls, seconds }: Served): number => calls / seconds;
-  const gain = median(turns.map(([one, both]) => (one && both ? rate(both) / rate(one) : Number.NaN)));
+  const gain = median(measured.map(([one, both]) => (one && both ? rate(both) / rate(one) : Number.NaN)));
   const rows = ['one', 'two'].map((name, index) => {
-    const served = turns.map((turn) => turn[index]).filter((one) => one !== undefined);
+    const served = measured.map((round) => round[index]).filter((one) => one !== undefined);
     return [name, ...[rate, (one: Served) => one.p50, (one: Served) => one.p99].map((of) => median(served.map(of)).toFixed(1))];
   });
   const cores = availableParallelism();
   return {
     title,
     text: [
-      `restQuery by ${callers} callers through HAProxy to one gateway and to two on the same PostgreSQL, turns of ${seconds} s, medians of ${rounds} rounds.`,
+      `restQuery by ${callers} callers through HAProxy to one gateway and to two on the same PostgreSQL. Measurements take ${seconds} s; figures are medians of ${rounds} rounds.`,
       table(['gateways', 'calls/s', 'p50 ms', 'p99 ms'], rows),
-      `The gain of the second one: **${((gain - 1) * 100).toFixed(0)} %**. ${cores < 6 ? `The ${cores} cores of this machine are shared by the load, the far side, HAProxy, PostgreSQL and the gateways: what two of them are worth on cores of their own this cannot show.` : ''}`,
+      `The second gateway gains **${((gain - 1) * 100).toFixed(0)} %**. ${cores < 6 ? `Load, far side, HAProxy, PostgreSQL and gateways share the ${cores} cores of this machine. The gain on cores of their own may be greater.` : ''}`,
     ].join('\n\n'),
   };
 }

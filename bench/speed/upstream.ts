@@ -1,6 +1,6 @@
 /**
- * The far side of every measurement, a process of its own: a small JSON reply to whatever it is asked, or a list as large as
- * `/list/BYTES` says. Prints its ready line; tells over IPC how many requests have come whole so far.
+ * The far side of every measurement, a process of its own. It answers `/list/BYTES` with a list of that size, other requests with a small
+ * JSON text. Prints its ready line. Over IPC it sends the number of complete requests so far.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,7 +44,7 @@ const server = createServer((request, response) => {
     else streamList(response, Number(bytes));
   });
 });
-// Connections of a relay that waits for its turn stay open: none pays for new ones.
+// Connections of a relay stay open while another one is measured, so that none pays for new ones.
 server.keepAliveTimeout = 3_600_000;
 process.on('message', () => process.send?.(count));
 process.on('disconnect', () => process.exit());

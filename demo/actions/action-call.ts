@@ -13,14 +13,14 @@ export interface ActionCall {
   readonly action: ActionNode;
   readonly input: ActionInput;
   readonly user: string;
-  /** Makes output in the action's module. */
+  /** Builds output in the action's module. */
   readonly build: ContentBuilder;
 }
 
-/** What an action answers: its output, 204 without any, or 200 with an empty object (`compare-config` in sync). */
+/** The reply of an action: its output, 204 without output, or 200 with an empty object (`compare-config` in sync). */
 export type ActionOutput = readonly Content[] | 'no-output' | 'empty-object';
 
-/** @throws OrchestratorError where NSO answers an error status; most failures of a device are output instead. */
+/** @throws OrchestratorError where NSO replies with an error status; most failures of a device are output. */
 export type ActionHandler = (call: ActionCall) => ActionOutput;
 
 /** The data of the entry or container that the action is invoked on. */
@@ -28,7 +28,7 @@ export function subjectOf({ orchestrator, target }: ActionCall): DataObject {
   return objectOf(nodeAt(orchestrator.datastore.root, target.steps));
 }
 
-/** How an action carries out its change; without networking unless told. */
+/** Options of the transaction of an action, by default with networking and without service code. */
 export function actionTransaction(call: ActionCall, options: Partial<TransactionOptions> = {}): TransactionOptions {
   return {
     user: call.user,

@@ -12,7 +12,7 @@ import type { Content } from '../wire/document.ts';
 import { dryRunContent } from '../wire/dry-run-content.ts';
 import { type ActionCall, type ActionHandler, type ActionOutput, actionTransaction, subjectOf } from './action-call.ts';
 
-/** What became of one device: `result` as NSO names it, true where nothing went wrong, and further output. */
+/** The result for one device: `result` as NSO names it, whether it is positive, and further output. */
 interface DeviceResult {
   readonly result: string | boolean;
   readonly positive: boolean;
@@ -68,7 +68,7 @@ function groupMembers(call: ActionCall): readonly Device[] {
   return devicesOf(call.orchestrator.datastore.root).filter(({ name }) => names.includes(name));
 }
 
-/** The device at or above the place where the action stands. */
+/** The device that the action is invoked on or below. */
 function subjectDevice({ orchestrator, target }: ActionCall): Device {
   const name = target.steps.find(({ schema }) => schema.name === 'device')?.keys?.[0] ?? '';
   const device = deviceNamed(orchestrator.datastore.root, name);
@@ -151,7 +151,7 @@ function compareConfig(call: ActionCall): ActionOutput {
   return [call.build.leaf('diff', `\n${curlyText(changes)}`)];
 }
 
-/** What `sync-from` would change in the orchestrator, or `sync-to` on the device. */
+/** The change that `sync-from` would make in the orchestrator, or `sync-to` on the device. */
 function dryRunOf(call: ActionCall, device: Device, format: 'native' | 'cli' | 'xml'): Content {
   const { datastore, network } = call.orchestrator;
   const onDevice = withDeviceConfig(datastore.root, device.name, network.runningConfig(device.name));
@@ -164,7 +164,7 @@ function withDeviceConfig(root: DataObject, name: string, config: DataObject): D
   return withNode(root, resolvePath(rootSchema, place, false).steps, config);
 }
 
-/** `live-status … exec`: unlike the other actions it answers 500 where the device cannot be talked to. */
+/** `live-status … exec`: unlike other actions, it replies 500 for a locked or unreachable device. */
 function execute(call: ActionCall): ActionOutput {
   const device = subjectDevice(call);
   const stats = device.ned === 'ios' ? modules.iosStats : modules.xrStats;

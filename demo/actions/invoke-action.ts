@@ -8,7 +8,7 @@ import { serviceActions } from './service-actions.ts';
 
 const handlers: ReadonlyMap<string, ActionHandler> = new Map([...deviceActions, ...serviceActions, ...rollbackActions]);
 
-/** Invokes the action that `target` names, on the entry it is below, which must exist. */
+/** Invokes the action that `target` names. The entry above it must exist. */
 export function invokeAction(call: Omit<ActionCall, 'build'>): ActionOutput {
   const { orchestrator, target, action } = call;
   requireEntries(orchestrator.datastore.root, target.steps);

@@ -8,7 +8,7 @@ export const rollbackActions: readonly (readonly [string, ActionHandler])[] = [
   ['rollback-files/apply-rollback-file', applyRollbackFile],
 ];
 
-/** Goes back to before the named commit; `fixed-number` names one for good, `id` counts from the newest, which is 0. */
+/** Restores the state before a commit. `fixed-number` names the same commit for ever; `id` counts from the newest, which is 0. */
 function applyRollbackFile(call: ActionCall): ActionOutput {
   const { datastore } = call.orchestrator;
   const [fixedNumber] = inputValues(call.input, 'fixed-number');

@@ -36,7 +36,7 @@ function getModifications(call: ActionCall): ActionOutput {
   return [dryRunContent(call.build, root, shown, inputFormat(call.input, 'outformat') ?? 'cli')];
 }
 
-/** In sync is a service whose devices hold what it asks for, and run what the orchestrator holds. */
+/** A service is in sync if the orchestrator has its device configuration and its devices run it. */
 function checkSync(call: ActionCall): ActionOutput {
   const { datastore, network } = call.orchestrator;
   const modifications = modificationsOf(datastore.root, subjectOf(call));

@@ -7,15 +7,15 @@ import type { Orchestrator } from '../model/transaction.ts';
 import { contentFor, listContent, type View } from '../wire/data-content.ts';
 import type { Content } from '../wire/document.ts';
 
-/** Which entries of a list target are wanted. */
+/** The entries of a list to show. */
 export interface Window {
   readonly offset: number;
   readonly limit: number;
 }
 
 /**
- * What a read of `target` shows; undefined where there is nothing, which NSO answers with 204.
- * @throws OrchestratorError 404 for an absent entry, leaf or presence container; 500 for live status of a device that cannot be asked.
+ * The content that a read of `target` shows; undefined where there is none, which NSO answers with 204.
+ * @throws OrchestratorError 404 for an absent entry, leaf or presence container; 500 for live status of a locked or unreachable device.
  */
 export function readConfig(orchestrator: Orchestrator, target: Target, view: View, window: Window): Content | undefined {
   refuseDeadLiveStatus(orchestrator, target);

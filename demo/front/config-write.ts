@@ -14,7 +14,7 @@ import type { Format } from '../wire/media-types.ts';
 import { choiceParameter, flagParameter, type Parameters } from '../wire/query-parameters.ts';
 import { jsonOfXml, parseXml } from '../wire/xml-input.ts';
 
-/** A write of configuration, in whichever dialect it came. */
+/** A write of configuration, in either dialect. */
 interface ConfigWrite {
   readonly method: string;
   readonly target: Target;
@@ -24,7 +24,7 @@ interface ConfigWrite {
   readonly user: string;
 }
 
-/** What a write answers: 201 with the place of what was created, 200 with content, or 204. */
+/** The reply to a write: 201 with the place of the created node, 200 with content, or 204. */
 interface ConfigWritten {
   readonly status: 200 | 201 | 204;
   readonly created?: readonly Step[];
@@ -34,7 +34,7 @@ interface ConfigWritten {
 const dryRunModule = { name: '', namespace: 'http://tail-f.com/ns/restconf/dry-run', prefix: '' };
 const resultModule = { name: 'tailf-restconf', namespace: 'http://tail-f.com/ns/tailf-restconf', prefix: '' };
 
-/** Carries out POST, PUT, PATCH or DELETE with NSO's commit parameters. */
+/** Executes POST, PUT, PATCH or DELETE with NSO's commit parameters. */
 export function writeConfig(orchestrator: Orchestrator, write: ConfigWrite): ConfigWritten {
   const { target, parameters } = write;
   refuseCombinations(parameters);
@@ -96,7 +96,7 @@ function bodyMembers({ method, target, body, bodyFormat }: ConfigWrite): readonl
   return readMembers(parent, parsedBody(parent, body, bodyFormat), path);
 }
 
-/** A body for the whole datastore may be wrapped in `data` (RFC 8040, 4.6.1), or be its children alone. */
+/** A body for the whole datastore may be wrapped in `data` (RFC 8040, 4.6.1), or hold only its children. */
 function parsedBody(parent: BranchNode, body: string, format: Format): unknown {
   if (format === 'json') {
     const json = parseJson(body);

@@ -15,12 +15,12 @@ const description = {
   lock: 'POST /demo/lock and POST /demo/unlock: hold the datastore, so that writes answer 409 lock-denied',
 };
 
-/** What stands at `/` and `/demo`: what this server is, and what it is not. */
+/** Answers `/` and `/demo` with a description of this server. */
 export function answerDescription(response: ServerResponse): void {
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(description, null, 2)}\n`);
 }
 
-/** Sends the request back as it came: method, target and header lines unchanged, the body as text where it is UTF-8, and as base64. */
+/** Replies with the request: method, target and header lines unchanged, the body as base64, and as text where it is UTF-8. */
 export function answerEcho(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const { method, url, httpVersion, rawHeaders } = request;
   const headers = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1]]] : []));
@@ -44,7 +44,7 @@ function textOrNull(body: Buffer): string | null {
   }
 }
 
-/** How each form of the reply begins, what fills it, how it ends; together exactly the size asked for. */
+/** Beginning, filling and end of each form of the reply, which together have exactly the requested size. */
 const forms = {
   text: { type: 'text/plain; charset=utf-8', start: '', fill: 'x', end: '' },
   json: { type: 'application/json', start: '{"filler":"', fill: 'x', end: '"}' },

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A request whose sender is known and whose body has been read whole. */
+/** An authenticated request with its whole body. */
 export interface Request {
   readonly method: string;
-  /** The path as it came, not decoded. */
+  /** The path as received, not decoded. */
   readonly path: string;
-  /** The query string as it came, without its `?`. */
+  /** The query string as received, without its `?`. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -23,18 +23,18 @@ export interface Reply {
   readonly body: string;
 }
 
-/** A reply without a body; NSO gives even that a type (`text/html`). */
+/** A reply without a body; NSO sends a Content-Type (`text/html`) even then. */
 export function emptyReply(status: number, headers: Readonly<Record<string, string>> = {}): Reply {
   return { status, headers: { 'Content-Type': 'text/html; charset=UTF-8', ...headers }, body: '' };
 }
 
-/** The value of a request header that is sent once; undefined where it is absent. */
+/** The value of a request header that occurs once; undefined where it is absent. */
 export function headerOf({ headers }: Pick<Request, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** The address by which the client reached this server, for `Location`. */
+/** The origin that the client used for this server, for `Location`. */
 export function originOf(request: Request): string {
   return `http://${headerOf(request, 'host') ?? 'localhost'}`;
 }

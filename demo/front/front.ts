@@ -11,7 +11,7 @@ import { restconfErrorReply } from './restconf-reply.ts';
 
 const bodyLimit = 16 * 1024 * 1024;
 
-/** On every reply, so that nobody takes this server for what it stands in for. */
+/** A header of every reply, so that no client takes this server for Cisco NSO. */
 const standIn = { 'X-Demo-Orchestrator': 'a stand-in for trials and tests, not Cisco NSO' } as const;
 
 const commonHeaders = {
@@ -38,9 +38,10 @@ export function createFront(options: FrontOptions): (request: IncomingMessage, r
       for (const [name, value] of Object.entries(standIn)) response.setHeader(name, value);
       await answer(options, message, response);
     } catch {
-      // The client went away, or this server is at fault; a reply that has begun must not look finished.
+      // The client left, or this server has a bug. A reply that has begun must not look complete.
       if (response.headersSent || response.destroyed) response.destroy();
-      else response.writeHead(500, { 'Content-Type': 'text/plain' }).end('the demo orchestrator failed: a bug in demo/\n');
+      else
+        response.writeHead(500, { 'Content-Type': 'text/plain' }).end('the demo orchestrator failed: this is a bug in demo/\n');
     }
   };
 }
@@ -87,7 +88,7 @@ function dispatch({ orchestrator }: FrontOptions, request: Request): Reply {
   return emptyReply(404);
 }
 
-/** Where RESTCONF is rooted (RFC 8040, 3.1). */
+/** The root of RESTCONF (RFC 8040, 3.1). */
 function hostMeta(): Reply {
   const body = '<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">\n  <Link rel="restconf" href="/restconf"/>\n</XRD>\n';
   return { status: 200, headers: { 'Content-Type': 'application/xrd+xml' }, body };
@@ -120,7 +121,7 @@ function tooLarge(request: Request): Reply {
   return isLegacyPath(request.path) ? legacyErrorReply(error, request) : restconfErrorReply(error, request);
 }
 
-/** RESTCONF replies name the trace: the client's (W3C `traceparent`, or the older `trace-id`), or one of their own. */
+/** The trace id of a RESTCONF reply: the client's (W3C `traceparent`, or the older `trace-id`), or a new one. */
 function traceHeaders({ traceIds }: FrontOptions, { path, query, headers }: Request): Readonly<Record<string, string>> {
   if (isLegacyPath(path)) return {};
   const traceparent = typeof headers['traceparent'] === 'string' ? headers['traceparent'] : undefined;
@@ -137,7 +138,7 @@ function splitTarget(url: string): { readonly path: string; readonly query: stri
   return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) };
 }
 
-/** The body whole, or undefined where it is larger than the limit; what is over the limit is read and thrown away. */
+/** The whole body, or undefined where it is over the limit; bytes over the limit are read and dropped. */
 async function readBody(message: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;

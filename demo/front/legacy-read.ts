@@ -16,8 +16,8 @@ import { unmetPrecondition } from './preconditions.ts';
 const allow = { Allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT' };
 
 /**
- * GET and HEAD of the legacy API: without a parameter, lists below the target show their keys alone; `deep` shows all of it,
- * `shallow` leaves containers below empty, `select` picks. A whole list wants a collection type.
+ * GET and HEAD of the legacy API. Lists below the target show only their keys. `deep` shows everything, `shallow` shows containers below
+ * as empty, `select` chooses members. A whole list needs a collection type.
  */
 export function readLegacy(orchestrator: Orchestrator, request: Request, target: Target, datastore: string): Reply {
   const kind = target.steps.length === 0 ? 'datastore' : isWholeList(target) ? 'collection' : 'data';
@@ -39,7 +39,7 @@ export function readLegacy(orchestrator: Orchestrator, request: Request, target:
   });
 }
 
-/** A single entry stands alone, a whole list in `collection`, the datastore in `data`. */
+/** A single entry has no wrapper; `collection` wraps a whole list, `data` the datastore. */
 function wrapped(found: Content, kind: 'datastore' | 'collection' | 'data'): Content {
   const build = contentOf(legacyModule);
   if (kind === 'collection') return build.container('collection', [found]);

@@ -9,10 +9,10 @@ export const legacyModule = { name: '', namespace: 'http://tail-f.com/ns/rest', 
 
 const errorModule = { name: '', namespace: 'http://tail-f.com/ns/tailf-rest-error', prefix: '' };
 
-/** What every legacy reply carries; the Server header is there and empty. */
+/** Headers of every legacy reply; the Server header is empty. */
 export const legacyHeaders = { Server: '' } as const;
 
-/** A legacy reply with a body: 64-bit numbers stand bare in its JSON. */
+/** A legacy reply with a body, whose JSON has bare 64-bit numbers. */
 export function legacyContentReply(
   status: number,
   content: Content,
@@ -23,7 +23,7 @@ export function legacyContentReply(
   return { status, headers: { 'Content-Type': mediaType, ...headers, ...legacyHeaders }, body };
 }
 
-/** Errors of 5.3: absent is 404 without a body, and nearly everything else is 400 malformed-message. */
+/** Errors of NSO 5.3: an absent resource is 404 without a body, nearly all others are 400 malformed-message. */
 export function legacyErrorReply(error: OrchestratorError, request: Request): Reply {
   const headers = { ...error.headers, ...legacyHeaders };
   const isPatch = error.message.startsWith('patch to');
@@ -46,13 +46,13 @@ function errorType(error: OrchestratorError, request: Request): ChosenType {
   return chosen(`application/vnd.yang.data+${wantsJson(request, wanted) ? 'json' : 'xml'}`);
 }
 
-/** `?format=` overrides what the client accepts. */
+/** Whether the reply is JSON: by `?format=`, else by the Accept header. */
 function wantsJson({ query }: Request, accept: string): boolean {
   const format = /(?:^|&)format=(json|xml)(?:&|$)/u.exec(query)?.[1];
   return format === undefined ? accept.includes('json') : format === 'json';
 }
 
-/** @throws OrchestratorError 406 where the client takes none of `offered`. */
+/** @throws OrchestratorError 406 where the client accepts none of `offered`. */
 export function negotiatedLegacy(request: Request, offered: readonly string[]): ChosenType {
   const format = /(?:^|&)format=(json|xml)(?:&|$)/u.exec(request.query)?.[1];
   const accept = headerOf(request, 'accept');
@@ -65,7 +65,7 @@ export function negotiatedLegacy(request: Request, offered: readonly string[]): 
   throw new OrchestratorError({ status: 406, tag: 'invalid-value', message, type: 'protocol' });
 }
 
-/** @throws OrchestratorError 415 for a body of a type that the legacy API does not take. */
+/** @throws OrchestratorError 415 for a body of a type that the legacy API does not accept. */
 export function legacyBodyFormat(request: Request): Format {
   const essence = essenceOf(headerOf(request, 'content-type'));
   const isKnown = /^application\/vnd\.yang\.(api|datastore|data|collection|operation)\+(xml|json)$/u.test(essence);

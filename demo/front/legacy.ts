@@ -23,7 +23,7 @@ import { unmetPrecondition } from './preconditions.ts';
 
 const allowedMethods = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 
-/** Answers a request below `/api` as NSO up to 5.3 does; errors have the shapes and the coarse statuses of that time. */
+/** Answers a request below `/api` like NSO up to 5.3, with the error bodies and statuses of that version. */
 export function answerLegacy(orchestrator: Orchestrator, request: Request): Reply {
   try {
     if (!request.user.mayWrite && !isRead(request.method)) {
@@ -65,7 +65,7 @@ function answerApi(request: Request): Reply {
   return legacyContentReply(200, content, negotiatedLegacy(request, legacyTypes('api')), { Allow: 'GET, HEAD, OPTIONS' });
 }
 
-/** The rollback files; in JSON each is a member named `file`, so that one object holds the name several times. */
+/** The rollback files. In JSON each is a member named `file`, so that one object has that name several times. */
 function answerRollbacks({ datastore }: Orchestrator, request: Request): Reply {
   requireRead(request);
   const build = contentOf(legacyModule);
@@ -148,7 +148,7 @@ function answerWrite(orchestrator: Orchestrator, request: Request, target: Targe
   return legacyContentReply(status, content, type, headers);
 }
 
-/** Whether a client reached the server by the old dialect, for the challenge it gets. */
+/** Whether a path is of the legacy API, which decides the form of a 401. */
 export function isLegacyPath(path: string): boolean {
   return path === '/api' || path.startsWith('/api/');
 }

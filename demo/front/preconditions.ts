@@ -8,8 +8,8 @@ export function validators(datastore: Datastore, format: Format): Readonly<Recor
 }
 
 /**
- * The reply that ends a conditional request early (RFC 9110, 13.2): 412 for a write or read on a stale state, 304 for a read of
- * what the client has. Weak tags are compared by what they say, for this server, like NSO, sends no others.
+ * The reply to a conditional request whose condition fails (RFC 9110, 13.2): 412 for a stale state, 304 for a read of an unchanged state.
+ * Weak tags are compared by their value, because this server, like NSO, sends only weak tags.
  */
 export function unmetPrecondition(request: Request, datastore: Datastore): Reply | undefined {
   if (!stillMatches(request, datastore)) return emptyReply(412);
@@ -31,7 +31,7 @@ function isUnchanged(request: Request, datastore: Datastore): boolean {
   return !Number.isNaN(since) && wholeSeconds(datastore.lastModified) <= since;
 }
 
-/** Whether a list of tags holds the current one, in whichever format it was read. */
+/** Whether a list of tags holds the current tag, in any format. */
 function names(list: string, datastore: Datastore): boolean {
   const tags = list.split(',').map((tag) => tag.trim().replace(/^W\//u, ''));
   const current = ['', '+json', '+xml'].map((suffix) => `"${datastore.transactionId}${suffix}"`);

@@ -19,7 +19,7 @@ import { emptyReply, type Reply, type Request } from './exchange.ts';
 import { unmetPrecondition, validators } from './preconditions.ts';
 import { contentReply, negotiated, restconfModule } from './restconf-reply.ts';
 
-/** GET and HEAD of data with `content`, `depth`, `fields`, `exclude`, `limit` and `offset`; nothing there is 204. */
+/** GET and HEAD of data with `content`, `depth`, `fields`, `exclude`, `limit` and `offset`; 204 where there is no data. */
 export function readRestconf(orchestrator: Orchestrator, request: Request, target: Target, content: 'all' | 'config'): Reply {
   const type = negotiated(request, isWholeList(target) ? [...restconfCollectionTypes, ...restconfTypes] : restconfTypes);
   const parameters = readParameters(request.query, allowedParameters.read);

@@ -7,7 +7,7 @@ import { headerOf, type Reply, type Request } from './exchange.ts';
 
 export const restconfModule = { name: 'ietf-restconf', namespace: 'urn:ietf:params:xml:ns:yang:ietf-restconf', prefix: 'rc' };
 
-/** The wrapper that makes one document of several entries (tail-f extension). */
+/** The wrapper of several entries in one document (tail-f extension). */
 const collectionModule = { name: '', namespace: 'http://tail-f.com/ns/restconf/collection/1.0', prefix: '' };
 
 /** A reply that holds `content` in the chosen type; no content is the empty JSON object. */
@@ -23,7 +23,7 @@ export function contentReply(
   return { status, headers: { 'Content-Type': mediaType, ...headers }, body };
 }
 
-/** The error body (RFC 8040, 7.1) in the type the client takes, else in that of its request; a 406 is always XML. */
+/** The error body (RFC 8040, 7.1) in the type that the client accepts, else in that of its request; a 406 is always XML. */
 export function restconfErrorReply(error: OrchestratorError, request: Request): Reply {
   const build = contentOf(restconfModule);
   const { type, tag, path, message } = error;
@@ -46,7 +46,7 @@ function errorType(error: OrchestratorError, request: Request): ChosenType {
   return chosen(taken?.format === 'json' ? restconfTypes[1] : restconfTypes[0]);
 }
 
-/** @throws OrchestratorError 406 where the client takes none of `offered`. */
+/** @throws OrchestratorError 406 where the client accepts none of `offered`. */
 export function negotiated(request: Request, offered: readonly string[]): ChosenType {
   const accept = headerOf(request, 'accept');
   const type = chooseType(accept, offered);

@@ -16,7 +16,7 @@ import { contentReply, negotiated, restconfErrorReply, restconfModule } from './
 
 const allowedMethods = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 
-/** Answers a request below `/restconf` as NSO 6.x does; every refusal is a RESTCONF error body. */
+/** Answers a request below `/restconf` like NSO 6.x; every error has a RESTCONF error body. */
 export function answerRestconf(orchestrator: Orchestrator, request: Request): Reply {
   try {
     refuseReadOnlyUser(request);
@@ -63,7 +63,7 @@ function answerRoot(request: Request, member: string): Reply {
   return contentReply(200, member === '' ? whole : version, negotiated(request, restconfTypes));
 }
 
-/** `/restconf/ds/…` (RFC 8527): running and intended are the configuration, operational is all. */
+/** `/restconf/ds/…` (RFC 8527): running and intended have the configuration, operational has all data. */
 function answerDatastore(orchestrator: Orchestrator, request: Request, [name = '', ...rest]: readonly string[]): Reply {
   if (name === 'ietf-datastores:running') return answerData(orchestrator, request, rest.join('/'), 'config');
   if (name !== 'ietf-datastores:operational') throw notFound();
@@ -138,7 +138,7 @@ function answerWrite(orchestrator: Orchestrator, request: Request, target: Targe
   return content === undefined ? emptyReply(status, headers) : contentReply(status, content, type, headers);
 }
 
-/** @throws OrchestratorError 415 for a body of a type that RESTCONF does not take. */
+/** @throws OrchestratorError 415 for a body of a type that RESTCONF does not accept. */
 function bodyFormat(request: Request): Format {
   const essence = essenceOf(headerOf(request, 'content-type'));
   if (request.body === '' || restconfTypes.some((type) => type === essence)) return essence.endsWith('json') ? 'json' : 'xml';

@@ -17,19 +17,19 @@ import { pathText, type Target } from './instance-path.ts';
 import { invalidValue, malformed, methodNotAllowed, notFound, OrchestratorError } from './orchestrator-error.ts';
 import { type FoundChild, isBranch } from './schema.ts';
 
-/** One member of a request body with its value, already read against the schema. */
+/** One member of a request body with its value, validated against the schema. */
 export interface BodyMember extends FoundChild {
   readonly value: DataNode;
 }
 
-/** A change of the configuration, not yet a transaction. */
+/** A change of the configuration, to be made by a transaction. */
 export interface Edit {
   readonly next: DataObject;
-  /** Where a node came into being, for `Location`. */
+  /** The path of a created node, for `Location`. */
   readonly created?: readonly Step[];
 }
 
-/** POST: `members` holds the one child to create below the target (RFC 8040, 4.4.1). 409 where it exists. */
+/** POST: `members` has the one child to create below the target (RFC 8040, 4.4.1). 409 where it exists. */
 export function createBelow(root: DataObject, target: Target, members: readonly BodyMember[]): Edit {
   requireEntries(root, target.steps);
   const path = pathText(target.steps);
@@ -57,7 +57,7 @@ function createdStep(member: BodyMember, path: string): { readonly step: Step; r
   return { step, value: member.value };
 }
 
-/** PUT: the target becomes what the body says; it is created where it was absent (RFC 8040, 4.5). */
+/** PUT: the body replaces the target, or creates it where it is absent (RFC 8040, 4.5). */
 export function replaceAt(root: DataObject, target: Target, members: readonly BodyMember[]): Edit {
   if (target.steps.length === 0) throw methodNotAllowed('GET, HEAD, OPTIONS, PATCH, POST');
   refuseWholeList(target);
@@ -69,7 +69,7 @@ export function replaceAt(root: DataObject, target: Target, members: readonly Bo
   return { next: withNode(root, target.steps, kept), ...(before === undefined ? { created: target.steps } : {}) };
 }
 
-/** PATCH: the body is merged into the target, which must exist (RFC 8040, 4.6.1); at the root it may hold several members. */
+/** PATCH: the body is merged into the target, which must exist (RFC 8040, 4.6.1); at the root it may have several members. */
 export function mergeAt(root: DataObject, target: Target, members: readonly BodyMember[]): Edit {
   if (target.steps.length === 0) return { next: mergeMembers(root, members) };
   const before = nodeAt(root, target.steps);
@@ -106,7 +106,7 @@ export function removeAt(root: DataObject, target: Target): Edit {
   return { next: withNode(root, target.steps, Object.keys(state).length === 0 ? undefined : state) };
 }
 
-/** @throws OrchestratorError 404 where a list entry on the way (or at its end) is absent. */
+/** @throws OrchestratorError 404 where a list entry of the path is absent. */
 export function requireEntries(root: DataObject, steps: readonly Step[]): void {
   const last = steps.findLastIndex(({ keys }) => keys !== undefined);
   if (last >= 0 && nodeAt(root, steps.slice(0, last + 1)) === undefined) throw notFound();
@@ -132,7 +132,7 @@ function memberValue(target: Target, members: readonly BodyMember[]): DataNode {
   const path = pathText(target.steps);
   const only = members.length === 1 ? members[0] : undefined;
   if (only === undefined || only.member !== target.steps.at(-1)?.member) {
-    throw malformed(`the body must hold ${target.schema.name} alone, for it is written to ${path}`, path);
+    throw malformed(`the body must hold only ${target.schema.name}, because it is written to ${path}`, path);
   }
   return only.value;
 }

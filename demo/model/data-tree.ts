@@ -4,7 +4,7 @@ import { type BranchNode, isBranch, type SchemaNode } from './schema.ts';
 /** A leaf's value as RFC 7951 writes it (64-bit integers and decimals are strings); `null` is a leaf of type empty. */
 export type Scalar = string | number | boolean | null;
 
-/** What stands at a schema node: a leaf's value, a leaf-list's values, a container, or a list's entries. Never changed in place. */
+/** The data of a schema node: a leaf's value, a leaf-list's values, a container, or a list's entries. It is immutable. */
 export type DataNode = Scalar | readonly Scalar[] | DataObject | readonly DataObject[];
 
 /** A container or list entry; its members are named as in RFC 7951. */
@@ -12,7 +12,7 @@ export interface DataObject {
   readonly [member: string]: DataNode;
 }
 
-/** One step of the way from the root to a node; `keys` picks a list entry, or a leaf-list's value. */
+/** One step of the path from the root to a node; `keys` selects a list entry, or a value of a leaf-list. */
 export interface Step {
   readonly member: string;
   readonly schema: SchemaNode;
@@ -31,7 +31,7 @@ export function valuesOf(node: DataNode | undefined): readonly Scalar[] {
   return Array.isArray(node) ? (node as readonly Scalar[]) : [];
 }
 
-/** A leaf's value as text; the empty string where there is none. */
+/** A leaf's value as text; the empty string for an absent leaf. */
 export function textOf(node: DataNode | undefined): string {
   return typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean' ? String(node) : '';
 }
@@ -41,12 +41,12 @@ export function keysOf(schema: SchemaNode, entry: DataObject): readonly string[]
   return schema.kind === 'list' ? schema.keys.map((key) => textOf(entry[key])) : [];
 }
 
-/** True where two nodes hold the same data; the order of members does not matter. */
+/** Whether two nodes hold the same data, in any order of members. */
 export function sameData(one: DataNode | undefined, other: DataNode | undefined): boolean {
   return one === other || isDeepStrictEqual(one, other);
 }
 
-/** True where a container holds no data below it, however deep (it then answers 204). */
+/** Whether a container holds no data at any depth, which gives 204. */
 export function isEmptyData(node: DataNode | undefined): boolean {
   if (node === undefined) return true;
   if (Array.isArray(node)) return node.length === 0;
@@ -71,7 +71,7 @@ function pick(schema: SchemaNode, node: DataNode | undefined, keys: readonly str
   return entries[indexOfEntry(schema, entries, keys)];
 }
 
-/** The root with `value` put at the end of `steps` (undefined removes it); containers on the way come into being. */
+/** The root with `value` at the end of `steps` (undefined removes the node). Missing containers of the path are created. */
 export function withNode(root: DataObject, steps: readonly Step[], value: DataNode | undefined): DataObject {
   const [step, ...rest] = steps;
   if (step === undefined) return objectOf(value);
@@ -101,7 +101,7 @@ function withMember(object: DataObject, member: string, value: DataNode | undefi
   return others;
 }
 
-/** `there` with `incoming` merged into it, as plain PATCH does (RFC 8040, 4.6.1): what is not named stays. */
+/** `there` with `incoming` merged into it as by a plain PATCH (RFC 8040, 4.6.1). Other members stay. */
 function mergedObject(schema: BranchNode, there: DataObject, incoming: DataObject): DataObject {
   let merged = there;
   for (const [member, value] of Object.entries(incoming)) {
@@ -111,7 +111,7 @@ function mergedObject(schema: BranchNode, there: DataObject, incoming: DataObjec
   return merged;
 }
 
-/** As {@link mergedObject}, for whatever stands at one schema node. */
+/** Like {@link mergedObject}, for the data of any schema node. */
 export function mergedNode(schema: SchemaNode, there: DataNode | undefined, incoming: DataNode): DataNode {
   if (schema.kind === 'leaf') return incoming;
   if (schema.kind === 'container') return mergedObject(schema, objectOf(there), objectOf(incoming));
@@ -132,7 +132,7 @@ function indexOfEntry(schema: SchemaNode, entries: readonly DataObject[], keys: 
   return entries.findIndex((entry) => isDeepStrictEqual(keysOf(schema, entry), keys));
 }
 
-/** `next` with the operational state that stood at the same places before: a write never touches it. */
+/** `next` with the operational state of `before`, which a write never changes. */
 export function keepingState(schema: BranchNode, before: DataObject, next: DataObject): DataObject {
   let kept = next;
   for (const [member, child] of schema.children) {

@@ -33,7 +33,7 @@ export class Datastore {
     return this.#lastModified;
   }
 
-  /** Names the last commit: the ETag without its format suffix; it is the whole datastore's, not a resource's. */
+  /** Id of the last commit to the whole datastore: the ETag without its format suffix. */
   get transactionId(): string {
     return `${String(this.#started)}-${String(this.#commits).padStart(6, '0')}`;
   }
@@ -46,12 +46,12 @@ export class Datastore {
     this.#locked = locked;
   }
 
-  /** The commits that can be undone, the newest first. */
+  /** Commits that can be undone, the newest first. */
   get rollbacks(): readonly Rollback[] {
     return this.#rollbacks;
   }
 
-  /** Makes `next` the running configuration and answers the fixed number under which the commit can be undone. */
+  /** Makes `next` the running configuration. Returns the fixed number by which the commit can be undone. */
   commit(next: DataObject, by: { readonly user: string; readonly label: string; readonly comment: string }): number {
     this.#commits += 1;
     this.#lastModified = new Date();
@@ -63,7 +63,7 @@ export class Datastore {
     return fixedNumber;
   }
 
-  /** The tree as it is read: the configuration with the list of rollbacks, which is state of the datastore itself. */
+  /** The tree for reads: the configuration with the list of rollbacks, which is state of the datastore itself. */
   readable(): DataObject {
     const file = this.#rollbacks.map(({ fixedNumber, creator, date, label, comment }, id) => ({
       id,

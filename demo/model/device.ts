@@ -1,16 +1,16 @@
 import { type DataObject, entriesOf, objectOf, sameData, textOf } from './data-tree.ts';
 
-/** Which network element driver talks to a device. */
+/** The network element driver of a device. */
 export type Ned = 'ios' | 'xr' | 'junos';
 
-/** A device as the orchestrator's configuration describes it. */
+/** A device in the orchestrator's configuration. */
 export interface Device {
   readonly name: string;
   readonly address: string;
   readonly port: string;
   readonly ned: Ned;
   readonly adminState: string;
-  /** What the orchestrator believes the device runs. */
+  /** The device's configuration in the orchestrator; the device may run another one. */
   readonly config: DataObject;
 }
 
@@ -28,7 +28,7 @@ function deviceOf(entry: DataObject): Device {
     address: textOf(entry['address']),
     port: textOf(entry['port']) || '22',
     ned: nedOf(objectOf(entry['device-type'])),
-    // A new device is southbound-locked until someone unlocks it.
+    // A new device is southbound-locked until a client unlocks it.
     adminState: textOf(objectOf(entry['state'])['admin-state']) || 'southbound-locked',
     config: objectOf(entry['config']),
   };
@@ -39,7 +39,7 @@ function nedOf(deviceType: DataObject): Ned {
   return textOf(objectOf(deviceType['cli'])['ned-id']).includes('iosxr') ? 'xr' : 'ios';
 }
 
-/** The simulated network: what each device runs by itself, and whether it answers. */
+/** The simulated network: the configuration that each device runs, and whether it is reachable. */
 export class DeviceNetwork {
   readonly #running: Map<string, DataObject>;
   readonly #unreachable: ReadonlySet<string>;
@@ -49,7 +49,7 @@ export class DeviceNetwork {
     this.#unreachable = options.unreachable;
   }
 
-  /** What the device runs; a device that the network does not know yet runs nothing. */
+  /** The configuration that the device runs; empty for a device unknown to the network. */
   runningConfig(name: string): DataObject {
     return this.#running.get(name) ?? {};
   }
@@ -63,7 +63,7 @@ export class DeviceNetwork {
     this.#running.set(name, config);
   }
 
-  /** Why the orchestrator cannot talk to the device, or undefined where it can. */
+  /** Why the orchestrator cannot connect to the device; undefined where it can. */
   obstacle({ name, adminState }: Device): string | undefined {
     if (adminState === 'locked') return `Device ${name} is locked`;
     if (adminState === 'southbound-locked') return `Device ${name} is southbound locked`;

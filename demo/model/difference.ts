@@ -11,10 +11,10 @@ import {
 } from './data-tree.ts';
 import type { BranchNode, LeafListNode, LeafNode, ListNode, SchemaNode } from './schema.ts';
 
-/** What became of a node: came, went, or holds changes further down. */
+/** The change of a node: added, removed, or changes below it. */
 export type Sign = '+' | '-' | ' ';
 
-/** One node of the difference between two states of the configuration; operational state takes no part. */
+/** One node of the difference between two states of the configuration, without operational state. */
 export type Difference = BranchDifference | ValueDifference;
 
 export interface BranchDifference {
@@ -33,7 +33,7 @@ export interface ValueDifference {
   readonly value: Scalar;
 }
 
-/** The difference of two states of one container or list entry; a leaf that changed is one that went and one that came. */
+/** The difference of two states of one container or list entry. A changed leaf is a removed and an added one. */
 export function differences(schema: BranchNode, before: DataObject, after: DataObject): readonly Difference[] {
   if (before === after) return [];
   return [...schema.children].flatMap(([member, child]) => {
@@ -86,7 +86,7 @@ function branchDifference(
   return sign === ' ' && children.length === 0 ? [] : [{ kind: 'branch', schema, sign, keys, children }];
 }
 
-/** What a difference does to each device's configuration: the differences below `devices/device/config`, by device name. */
+/** The differences below `devices/device/config`, by device name. */
 export function differencesByDevice(all: readonly Difference[]): ReadonlyMap<string, readonly Difference[]> {
   const devices = branchesOf(childrenOf(all, 'devices'), 'device');
   const changed = devices.map(({ keys, children }) => [textOf(keys[0]), childrenOf(children, 'config')] as const);
@@ -101,7 +101,7 @@ function branchesOf(all: readonly Difference[], name: string): readonly BranchDi
   return all.filter((difference) => difference.kind === 'branch').filter(({ schema }) => schema.name === name);
 }
 
-/** The difference the other way round: what would undo it. */
+/** The reverse difference, which undoes the first. */
 export function reversed(all: readonly Difference[]): readonly Difference[] {
   return all.map((difference) =>
     difference.kind === 'value'

@@ -30,7 +30,7 @@ function cli(nedId: string): DataObject {
   return { cli: { 'ned-id': `${nedId}:${nedId}` } };
 }
 
-/** The devices that are not as they should be; all others are unlocked, reachable and in sync. */
+/** The devices in an unusual state; all others are unlocked, reachable and in sync. */
 const adminStates: Readonly<Record<string, string>> = {
   ce20: 'locked',
   ce21: 'southbound-locked',
@@ -40,7 +40,7 @@ const adminStates: Readonly<Record<string, string>> = {
 const outOfSync: ReadonlySet<string> = new Set(['ce22', 'pe12', 'ex11']);
 const unreachable: ReadonlySet<string> = new Set(['ce23', 'pe13']);
 
-/** A new orchestrator over the same 50 devices and 4 VPNs each time; README.md tells which device is in which state. */
+/** Makes an orchestrator with the same 50 devices and 4 VPNs each time. README.md has the state of each device. */
 export function createExampleNetwork(): Orchestrator {
   const bare = exampleRoot();
   const root = withServicesMapped({ ...bare, 'l3vpn:vpn': {} }, bare);
@@ -48,7 +48,7 @@ export function createExampleNetwork(): Orchestrator {
     devicesOf(root).map(({ name, ned, config }) => [name, outOfSync.has(name) ? drifted(ned, config) : config] as const),
   );
   const datastore = new Datastore(root);
-  // Two commits to start with, so that the list of rollbacks shows something.
+  // Two first commits, so that the list of rollbacks is not empty.
   for (const label of ['installed', 'services deployed']) datastore.commit(root, { user: 'system', label, comment: '' });
   return { datastore, network: new DeviceNetwork({ running, unreachable }) };
 }
@@ -145,7 +145,7 @@ function junosConfig(name: string, index: number): DataObject {
   };
 }
 
-/** The same configuration after somebody worked on the device behind the orchestrator's back. */
+/** The configuration after a change on the device itself, which the orchestrator does not know. */
 function drifted(ned: Ned, config: DataObject): DataObject {
   if (ned === 'junos') return { 'junos:configuration': { system: { 'host-name': 'changed-by-hand' } } };
   return { ...config, [ned === 'ios' ? 'tailf-ned-cisco-ios:hostname' : 'tailf-ned-cisco-ios-xr:hostname']: 'changed-by-hand' };

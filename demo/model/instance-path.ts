@@ -11,7 +11,7 @@ import {
 } from './schema.ts';
 import { modules } from './yang-modules.ts';
 
-/** What a request path names: a node (the root has no steps), or an action below a node. */
+/** The target of a request path: a node (the root has no steps), or an action below a node. */
 export interface Target {
   readonly steps: readonly Step[];
   readonly schema: SchemaNode;
@@ -19,9 +19,9 @@ export interface Target {
 }
 
 /**
- * Resolves the part of a RESTCONF path after the datastore or `/operations`, as written on the wire (RFC 8040, 3.5.3):
- * keys after `=`, comma separated, percent-encoded. `lenient` lets a module name be left out, as NSO allows below `/operations`.
- * @throws OrchestratorError 404 for what the schema does not know, 400 for bad percent-encoding or a wrong number of keys.
+ * Resolves the part of a RESTCONF path after the datastore or `/operations`, in its form on the wire (RFC 8040, 3.5.3). Keys follow
+ * `=`, separated by commas, percent-encoded. `lenient` allows a path without module names, as NSO does below `/operations`.
+ * @throws OrchestratorError 404 for a path unknown to the schema or a wrong number of keys, 400 for bad percent-encoding.
  */
 export function resolvePath(root: ContainerNode, rawPath: string, lenient: boolean): Target {
   const segments = rawPath.split('/').filter((segment) => segment !== '');
@@ -43,7 +43,7 @@ export function resolvePath(root: ContainerNode, rawPath: string, lenient: boole
   return { steps, schema };
 }
 
-/** Resolves a path of NSO's legacy API, where the keys of a list entry are segments (`/devices/device/ce0`). */
+/** Resolves a path of NSO's legacy API, in which the keys of a list entry are segments (`/devices/device/ce0`). */
 export function resolveLegacyPath(root: ContainerNode, rawPath: string): Target {
   const segments = rawPath.split('/').filter((segment) => segment !== '');
   const steps: Step[] = [];
@@ -60,7 +60,7 @@ export function resolveLegacyPath(root: ContainerNode, rawPath: string): Target 
   return { steps, schema };
 }
 
-/** Takes the segment that holds the keys of a list entry or the value of a leaf-list, where there is one. */
+/** Takes the next segment as the keys of a list entry or the value of a leaf-list, where the schema has such. */
 function legacyKeys(schema: SchemaNode, segments: string[]): Pick<Step, 'keys'> {
   const takesKeys =
     (schema.kind === 'list' || schema.kind === 'leaf-list') && segments[0] !== undefined && segments[0] !== '_operations';
@@ -78,7 +78,7 @@ function actionNamed(schema: BranchNode, written: string, steps: readonly Step[]
   return whole ? undefined : schema.actions.get(written.slice(written.indexOf(':') + 1));
 }
 
-/** A path may not go on below a list without naming the entry. */
+/** @throws OrchestratorError 404 for a path below a list that names no entry. */
 function refuseWalkThroughList(schema: BranchNode, steps: readonly Step[]): void {
   if (schema.kind === 'list' && steps.at(-1)?.keys === undefined) throw notFound();
 }
@@ -119,7 +119,7 @@ export function pathText(steps: readonly Step[]): string {
   return text;
 }
 
-/** Steps as the legacy API writes them: keys are segments and module names are left out. */
+/** Steps as a path of the legacy API: keys are segments, and there are no module names. */
 export function legacyPathText(steps: readonly Step[]): string {
   return steps
     .map(

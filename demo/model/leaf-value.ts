@@ -16,7 +16,7 @@ const readers: Readonly<Record<Extract<LeafType, string>, Reader>> = {
   decimal64: readDecimal,
 };
 
-/** A value read from JSON as `type` wants it (RFC 7951, section 6), or undefined where it does not fit. */
+/** The value of a JSON value for `type` (RFC 7951, section 6); undefined where it is not valid. */
 export function readScalar(type: LeafType, json: unknown): Scalar | undefined {
   return typeof type === 'object' ? readText(type, json) : readers[type](json);
 }
@@ -30,7 +30,7 @@ function readText(type: Exclude<LeafType, string>, json: unknown): string | unde
   return 'oneOf' in type && !type.oneOf.includes(json) ? undefined : json;
 }
 
-/** 64-bit values are strings in JSON; a bare number, as legacy clients send, is taken where it is exact. */
+/** 64-bit values are strings in JSON; the bare numbers of legacy clients are accepted where they are exact. */
 function readUint64(json: unknown): string | undefined {
   const text = typeof json === 'number' && Number.isSafeInteger(json) ? String(json) : json;
   return typeof text === 'string' && /^\d{1,20}$/u.test(text) && BigInt(text) <= uint64Limit ? String(BigInt(text)) : undefined;
@@ -41,7 +41,7 @@ function readDecimal(json: unknown): string | undefined {
   return typeof text === 'string' && /^-?\d{1,13}(\.\d{1,5})?$/u.test(text) ? text : undefined;
 }
 
-/** The JSON value that an XML element's text stands for; text that does not fit is handed on for `readScalar` to refuse. */
+/** The JSON value of an XML element's text. Text that is not valid is returned unchanged, and `readScalar` refuses it. */
 export function jsonOfText(type: LeafType, text: string): unknown {
   if (type === 'empty') return text === '' ? [null] : text;
   if (type === 'boolean') return text === 'true' || (text === 'false' ? false : text);
@@ -49,7 +49,7 @@ export function jsonOfText(type: LeafType, text: string): unknown {
   return text;
 }
 
-/** True where legacy JSON writes the value as a bare number although it has 64 bits. */
+/** Whether legacy JSON writes the value as a bare number although it has 64 bits. */
 export function isLongNumber(type: LeafType): boolean {
   return type === 'uint64' || type === 'decimal64';
 }

@@ -1,4 +1,4 @@
-/** The error-tags used here (RFC 8040, section 7). */
+/** Error tags of RESTCONF that the demo uses (RFC 8040, section 7). */
 type ErrorTag =
   | 'access-denied'
   | 'data-exists'
@@ -14,14 +14,14 @@ interface OrchestratorErrorOptions {
   readonly status: number;
   readonly tag: ErrorTag;
   readonly message?: string;
-  /** Where it is, as an instance path such as `/tailf-ncs:devices/device=ce0`. */
+  /** The place of the error, as an instance path such as `/tailf-ncs:devices/device=ce0`. */
   readonly path?: string;
   readonly type?: 'application' | 'protocol';
   /** Further reply headers, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal with the HTTP status and the RESTCONF error it is answered with; each dialect writes the body its own way. */
+/** A refusal with the HTTP status and RESTCONF error of its reply. Each dialect has its own form of the body. */
 export class OrchestratorError extends Error {
   readonly status: number;
   readonly tag: ErrorTag;
@@ -39,7 +39,7 @@ export class OrchestratorError extends Error {
   }
 }
 
-/** Absent data and a path no schema knows: 6.x does not tell them apart. */
+/** For absent data and for a path unknown to the schema, which NSO 6.x answers alike. */
 export function notFound(): OrchestratorError {
   return new OrchestratorError({ status: 404, tag: 'invalid-value', message: 'uri keypath not found' });
 }
@@ -56,7 +56,7 @@ export function unknownElement(name: string, path: string): OrchestratorError {
   return new OrchestratorError({ status: 400, tag: 'unknown-element', message: `unknown element: ${name} in ${path}`, path });
 }
 
-/** A write or action that could not be carried through, with 500 (a device refused) or 502 (a device is not as expected). */
+/** A failed write or action: 500 where a device refused, 502 where a device is unreachable or out of sync. */
 export function operationFailed(status: 500 | 502, message: string, path: string): OrchestratorError {
   return new OrchestratorError({ status, tag: 'operation-failed', message, path });
 }

@@ -8,7 +8,7 @@ type Names = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
  * Checks every leafref of the configuration.
- * @throws OrchestratorError 400 invalid-value for the first that names nothing.
+ * @throws OrchestratorError 400 invalid-value for the first reference to an absent entry.
  */
 export function checkReferences(root: DataObject): void {
   const names = new Map<string, ReadonlySet<string>>();

@@ -1,11 +1,11 @@
-/** A YANG module as far as the wire needs it: its name in JSON, its namespace in XML, its prefix in messages. */
+/** The parts of a YANG module that are used on the wire: its name in JSON, namespace in XML, prefix in messages. */
 export interface YangModule {
   readonly name: string;
   readonly namespace: string;
   readonly prefix: string;
 }
 
-/** The built-in types used here; `refersTo` is a leafref, written as the schema path of a list whose first key it names. */
+/** YANG types that the demo uses. `refersTo` is a leafref: the schema path of a list whose first key it names. */
 export type LeafType =
   | 'string'
   | 'boolean'
@@ -25,7 +25,7 @@ interface Named {
   readonly config: boolean;
 }
 
-/** An action (RFC 7950, 7.15) with the names its input may hold. */
+/** An action (RFC 7950, 7.15) with the allowed names of its input. */
 export interface ActionNode {
   readonly name: string;
   readonly module: YangModule;
@@ -66,7 +66,7 @@ interface BranchOptions {
   readonly actions?: readonly ActionNode[];
 }
 
-/** What one module defines: constructors of schema nodes that belong to it. */
+/** Constructors of the schema nodes of one module. */
 export interface ModuleBuilder {
   leaf(name: string, type: LeafType): LeafNode;
   leafList(name: string, type: LeafType): LeafListNode;
@@ -93,7 +93,7 @@ export function yangModule(module: YangModule): ModuleBuilder {
   };
 }
 
-/** The same node with itself and all below it marked as operational state. */
+/** The node with itself and all nodes below marked as operational state. */
 export function operational<Node extends SchemaNode>(node: Node): Node {
   if (!isBranch(node)) return { ...node, config: false };
   const children = new Map([...node.children].map(([member, child]) => [member, operational(child)]));
@@ -109,15 +109,15 @@ export function memberName(node: Pick<SchemaNode, 'name' | 'module'>, parent: Ya
   return node.module.name === parent.name ? node.name : `${node.module.name}:${node.name}`;
 }
 
-/** A child found by a name as a client writes it, with the member name under which its data is kept. */
+/** A child found by a client's name, with the member name of its data. */
 export interface FoundChild {
   readonly member: string;
   readonly schema: SchemaNode;
 }
 
 /**
- * Finds a child by `name` or `module:name`. `lenient` also takes a bare name where the module changes and a module's
- * prefix in place of its name, as the legacy API does; a bare name that two modules define is then not found.
+ * Finds a child by `name` or `module:name`. `lenient` also accepts a bare name where the module changes, and a module's prefix instead of
+ * its name, like the legacy API. A bare name that two modules define is not found then.
  */
 export function childNamed(parent: BranchNode, written: string, lenient: boolean): FoundChild | undefined {
   const exact = parent.children.get(written);

@@ -3,7 +3,7 @@ import { deviceNamed, type Ned } from './device.ts';
 import { resolvePath } from './instance-path.ts';
 import { rootSchema } from './yang-modules.ts';
 
-/** One piece of device configuration that a service instance asks for. */
+/** One piece of device configuration of a service instance. */
 interface Modification {
   readonly device: string;
   readonly steps: readonly Step[];
@@ -26,7 +26,7 @@ function serviceNamed(root: DataObject, name: string): DataObject | undefined {
   return servicesOf(root).find((service) => textOf(service['name']) === name);
 }
 
-/** What a VPN asks of the devices at its endpoints: a routing instance with its route distinguisher, in the words of each NED. */
+/** The configuration of a VPN on the devices of its endpoints: a routing instance with its route distinguisher, in the schema of each NED. */
 export function modificationsOf(root: DataObject, service: DataObject): readonly Modification[] {
   const name = textOf(service['name']);
   const devices = new Set(entriesOf(service['endpoint']).map((endpoint) => textOf(endpoint['device'])));
@@ -40,12 +40,12 @@ export function modificationsOf(root: DataObject, service: DataObject): readonly
   });
 }
 
-/** A route distinguisher has room for 32 bits; the VPN's number may have 64. */
+/** The lower 32 bits of a VPN's 64-bit number, which is what a route distinguisher can hold. */
 function index32(vpnId: string): bigint {
   return BigInt(vpnId === '' ? 0 : vpnId) & 0xffff_ffffn;
 }
 
-/** `root` with a service's device configuration put in place, whoever touched it in between. */
+/** `root` with a service's device configuration, which replaces any changes made since. */
 export function deployed(root: DataObject, service: DataObject): DataObject {
   return modificationsOf(root, service).reduce((next, { steps, value }) => withNode(next, steps, value), root);
 }
@@ -58,7 +58,7 @@ export function undeployed(root: DataObject, service: DataObject): DataObject {
   );
 }
 
-/** `next` with the device configuration of every service that differs from `before` brought up to date. */
+/** `next` with the device configuration of all services that differ from `before`. */
 export function withServicesMapped(before: DataObject, next: DataObject): DataObject {
   const names = new Set([...servicesOf(before), ...servicesOf(next)].map((service) => textOf(service['name'])));
   return [...names].reduce((mapped, name) => {
@@ -70,7 +70,7 @@ export function withServicesMapped(before: DataObject, next: DataObject): DataOb
   }, next);
 }
 
-/** Notes in the service's operational state which devices it touches. */
+/** `root` with the list of a service's devices in its operational state. */
 function withModified(root: DataObject, service: DataObject): DataObject {
   const place = `l3vpn:vpn/l3vpn=${encodeURIComponent(textOf(service['name']))}`;
   const devices = modificationsOf(root, service).map(({ device }) => device);

@@ -7,41 +7,41 @@ import { checkReferences } from './references.ts';
 import { withServicesMapped } from './service-mapping.ts';
 import { rootSchema } from './yang-modules.ts';
 
-/** The orchestrator's state: what it holds, and the network it holds it for. */
+/** The orchestrator's state: its datastore and its network. */
 export interface Orchestrator {
   readonly datastore: Datastore;
   readonly network: DeviceNetwork;
 }
 
-/** How a change is carried out. */
+/** Options of a transaction. */
 export interface TransactionOptions {
   readonly user: string;
-  /** Where the change was asked for; the `error-path` of a refusal. */
+  /** The path of the request, which is the `error-path` of a refusal. */
   readonly path: string;
-  /** Work out the difference only; nothing is kept and no device is asked. */
+  /** Computes only the difference, without a commit and without devices. */
   readonly dryRun: boolean;
-  /** Keep the change without talking to devices, which leaves them out of sync. */
+  /** Commits the change without devices, which leaves them out of sync. */
   readonly noNetworking: boolean;
   readonly noOutOfSyncCheck: boolean;
   readonly label: string;
   readonly comment: string;
-  /** Service code runs after the change, unless the change is itself what service code asks for. */
+  /** Runs service code after the change; false for changes that come from service code. */
   readonly mapsServices: boolean;
 }
 
 interface TransactionResult {
   readonly differences: readonly Difference[];
-  /** Under which the commit can be undone; absent after a dry run. */
+  /** The number by which the commit can be undone; absent after a dry run. */
   readonly rollbackId?: number;
 }
 
-/** A leaf whose value contains this is what every simulated device refuses. */
+/** Every simulated device refuses a leaf whose value contains this text. */
 const refusedValue = 'refused-by-device';
 
 /**
- * Carries out a change as one transaction: references, service code, devices, then the datastore; all of it or nothing.
- * @throws OrchestratorError 400 for a dangling reference, 409 while the datastore is locked, 502 where a device is out of sync or
- * does not answer, 500 where it is locked or refuses its part.
+ * Makes a change in one transaction: service code, references, devices, then the datastore; all of it or nothing.
+ * @throws OrchestratorError 400 for a dangling reference, 409 while the datastore is locked, 500 and 502 for devices.
+ * 500 is for a device that is locked or refuses the change, 502 for one that is out of sync or unreachable.
  */
 export function runTransaction(
   { datastore, network }: Orchestrator,
@@ -59,7 +59,7 @@ export function runTransaction(
   return { differences: all, rollbackId: datastore.commit(next, options) };
 }
 
-/** @throws OrchestratorError 409 lock-denied (RFC 8040, section 7) while someone holds the datastore's lock. */
+/** @throws OrchestratorError 409 lock-denied (RFC 8040, section 7) while the datastore is locked. */
 export function refuseWhileLocked(datastore: Datastore, path: string): void {
   if (!datastore.locked) return;
   const message = 'the configuration database is locked by session 17 demo (POST /demo/unlock releases it)';

@@ -1,6 +1,6 @@
 import { type ContainerNode, type ModuleBuilder, operational, yangModule } from './schema.ts';
 
-/** The modules by which replies and messages name things; the namespaces are those of the real modules where they exist. */
+/** The modules in replies and messages. Namespaces are those of the real modules where these exist. */
 export const modules = {
   root: { name: '', namespace: '', prefix: '' },
   ncs: { name: 'tailf-ncs', namespace: 'http://tail-f.com/ns/ncs', prefix: 'ncs' },
@@ -34,7 +34,7 @@ const monitoring = yangModule(modules.monitoring);
 
 const onOff = { oneOf: ['up', 'down'] } as const;
 
-/** The interfaces of the two Cisco NEDs, cut down to what a trial needs. */
+/** The interfaces of the two Cisco NEDs, with only the nodes that a trial needs. */
 function ciscoConfig(ned: ModuleBuilder, vrfList: string) {
   const addressed = [
     ned.leaf('description', 'string'),
@@ -245,7 +245,7 @@ const highAvailability = ncs.container('high-availability', {
   ],
 });
 
-/** The root of all data: what stands below `/restconf/data`. */
+/** The root of all data, below `/restconf/data`. */
 export const rootSchema: ContainerNode = yangModule(modules.root).container('', {
   children: [
     devices,

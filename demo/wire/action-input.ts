@@ -4,12 +4,12 @@ import type { OutFormat } from './dry-run-content.ts';
 import type { Format } from './media-types.ts';
 import { looseJsonOf, parseXml } from './xml-input.ts';
 
-/** An action's input by name: text, numbers, arrays and objects as the client wrote them. */
+/** An action's input by name: text, numbers, arrays and objects as in the request. */
 export type ActionInput = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an action's input from its body; an empty body is no input. `input` may carry the module's name or be left out.
- * @throws OrchestratorError 400 for text that does not parse and names that the action does not take.
+ * Reads an action's input from its body; an empty body is no input. The wrapper `input` is optional and may have the module's name.
+ * @throws OrchestratorError 400 for text that does not parse and names that the action does not accept.
  */
 export function readActionInput(action: ActionNode, body: string, format: Format): ActionInput {
   if (body.trim() === '') return {};
@@ -49,7 +49,7 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** The values of a leaf-list in the input; one value may stand alone, as XML has it. */
+/** The values of a leaf-list in the input; a single value may come without an array, as from XML. */
 export function inputValues(input: ActionInput, name: string): readonly string[] {
   const value = input[name];
   return value === undefined ? [] : [value].flat().map(String);

@@ -12,8 +12,8 @@ import {
 } from '../model/schema.ts';
 
 /**
- * Reads the members of a body that stand below `parent`; `json` is the parsed body (XML bodies are brought into this form first).
- * @throws OrchestratorError 400 for unknown elements, values that do not fit, and operational state.
+ * Reads the members of a body below `parent`. `json` is the parsed body; XML bodies are converted to this form first.
+ * @throws OrchestratorError 400 for unknown elements, invalid values, and operational state.
  */
 export function readMembers(parent: BranchNode, json: unknown, path: string): readonly BodyMember[] {
   return Object.entries(objectFrom(json, path)).map(([written, value]) => {

@@ -4,16 +4,16 @@ import { type BranchNode, isBranch, type LeafListNode, type LeafNode, type Schem
 import type { Content } from './document.ts';
 import type { FieldSelection } from './field-selection.ts';
 
-/** How much of a node is shown. */
+/** Which part of a node is shown. */
 export interface View {
   readonly content: 'all' | 'config' | 'nonconfig';
   /** Levels of nodes from the target, which is the first (RFC 8040, 4.8.2). */
   readonly depth: number;
   readonly fields: FieldSelection;
   readonly exclude: FieldSelection | undefined;
-  /** Lists below the target are shown by their keys alone, as the legacy API does without `deep`. */
+  /** Lists below the target show only their keys, like the legacy API without `deep`. */
   readonly listsByKeys: boolean;
-  /** Containers below the target are shown empty, as the legacy API does with `shallow`. */
+  /** Containers below the target are shown empty, like the legacy API with `shallow`. */
   readonly containersEmpty: boolean;
 }
 
@@ -26,7 +26,7 @@ const wholeView: View = {
   containersEmpty: false,
 };
 
-/** What is shown of `node`, which stands at `schema`; undefined where nothing of it is. */
+/** The visible content of `node`, which belongs to `schema`; undefined where no part is visible. */
 export function contentFor(schema: SchemaNode, node: DataNode, view: View): Content | undefined {
   if (view.content === 'config' && !schema.config) return undefined;
   if (schema.kind === 'leaf' || schema.kind === 'leaf-list') return valueContent(schema, node, view);
@@ -43,14 +43,14 @@ function valueContent(schema: LeafNode | LeafListNode, node: DataNode, view: Vie
   return { kind: 'leaf', name, module, value: node as Scalar, ...(isLongNumber(schema.type) ? { long: true } : {}) };
 }
 
-/** As {@link contentFor} for the entries of a list; an entry always shows its keys, for it could not be told apart without. */
+/** Like {@link contentFor}, for the entries of a list. An entry always shows its keys, which identify it. */
 export function listContent(schema: BranchNode, entries: readonly DataObject[], view: View): Content | undefined {
   if (view.content === 'nonconfig' ? !holdsState(schema) : view.content === 'config' && !schema.config) return undefined;
   const { name, module } = schema;
   return { kind: 'list', name, module, entries: entries.map((entry) => childContents(schema, entry, view)) };
 }
 
-/** What is shown of the members of a container or list entry. */
+/** The visible members of a container or list entry. */
 function childContents(schema: BranchNode, data: DataObject, view: View): readonly Content[] {
   if (view.depth <= 1) return [];
   return [...schema.children].flatMap(([member, child]) => {
@@ -80,7 +80,7 @@ function fieldsBelow(child: SchemaNode, view: View, wanted: FieldSelection): Fie
   return child.kind === 'list' && view.listsByKeys && wanted === 'all' ? new Map() : wanted;
 }
 
-/** A container is left out where a filter took all it holds; one that is empty by itself, or cut by `depth`, stays. */
+/** Whether a filter hides all members of a container. An empty container, or one cut by `depth`, is shown. */
 function holdsOnlyHidden(node: DataNode, view: View): boolean {
   const filtered = view.content !== 'all' || view.fields !== 'all' || view.exclude !== undefined;
   return filtered && view.depth > 1 && Object.keys(objectOf(node)).length > 0;

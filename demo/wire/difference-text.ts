@@ -2,7 +2,7 @@ import type { BranchDifference, Difference, ValueDifference } from '../model/dif
 import type { YangModule } from '../model/schema.ts';
 import { escapeXml } from './xml-text.ts';
 
-/** The difference in NSO's curly style, `+` and `-` in the first column; empty where there is none. */
+/** The difference in NSO's curly-brace style, with `+` and `-` in the first column; empty for no difference. */
 export function curlyText(all: readonly Difference[], indent = ' '): string {
   return all
     .map((difference) => {
@@ -14,7 +14,7 @@ export function curlyText(all: readonly Difference[], indent = ' '): string {
     .join('');
 }
 
-/** What a list entry holds besides the keys that stand in its own line. */
+/** The children of a list entry without its keys, which are in the line of the entry. */
 function withoutKeys({ schema, children }: BranchDifference): readonly Difference[] {
   const keys = schema.kind === 'list' ? schema.keys : [];
   return children.filter((child) => child.kind === 'branch' || !keys.includes(child.schema.name));
@@ -24,7 +24,7 @@ function words({ schema, value }: ValueDifference): string {
   return value === null ? schema.name : `${schema.name} ${String(value)}`;
 }
 
-/** The difference as lines for a device with a command line: `no` takes away, `exit` leaves a list entry. */
+/** The difference as lines for a device with a command line: `no` removes, `exit` leaves a list entry. */
 export function commandLines(all: readonly Difference[], indent = '', prefix = ''): string {
   return all
     .filter((difference) => !isReplaced(difference, all))
@@ -39,7 +39,7 @@ export function commandLines(all: readonly Difference[], indent = '', prefix = '
     .join('');
 }
 
-/** A leaf that gets a new value needs no line that takes the old one away. */
+/** Whether this is the old value of a leaf that gets a new one; its removal needs no line. */
 function isReplaced(difference: Difference, all: readonly Difference[]): boolean {
   if (difference.kind !== 'value' || difference.sign !== '-' || difference.schema.kind !== 'leaf') return false;
   return all.some((other) => other.schema === difference.schema && other.sign === '+');
@@ -65,7 +65,7 @@ export function editXml(
     .join('');
 }
 
-/** The keys of an entry that is not new, which say which entry is meant. */
+/** The keys of an existing entry, which identify it. */
 function keyXml(difference: Extract<Difference, { kind: 'branch' }>, indent: string): string {
   const { schema, sign, keys } = difference;
   if (schema.kind !== 'list' || sign === '+') return '';

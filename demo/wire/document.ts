@@ -1,7 +1,7 @@
 import type { Scalar } from '../model/data-tree.ts';
 import type { YangModule } from '../model/schema.ts';
 
-/** A reply's content before it is written as JSON or XML: data and action output alike. */
+/** A reply's content before it is written as JSON or XML; used for data and for action output. */
 export type Content = LeafContent | LeafListContent | ContainerContent | ListContent;
 
 export interface LeafContent {
@@ -32,11 +32,11 @@ export interface ListContent {
   readonly name: string;
   readonly module: YangModule;
   readonly entries: readonly (readonly Content[])[];
-  /** Write each entry as a member of its own, all of one name, as legacy JSON does for rollback files. */
+  /** Writes each entry as a member of its own, all with one name, like legacy JSON for rollback files. */
   readonly repeatsName?: boolean;
 }
 
-/** Constructors for content of one module; action output is made with them. */
+/** Constructors for content of one module, used for action output. */
 export interface ContentBuilder {
   leaf(name: string, value: Scalar): LeafContent;
   values(name: string, values: readonly Scalar[]): LeafListContent;

@@ -4,10 +4,10 @@ import { type Difference, differencesByDevice } from '../model/difference.ts';
 import { commandLines, curlyText, editXml } from './difference-text.ts';
 import type { Content, ContentBuilder } from './document.ts';
 
-/** The three ways in which NSO shows what a change would do. */
+/** The three forms in which NSO shows the effect of a change. */
 export type OutFormat = 'native' | 'cli' | 'xml';
 
-/** A difference in the wanted form; `root` tells which NED each device has. Native shows only what reaches devices. */
+/** A difference in the requested form; `root` has the NED of each device. Native shows only changes of devices. */
 export function dryRunContent(build: ContentBuilder, root: DataObject, all: readonly Difference[], format: OutFormat): Content {
   const local = (data: string) => [build.container('local-node', [build.leaf('data', data)])];
   if (format === 'cli') return build.container('cli', local(curlyText(all)));

@@ -1,7 +1,7 @@
 import { invalidValue } from '../model/orchestrator-error.ts';
 import { type BranchNode, childNamed, isBranch } from '../model/schema.ts';
 
-/** Which members are wanted below a node, by member name; `all` is everything below. */
+/** Selected members below a node, by member name; `all` selects everything below. */
 export type FieldSelection = 'all' | ReadonlyMap<string, FieldSelection>;
 
 interface Reading {

@@ -1,7 +1,7 @@
 import type { Scalar } from '../model/data-tree.ts';
 import type { Content } from './document.ts';
 
-/** How JSON is written: the legacy API writes long numbers bare, which RFC 7951 makes strings. */
+/** Options of the JSON text: 64-bit numbers are bare in the legacy API, and strings by RFC 7951. */
 interface JsonStyle {
   readonly bareLongNumbers: boolean;
 }

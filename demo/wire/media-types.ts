@@ -1,21 +1,21 @@
-/** The two ways a body is written. */
+/** The two encodings of a body. */
 export type Format = 'json' | 'xml';
 
 /** A media type chosen for a reply. */
 export interface ChosenType {
   readonly mediaType: string;
   readonly format: Format;
-  /** Whether the reply is wrapped in `collection`, which makes one document of several list entries. */
+  /** Whether `collection` wraps the reply, which puts several list entries into one document. */
   readonly collection: boolean;
 }
 
-/** What RESTCONF replies are offered as, the default first. */
+/** Media types of RESTCONF replies, the default first. */
 export const restconfTypes = ['application/yang-data+xml', 'application/yang-data+json'] as const;
 
-/** What a RESTCONF reply with several list entries is offered as (tail-f extension `collection/1.0`). */
+/** Media types of RESTCONF replies with several list entries (tail-f extension `collection/1.0`). */
 export const restconfCollectionTypes = ['application/vnd.yang.collection+xml', 'application/vnd.yang.collection+json'] as const;
 
-/** All types of RESTCONF that a message names. */
+/** All media types of RESTCONF, for error messages. */
 export const restconfAcceptable = [...restconfTypes, ...restconfCollectionTypes];
 
 /** The types of NSO's legacy API for one kind of resource, XML first. */
@@ -28,7 +28,7 @@ interface Range {
   readonly quality: number;
 }
 
-/** The best of `offered` for an Accept header (RFC 9110, 12.5.1), ties by the header's order; undefined where none will do. */
+/** The best of `offered` for an Accept header (RFC 9110, 12.5.1), ties by the header's order; undefined where none matches. */
 export function chooseType(accept: string | undefined, offered: readonly string[]): ChosenType | undefined {
   const ranges = readAccept(accept ?? '*/*');
   for (const { range } of ranges.filter(({ quality }) => quality > 0).sort((one, other) => other.quality - one.quality)) {
@@ -58,7 +58,7 @@ function refused(ranges: readonly Range[], type: string): boolean {
   return ranges.some(({ range, quality }) => range === type && quality === 0);
 }
 
-/** The essence of a Content-Type header: lower case, without parameters; empty where there is none. */
+/** The media type of a Content-Type header: lower case, without parameters; empty without a header. */
 export function essenceOf(contentType: string | undefined): string {
   return (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }

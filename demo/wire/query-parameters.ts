@@ -41,7 +41,7 @@ const commitNames = [
   'trace-id',
 ];
 
-/** The parameters that RESTCONF takes for each use (`reference` of the README); an action takes `unhide` alone. */
+/** The allowed parameters for each use (see README.md). */
 export const allowedParameters = {
   read: new Set([...readNames, 'unhide']),
   write: new Set([...commitNames, 'params', 'unhide']),
@@ -52,7 +52,7 @@ export const allowedParameters = {
 
 /**
  * Reads a raw query string (without `?`).
- * @throws OrchestratorError 400 for an unknown parameter, one that occurs twice, and bad percent-encoding.
+ * @throws OrchestratorError 400 for an unknown parameter, a repeated one, and bad percent-encoding.
  */
 export function readParameters(query: string, allowed: ReadonlySet<string>): Parameters {
   const parameters = new Map<string, string>();
@@ -103,7 +103,7 @@ export function flagParameter(parameters: Parameters, name: string): boolean {
 
 /**
  * Adds the commit parameters of NSO 6.7 to those of the query string: base64 of a JSON object, in `params` or in the
- * header `X-Cisco-NSO-Commit-Params`. Its members are taken to be named like the single parameters (Cisco shows no more).
+ * header `X-Cisco-NSO-Commit-Params`. We assume that its members have the names of the single parameters; Cisco documents no more.
  */
 export function withCommitParams(parameters: Parameters, header: string | undefined): Parameters {
   const encoded = parameters.get('params') ?? header;
@@ -122,7 +122,7 @@ function readCommitParams(encoded: string): object {
     const value: unknown = JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Answered below: not JSON and no object are the same mistake.
+    // The error below is for text that is not JSON too.
   }
   throw invalidValue('commit parameters must be base64 of a JSON object');
 }

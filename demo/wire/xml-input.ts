@@ -3,7 +3,7 @@ import { jsonOfText } from '../model/leaf-value.ts';
 import { malformed } from '../model/orchestrator-error.ts';
 import { type BranchNode, childNamed, isBranch, type SchemaNode } from '../model/schema.ts';
 
-/** An XML element: what it is called, its text, its child elements. Attributes carry no data and are dropped. */
+/** An XML element: name, text, child elements. Attributes have no data and are dropped. */
 interface XmlElement {
   readonly name: string;
   readonly namespace: string;
@@ -48,12 +48,12 @@ export function parseXml(text: string): XmlElement {
   return document.children[0] ?? refuse('no element found');
 }
 
-/** The element as the JSON body that says the same (RFC 7951), for a body that stands below `parent`. */
+/** The element as the equal JSON body (RFC 7951), for a body below `parent`. */
 export function jsonOfXml(parent: BranchNode, element: XmlElement): Record<string, unknown> {
   return membersOf(parent, [element]);
 }
 
-/** The children of an element as JSON members; elements the schema does not know keep their name, for the reader to refuse. */
+/** The children of an element as JSON members. Elements unknown to the schema keep their name; the reader refuses them. */
 function membersOf(parent: BranchNode, elements: readonly XmlElement[]): Record<string, unknown> {
   const members = new Map<string, unknown>();
   for (const element of elements) {
@@ -78,7 +78,7 @@ function childByNamespace(parent: BranchNode, { name, namespace }: XmlElement) {
   return match === undefined ? undefined : { member: match[0], schema: match[1] };
 }
 
-/** The children of an element as JSON without a schema: text, objects, and arrays where a name repeats. For action input. */
+/** The children of an element as JSON without a schema, for action input: text, objects, and arrays for repeated names. */
 export function looseJsonOf(element: XmlElement): unknown {
   if (element.children.length === 0) return element.text.trim();
   const members = new Map<string, unknown>();

@@ -1,7 +1,7 @@
 import type { Scalar } from '../model/data-tree.ts';
 import type { Content } from './document.ts';
 
-/** Contents as XML elements, indented by two spaces; `xmlns` stands where the namespace differs from the parent's. */
+/** Contents as XML elements, indented by two spaces, with `xmlns` where the namespace differs from the parent's. */
 export function xmlText(contents: readonly Content[], parentNamespace = '', indent = ''): string {
   return contents.map((content) => elementTexts(content, parentNamespace, indent)).join('');
 }
