@@ -116,7 +116,7 @@ const configuration = 'access: { tokenLifetime: 2h }\n';
 test('check-config says ok, or every problem; warnings change nothing', async (t) => {
   const good = await runCommandLine(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': configuration } });
   assert.deepEqual([good.code, good.out], [0, 'g.yaml: ok\n']);
-  assert.match(good.err, /^g\.yaml:1:9: access: .*nobody can call.* \(warning\)\n$/u);
+  assert.match(good.err, /^g\.yaml:1:9: access: .*no caller can authenticate.* \(warning\)\n$/u);
   const bad = await runCommandLine(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': 'server: { port: x, hots: y }\n' } });
   assert.deepEqual([bad.code, bad.out, bad.err.split('\n').length], [1, '', 4]);
   assert.match(bad.err, /^g\.yaml:1:1: access: .*\ng\.yaml:1:17: server\.port: .*\ng\.yaml:1:20: server\.hots: .*\n$/u);

@@ -7,10 +7,10 @@ import { choice, duration, flag, integer, label, size } from './scalar-shapes.ts
 import { basicPasswordFault, bearerTokenFault, headerValueFault, secret } from './secret-shape.ts';
 import { type Check, defaulted, list, mapped, mapping, optional, required, type Shape, unique, variants } from './shape.ts';
 
-/** Framing and routing of a message belong to the sender (RFC 9112, RFC 9110 section 7.6.1). */
+/** The gateway writes the framing and routing headers of a request (RFC 9112, RFC 9110 section 7.6.1). */
 const sendersHeaders = ['connection', 'content-length', 'content-type', 'content-encoding', 'expect', 'host', 'http2-settings'];
 const hopHeaders = ['keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
-/** They would go out twice. */
+/** The gateway already sends these headers, so a credential under the same name would repeat one. */
 const callHeaders = [
   'accept',
   'if-match',
@@ -31,11 +31,11 @@ const headerName = label({
   example: 'X-Api-Key',
   refuse: (value) => {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/u.test(value)) return 'is no header name (RFC 9110 section 5.1)';
-    return isReserved(value) ? 'is a header that the gateway itself sets or passes on' : undefined;
+    return isReserved(value) ? 'is a header that the gateway itself sets or forwards' : undefined;
   },
 });
 
-const typeMeaning = 'How the gateway authenticates at the orchestrator.';
+const typeMeaning = 'How the gateway authenticates to the orchestrator.';
 
 const auth: Shape<AdapterAuthConfig> = variants<AdapterAuthConfig>('type', {
   none: mapping({ type: required(choice('none'), typeMeaning) }),
@@ -46,34 +46,34 @@ const auth: Shape<AdapterAuthConfig> = variants<AdapterAuthConfig>('type', {
   }),
   bearer: mapping({
     type: required(choice('bearer'), typeMeaning),
-    token: required(secret({ refuse: bearerTokenFault }), 'Sent as Authorization: Bearer.'),
+    token: required(secret({ refuse: bearerTokenFault }), 'Sent as `Authorization: Bearer`.'),
   }),
   header: mapping({
     type: required(choice('header'), typeMeaning),
-    name: required(headerName, 'Header to send.'),
-    value: required(secret({ refuse: headerValueFault }), 'Its value.'),
+    name: required(headerName, 'Name of the header.'),
+    value: required(secret({ refuse: headerValueFault }), 'Value of the header.'),
   }),
   token: mapping({
     type: required(choice('token'), typeMeaning),
-    token: required(secret({ refuse: headerValueFault }), 'Sent as X-Auth-Token, renewed from the replies.'),
+    token: required(secret({ refuse: headerValueFault }), 'First value of `X-Auth-Token`; replies of the orchestrator renew it.'),
   }),
   oauth2: mapping({
     type: required(choice('oauth2'), typeMeaning),
     tokenUrl: required(
       httpUrl({ example: 'https://login.example.net/token', path: true, query: true }),
-      'Token endpoint (client credentials).',
+      'Token endpoint, for the client credentials grant.',
     ),
-    clientId: required(label({ type: 'client id', example: 'gateway' }), 'Client id there.'),
-    clientSecret: required(secret({ refuse: basicPasswordFault }), 'Client secret there.'),
-    scope: optional(label({ type: 'scope', example: 'nso', atMost: 1024 }), 'Scope to ask for.'),
+    clientId: required(label({ type: 'client id', example: 'gateway' }), 'Client id at the token endpoint.'),
+    clientSecret: required(secret({ refuse: basicPasswordFault }), 'Client secret at the token endpoint.'),
+    scope: optional(label({ type: 'scope', example: 'nso', atMost: 1024 }), 'Scope of the token.'),
   }),
 });
 
 const baseUrl = httpUrl({ example: 'https://nso.example.net:8888', path: true });
 
-const interval = mapping({ interval: defaulted(duration('1d'), '30s', 'Time between two checks.') });
+const interval = mapping({ interval: defaulted(duration('1d'), '30s', 'Time between two probes.') });
 
-/** `off` is text in YAML 1.2; `false` is refused with the right word. */
+/** `off` is text in YAML 1.2. For `false` the message names `off`. */
 const health: Shape<AdapterConfig['health']> = {
   ...interval,
   type: 'mapping, or off',
@@ -91,7 +91,8 @@ const pathGlobs = list(
     type: 'glob',
     example: '"restconf/data/**"',
     atMost: 1024,
-    refuse: (glob) => (/[?#]/u.test(glob) ? 'has a "?" or "#"; globs know * and **, over the path before its "?"' : undefined),
+    refuse: (glob) =>
+      /[?#]/u.test(glob) ? 'has a "?" or "#"; a glob has only * and **, and matches the path before its "?"' : undefined,
   }),
 );
 
@@ -100,7 +101,7 @@ function pathRights(defaultText: string, verb: string) {
     actions: defaulted(
       pathGlobs,
       defaultText,
-      `Globs of the paths that actions and requests ${verb} use: * within a segment, ** across segments.`,
+      `Globs of the paths that actions ${verb} use: \`*\` matches within a segment, \`**\` across segments.`,
     ),
     queries: defaulted(pathGlobs, defaultText, `Globs of the paths that queries ${verb} use.`),
   });
@@ -110,8 +111,8 @@ const adapterTls = mapped(
   mapping(
     {
       ...tlsFiles,
-      serverName: optional(hostName, "Name to expect in the orchestrator's certificate instead of the URL's host."),
-      verify: defaulted(flag, 'true', 'false accepts any certificate; warned about at every start.'),
+      serverName: optional(hostName, "Host name to expect in the orchestrator's certificate, in place of the host in the URL."),
+      verify: defaulted(flag, 'true', 'false: the gateway accepts any certificate, and logs a warning at every start.'),
     },
     certificateWithKey,
   ),
@@ -122,13 +123,14 @@ const adapterName = label({
   type: 'name',
   example: 'Local NSO',
   atMost: 128,
-  refuse: (value) => (value === '.' || value === '..' ? 'cannot stand in a URL path' : undefined),
+  refuse: (value) => (value === '.' || value === '..' ? 'cannot be a segment of a URL path' : undefined),
 });
 
 /** Exactly one of `url` and `urls`. */
 const oneAddress: Check = (place) => {
   const [url, urls] = [memberOf(place, 'url'), memberOf(place, 'urls')];
-  if (url !== undefined && urls !== undefined) place.reading.problem(urls, 'stands beside url; keep one of the two');
+  if (url !== undefined && urls !== undefined)
+    place.reading.problem(urls, 'cannot be used together with url; keep one of the two');
   if (url === undefined && urls === undefined) {
     place.reading.problem(
       { ...place, path: memberPath(place.path, 'url') },
@@ -139,34 +141,34 @@ const oneAddress: Check = (place) => {
 
 const adapter = mapping(
   {
-    name: required(adapterName, 'Name of the adapter instance, as it stands in the route; may hold spaces.'),
+    name: required(adapterName, 'Name of the adapter instance, as in the URL of the routes. Spaces are allowed.'),
     kind: required(
       choice('nso', 'restconf', 'rest'),
-      'nso: Cisco NSO; restconf: any RFC 8040 server; rest: anything else that speaks HTTP.',
+      '`nso`: Cisco NSO; `restconf`: any RFC 8040 server; `rest`: any other HTTP server.',
     ),
-    url: optional(baseUrl, 'Base address of the orchestrator; params.path is joined to it. Either url or urls.'),
+    url: optional(baseUrl, 'Base address of the orchestrator, before `params.path`. Either `url` or `urls`.'),
     urls: optional(
       list(baseUrl, { atLeast: 1, checks: [unique()] }),
-      'Several base addresses of one orchestrator, the first preferred.',
+      'Base addresses of the nodes of one orchestrator, the preferred one first.',
     ),
-    auth: defaulted(auth, '{ type: none }', 'Credentials of the gateway at the orchestrator.'),
+    auth: defaulted(auth, '{ type: none }', 'Credentials of the gateway for the orchestrator.'),
     timeouts: defaulted(timeouts({ firstByte: '300s', idle: '60s', total: '300s' }), '{}', 'Time limits of one call.'),
-    responseLimit: defaulted(size('1024GiB'), '1GiB', 'Largest reply, counted after decompression.'),
-    concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at once, at each address.'),
-    queue: defaulted(integer(0, 1_000_000), '1000', 'Calls that may wait for their turn; beyond it the answer is 503.'),
-    health: defaulted(health, '{}', 'Active health checks; off judges by the calls alone.'),
+    responseLimit: defaulted(size('1024GiB'), '1GiB', 'Largest reply body, after decompression.'),
+    concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at each address.'),
+    queue: defaulted(integer(0, 1_000_000), '1000', 'Calls that may wait for a slot at each address; further calls get 503.'),
+    health: defaulted(health, '{}', 'Health probes. With `off` only the results of calls count.'),
     breaker: defaulted(
       mapping({
-        failures: defaulted(integer(1, 1_000_000), '5', 'Failures in a row that open the circuit breaker.'),
-        openFor: defaulted(duration('1d'), '10s', 'How long it stays open before one probe.'),
+        failures: defaulted(integer(1, 1_000_000), '5', 'Consecutive failures that open the circuit breaker.'),
+        openFor: defaulted(duration('1d'), '10s', 'How long the breaker stays open before it lets one call through.'),
       }),
       '{}',
       'Circuit breaker.',
     ),
     allowPaths: defaulted(pathRights('["**"]', 'may'), '{}', 'Paths that callers may use.'),
-    denyPaths: defaulted(pathRights('[]', 'may not'), '{}', 'Paths that callers may not use, whatever allowPaths says.'),
+    denyPaths: defaulted(pathRights('[]', 'may not'), '{}', 'Paths that callers may not use, even if `allowPaths` has them.'),
     tls: optional(adapterTls, 'Certificates for an HTTPS orchestrator.'),
-    proxy: optional(proxy, 'Proxy to reach the orchestrator through.'),
+    proxy: optional(proxy, 'Proxy for the connections to the orchestrator.'),
   },
   oneAddress,
 );

@@ -4,7 +4,7 @@ import { comparableName, readHostName } from '#outbound/host-name.ts';
 import { label, type Parsed, text } from './scalar-shapes.ts';
 import type { Shape } from './shape.ts';
 
-/** One entry of `outbound.allow` or `outbound.deny`, by the grammar that the policy itself reads. */
+/** One entry of `outbound.allow` or `outbound.deny`, read by the parser of the outbound policy. */
 export const hostRule: Shape<string> = label({
   type: 'outbound rule',
   example: '"*.lab.example.net"',
@@ -13,8 +13,8 @@ export const hostRule: Shape<string> = label({
 });
 
 function hostRuleFault(rule: string): string | undefined {
-  // Unquoted: such a text may hold a password.
-  if (/:\/\/|@/u.test(rule)) return 'is no host; write the host alone, and its port after a colon';
+  // The message does not quote the rule: a URL may hold a password.
+  if (/:\/\/|@/u.test(rule)) return 'is no host; write only the host, and its port after a colon';
   const read = readRule(rule);
   return 'problem' in read ? read.problem : undefined;
 }
@@ -29,7 +29,7 @@ export const addressRange: Shape<string> = label({
   },
 });
 
-/** An address or host name in ASCII, without port or brackets, to listen on or to verify a certificate against. */
+/** An address to listen on, or a host name to verify a certificate against: in ASCII, without port or brackets. */
 export const hostName: Shape<string> = label({
   type: 'host name or address',
   example: '127.0.0.1',
@@ -44,12 +44,12 @@ function hostNameFault(value: string): string | undefined {
 
 interface UrlOptions {
   readonly example: string;
-  /** May it have a path, may it have a query? A fragment never. */
+  /** Whether a path and a query are allowed. A fragment never is. */
   readonly path: boolean;
   readonly query?: boolean;
 }
 
-/** An absolute http or https URL, kept as written. Faults never quote it: it may hold a password in the wrong place. */
+/** An absolute http or https URL, kept as written. Messages never quote the URL, because it may hold a password. */
 export function httpUrl({ example, path, query = false }: UrlOptions): Shape<string> {
   return text({ type: 'http or https URL', example, parse: (value) => parseHttpUrl(value, { example, path, query }) });
 }
@@ -63,14 +63,14 @@ function urlSyntaxFault(value: string, example: string): string | undefined {
   if (/[\s\\\p{C}]/u.test(value)) return 'holds white space, a backslash or an invisible character';
   if (!/^https?:\/\/[^/]/iu.test(value)) return `is no http or https URL; write e.g. ${example}`;
   const authority = value.split(/[/?#]/u)[2] ?? '';
-  if (authority.includes('@')) return 'holds a user name or password; take it out and use the keys made for it';
+  if (authority.includes('@')) return 'holds a user name or password; remove it and use the keys for credentials';
   return URL.canParse(value) ? undefined : `has no valid host or port; write e.g. ${example}`;
 }
 
 function urlPartsFault(value: string, { path, query }: UrlOptions): string | undefined {
   if (value.includes('#')) return 'has a fragment (#); remove it';
   if (query !== true && value.includes('?')) return 'has a query (?); remove it';
-  if (!path && new URL(value).pathname !== '/') return 'has a path; write scheme, host and port alone';
+  if (!path && new URL(value).pathname !== '/') return 'has a path; write only scheme, host and port';
   const [beforeQuery = ''] = value.split('?', 1);
-  return /\/(?:\.|%2e){1,2}(?=\/|$)/iu.test(beforeQuery) ? 'has "." or ".." segments; write the path out' : undefined;
+  return /\/(?:\.|%2e){1,2}(?=\/|$)/iu.test(beforeQuery) ? 'has "." or ".." segments; write the path without them' : undefined;
 }

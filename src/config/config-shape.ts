@@ -9,17 +9,20 @@ import { defaulted, mapping, optional, required, type Shape } from './shape.ts';
 import { storeSection } from './store-section.ts';
 
 const auditSection = mapping({
-  retention: defaulted(duration('36500d'), '90d', 'How long audit records are kept.'),
-  maxSize: optional(size('1048576GiB'), 'How large the log may become; beyond that the oldest records go before their time.'),
-  checkpointFile: optional(path, 'File that signed checkpoints of the audit chain are appended to.'),
+  retention: defaulted(duration('36500d'), '90d', 'How long the gateway keeps audit records.'),
+  maxSize: optional(
+    size('1048576GiB'),
+    'Largest size of the audit log. Beyond it the gateway deletes the oldest records before `retention` ends.',
+  ),
+  checkpointFile: optional(path, 'File to which the gateway appends signed checkpoints of the audit log.'),
 });
 
-/** The whole file: the one source of its keys, types, defaults and meanings. */
+/** The whole file: the only source of its keys, types, defaults and meanings. */
 export const configShape: Shape<Config> = mapping({
   server: defaulted(serverSection, '{}', 'Where and how the gateway listens.'),
-  store: defaulted(storeSection, '{}', 'Where sessions, throttles, the catalogue and the audit log are kept.'),
-  access: required(accessSection, 'Who may call: users, clients and issuers.'),
-  outbound: defaulted(outboundSection, '{}', 'What POST /tools/restCall may reach, and how.'),
-  adapters: defaulted(adaptersSection, '[]', 'Named orchestrators.'),
+  store: defaulted(storeSection, '{}', 'Database for sessions, login throttles, the catalogue and the audit log.'),
+  access: required(accessSection, 'Users, clients and issuers that may call the gateway.'),
+  outbound: defaulted(outboundSection, '{}', 'Destinations and limits of `POST /tools/restCall`.'),
+  adapters: defaulted(adaptersSection, '[]', 'Adapter instances: the orchestrators.'),
   audit: defaulted(auditSection, '{}', 'The audit log.'),
 });

@@ -12,22 +12,22 @@ const exampleFile = new URL('../../gateway.example.yaml', import.meta.url);
 const example = await readFile(exampleFile, 'utf8');
 const exampleHash = /passwordHash: '(\$argon2id[^']+)'/u.exec(example)?.[1] ?? '';
 
-/** The template with every setting in force. */
+/** The template with every setting uncommented. */
 const everything = example.replaceAll(/^#(?! \S|$|\n)/gmu, '').replaceAll('$argon2id$v=19$...', exampleHash);
 
 test('gateway.example.yaml is the template that init writes', () => {
   assert.equal(example, configTemplate({ adminPasswordHash: exampleHash }));
 });
 
-test('gateway.example.yaml loads as it stands, without a warning', async () => {
+test('gateway.example.yaml loads unchanged and without a warning', async () => {
   const { warnings } = await loadConfig({ file: exampleFile.pathname, env: {}, cwd: '/' });
   assert.deepEqual(warnings, []);
 });
 
-test('the settings that the template shows with a default are the defaults', async (t) => {
+test('each value that the template shows for a setting with a default is that default', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'config-'));
   t.after(() => rm(cwd, { recursive: true, force: true }));
-  // Each of these lines in force changes nothing.
+  // Uncommenting these lines must not change the configuration.
   const defaults = example.replaceAll(
     /^#(?=audit:|outbound:| {2}(?:requestBodyLimit|openMetrics|trustedProxies|logLevel|tokenLifetime|allow|deny|timeouts|responseLimit|redirects|retention):)/gmu,
     '',
@@ -39,7 +39,7 @@ test('the settings that the template shows with a default are the defaults', asy
   assert.deepEqual((await load('b.yaml')).config, (await load('a.yaml')).config);
 });
 
-test('with every setting in force the template loads', async (t) => {
+test('the template loads with every setting uncommented', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'config-'));
   t.after(() => rm(cwd, { recursive: true, force: true }));
   await writeFile(join(cwd, 'gateway.yaml'), everything);
@@ -52,7 +52,7 @@ test('with every setting in force the template loads', async (t) => {
   await loadConfig({ file: 'gateway.yaml', env, cwd });
 });
 
-test('every key of the schema stands in the template, and no other', () => {
+test('the template has every key of the schema, and no other', () => {
   const written = new Set<string>();
   const visit = (node: unknown, path: string): void => {
     if (isMap(node)) {

@@ -4,8 +4,8 @@ import type { ProxyOptions } from '#outbound/proxy-connect.ts';
 import type { TlsOptions } from '#outbound/tls-handshake.ts';
 
 /**
- * The configuration as the gateway uses it: frozen, every default filled in, durations in milliseconds,
- * sizes in bytes, files read, secrets resolved. Key names are those of the YAML file (docs/reference/configuration.md).
+ * The configuration as the gateway uses it: frozen, with every default, durations in milliseconds, sizes in bytes,
+ * the contents of files, and resolved secrets. Key names are those of the YAML file (docs/reference/configuration.md).
  */
 export interface Config {
   readonly server: ServerConfig;
@@ -35,7 +35,7 @@ export type StoreConfig =
   /** An absolute file name. */
   { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: Secret };
 
-/** Milliseconds each. */
+/** All in milliseconds. */
 export interface TimeoutsConfig {
   readonly dns: number;
   readonly connect: number;

@@ -32,7 +32,7 @@ async function load(
   return { ...(await loadConfig({ file: 'gateway.yaml', env, cwd })), cwd };
 }
 
-/** The lines that the operator sees. */
+/** The problems as the operator sees them. */
 async function problemsOf(t: TestContext, yaml: string | Uint8Array, given: Given = {}): Promise<readonly string[]> {
   return load(t, yaml, given).then(
     () => [],
@@ -49,7 +49,7 @@ async function only(t: TestContext, yaml: string, expected: RegExp, given: Given
   assert.match(problems[0] ?? '', expected);
 }
 
-test('everything but access has the documented default', async (t) => {
+test('every section but access has its documented default', async (t) => {
   const { config, warnings, cwd } = await load(t, callers);
   assert.deepEqual(warnings, []);
   assert.deepEqual(config, {
@@ -80,7 +80,7 @@ test('everything but access has the documented default', async (t) => {
   });
 });
 
-test('an adapter needs a name, a kind and an address; the rest has the documented default', async (t) => {
+test('an adapter needs a name, a kind and an address; its other keys have the documented defaults', async (t) => {
   const { config } = await load(t, `${callers}adapters: [{ name: Local NSO, kind: nso, url: "http://127.0.0.1:8080/base" }]`);
   assert.deepEqual(config.adapters, [
     {
@@ -100,7 +100,7 @@ test('an adapter needs a name, a kind and an address; the rest has the documente
   ]);
 });
 
-test('what stands in the file wins over the defaults, key by key', async (t) => {
+test('each key of the file replaces its default', async (t) => {
   const { config } = await load(
     t,
     `${callers}server: { host: "::1", port: 0, logLevel: debug, trustedProxies: [10.0.0.0/8, "fd00::1"] }
@@ -121,7 +121,7 @@ adapters:
   assert.equal(config.store.kind === 'postgres' && config.store.url.reveal(), 'postgres://u@db.example.net/gateway');
 });
 
-test('the configuration is frozen to its leaves', async (t) => {
+test('the configuration is deeply frozen', async (t) => {
   const { config } = await load(t, `${callers}adapters: [{ name: A, kind: rest, url: "http://a" }]`);
   const thawed: unknown[] = [];
   const visit = (value: unknown): void => {
@@ -133,7 +133,7 @@ test('the configuration is frozen to its leaves', async (t) => {
   assert.deepEqual(thawed, []);
 });
 
-test('every problem is reported at once, in the order of the file, with line and column', async (t) => {
+test('a ConfigError has every problem in the order of the file, with line and column', async (t) => {
   const problems = await problemsOf(
     t,
     `servr: {}
@@ -153,14 +153,14 @@ adapters:
     'gateway.yaml:2:17: server.port: is text; write a whole number, 0 to 65535',
     'gateway.yaml:2:23: server.hots: is unknown; did you mean "host"?',
     'gateway.yaml:4:18: access.tokenLifetime: 300 has no unit; write e.g. 300s (units ms, s, m, h and d)',
-    'gateway.yaml:5:23: access.users[0].username: holds a colon, which HTTP Basic cannot carry',
+    'gateway.yaml:5:23: access.users[0].username: holds a colon, which HTTP Basic does not allow',
     'gateway.yaml:5:44: access.users[0].passwordHash: is no argon2id hash; make one with: orchestration-gateway hash-password (and quote it inside { })',
     'gateway.yaml:5:61: access.users[0].roles[0]: "admn" is unknown here; write one of admin, engineering, other, readonly and apiread; did you mean "admin"?',
     'gateway.yaml:10:24: adapters[0].timeouts.total: "5 minutes" is no duration; write e.g. 300s (units ms, s, m, h and d)',
   ]);
 });
 
-test('a file without access, an empty file and a missing file say so', async (t) => {
+test('a file without access, an empty file and a missing file each have a problem that says so', async (t) => {
   await only(t, 'server: {}', /^gateway\.yaml:1:1: access: is required and missing/u);
   await only(t, '# nothing\n', /the file is empty/u);
   await only(t, 'hello', /^gateway\.yaml:1:1: is text; write a mapping of server, store, access/u);
@@ -170,7 +170,7 @@ test('a file without access, an empty file and a missing file say so', async (t)
   await assert.rejects(loadConfig({ file: 'gateway.yaml', env: {}, cwd }), ConfigError);
 });
 
-test('a file that is too large, not UTF-8, or nested without end is refused, not worked on', async (t) => {
+test('a file that is too large, not UTF-8, or nested too deeply is refused', async (t) => {
   await only(t, `#${'x'.repeat(1024 ** 2)}\n`, /is larger than 1048576 bytes/u);
   assert.match((await problemsOf(t, Buffer.from('access: "\xff"', 'latin1')))[0] ?? '', /is not UTF-8 text/u);
   assert.match((await problemsOf(t, `access: ${'['.repeat(20_000)}`))[0] ?? '', /nested too deeply/u);
@@ -178,7 +178,7 @@ test('a file that is too large, not UTF-8, or nested without end is refused, not
   assert.match((await problemsOf(t, manyKeys))[0] ?? '', /more than 100,000 values/u);
 });
 
-test('the values of a file are counted once, however often they are looked at', async (t) => {
+test('the limit of values counts each value of a file once, even if several checks read it', async (t) => {
   const hash = '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE';
   const users = Array.from(
     { length: 5_000 },
@@ -188,7 +188,7 @@ test('the values of a file are counted once, however often they are looked at', 
   assert.equal(config.access.users.length, 5_000);
 });
 
-test('aliases work for whole values; a bomb of them, a dangling one and one inside itself are problems', async (t) => {
+test('an alias replaces a whole value; too many aliased values, a missing anchor and a cycle are problems', async (t) => {
   const { config } = await load(
     t,
     `${callers}adapters:
@@ -204,8 +204,8 @@ test('aliases work for whole values; a bomb of them, a dangling one and one insi
   await only(t, `${callers}adapters: &a [*a]`, /adapters\[0\]: is a list; write a mapping/u);
 });
 
-test('what YAML would quietly read in another way is refused', async (t) => {
-  await only(t, `${callers}server: {}\nserver: { port: 1 }`, /:5:1: server: stands here a second time/u);
+test('repeated keys, tags, other YAML versions and merge keys are refused', async (t) => {
+  await only(t, `${callers}server: {}\nserver: { port: 1 }`, /:5:1: server: is given twice/u);
   await only(t, `${callers}server: { host: !name x }`, /server\.host: carries a YAML tag/u);
   await only(t, `${callers}server: { port: !!int 80 }`, /server\.port: carries a YAML tag/u);
   await only(t, `${callers}server: !tag { port: 80 }`, /server: carries a YAML tag/u);
@@ -217,7 +217,7 @@ test('what YAML would quietly read in another way is refused', async (t) => {
   await only(t, `${callers}server:\n  port: 1\n   host: a`, /:5:9: is not valid YAML: the line below is indented deeper/u);
 });
 
-test('nothing is converted: a wrong type is a problem that names the right one', async (t) => {
+test('a value of a wrong type is a problem that names the right type, and is not converted', async (t) => {
   await only(t, `${callers}server: { openMetrics: "true" }`, /is text; write true or false, without quotes/u);
   await only(t, `${callers}server: { openMetrics: yes }`, /is text; write true or false/u);
   await only(t, `${callers}server: { port: 80.5 }`, /80\.5 is out of range/u);
@@ -237,7 +237,7 @@ test('nothing is converted: a wrong type is a problem that names the right one',
   );
 });
 
-test('durations and sizes have a unit, are above zero and within their limit', async (t) => {
+test('a duration or size needs a unit and must be above zero and within its limit', async (t) => {
   for (const [value, expected] of [
     ['0s', /too small/u],
     ['-1s', /no duration/u],
@@ -269,22 +269,22 @@ test('durations and sizes have a unit, are above zero and within their limit', a
   }
 });
 
-test('a principal has a name of its own, a hash and known roles', async (t) => {
+test('a principal needs a unique name, a hash and known roles', async (t) => {
   const twice = `access:\n  users:\n    - &u { username: x, passwordHash: '${hash}', roles: [] }\n    - *u\n`;
   await only(t, twice, /access\.users\[1\]\.username: is the same as access\.users\[0\]\.username/u);
   await only(
     t,
     `${callers}  clients:\n    - { clientId: admin, secretHash: '${hash}', roles: [apiread] }\n`,
-    /access\.clients\[0\]\.clientId: is the user name of access\.users\[0\] as well/u,
+    /access\.clients\[0\]\.clientId: is also the user name of access\.users\[0\]/u,
   );
   await only(t, callers.replace('argon2id', 'argon2i'), /is no argon2id hash; .*hash-password/u);
   await only(t, callers.replace('m=19456', 'm=9999999'), /is no argon2id hash/u);
   await only(t, callers.replace('roles: [admin]', 'roles: [admin, admin]'), /roles\[1\]: is the same as/u);
   const { warnings } = await load(t, 'access: {}');
-  assert.match(warnings.map(formatConfigProblem).join(), /nobody can call/u);
+  assert.match(warnings.map(formatConfigProblem).join(), /no caller can authenticate/u);
 });
 
-test('an issuer takes asymmetric algorithms only', async (t) => {
+test('an issuer allows asymmetric algorithms only', async (t) => {
   const issuer = (more: string): string => `${callers}  oidc: [{ issuer: "https://login.example.net/x", audience: gw${more} }]`;
   const { config } = await load(t, issuer(''));
   assert.deepEqual(config.access.oidc[0], {
@@ -299,10 +299,10 @@ test('an issuer takes asymmetric algorithms only', async (t) => {
   await only(t, issuer(', algorithms: []'), /needs at least 1 entry/u);
 });
 
-test('an adapter has exactly one of url and urls, http or https, with nothing hidden in it', async (t) => {
+test('an adapter needs exactly one of url and urls, as plain http or https addresses', async (t) => {
   const adapter = (more: string): string => `${callers}adapters: [{ name: A, kind: nso, ${more} }]`;
   await only(t, adapter('auth: { type: none }'), /adapters\[0\]\.url: is missing/u);
-  await only(t, adapter('url: "http://a", urls: ["http://b"]'), /urls: stands beside url/u);
+  await only(t, adapter('url: "http://a", urls: ["http://b"]'), /urls: cannot be used together with url/u);
   await only(t, adapter('urls: []'), /needs at least 1 entry/u);
   for (const url of [
     'ftp://a',
@@ -328,7 +328,7 @@ test('an adapter has exactly one of url and urls, http or https, with nothing hi
   );
 });
 
-test('authentication takes the keys of its type and no others', async (t) => {
+test('auth allows the keys of its type and no others', async (t) => {
   const auth = (text: string): string => `${callers}adapters: [{ name: A, kind: nso, url: "http://a", auth: ${text} }]`;
   const env = { P: 'pass word', T: 'abc.def==' };
   const { config } = await load(t, auth('{ type: basic, username: gw, password: { env: P } }'), { env });
@@ -343,11 +343,11 @@ test('authentication takes the keys of its type and no others', async (t) => {
   await only(t, auth('{ type: basic, username: x }'), /auth\.password: is required and missing/u);
   await only(t, auth('{ type: bearer, token: { env: P } }'), /is no bearer token/u, { env });
   for (const name of ['Host', 'Accept', 'user-agent', 'If-Match', 'traceparent'])
-    await only(t, auth(`{ type: header, name: ${name}, value: { env: P } }`), /the gateway itself sets or passes on/u, { env });
+    await only(t, auth(`{ type: header, name: ${name}, value: { env: P } }`), /the gateway itself sets or forwards/u, { env });
   await only(t, auth('{ type: header, name: "X Y", value: { env: P } }'), /is no header name/u, { env });
 });
 
-test('a secret comes from the environment, from a file without its final newline, or from the text with a warning', async (t) => {
+test('a secret comes from the environment, from a file without its final newline, or from plain text with a warning', async (t) => {
   const password = (text: string): string =>
     `${callers}adapters: [{ name: A, kind: nso, url: "http://a", auth: { type: basic, username: gw, password: ${text} } }]`;
   const revealed = ({ config }: LoadedConfig): string => {
@@ -366,11 +366,11 @@ test('a secret comes from the environment, from a file without its final newline
   const plain = await load(t, password('c'));
   assert.equal(revealed(plain), 'c');
   assert.deepEqual(plain.warnings.map(formatConfigProblem), [
-    'gateway.yaml:4:96: adapters[0].auth.password: stands in the file in plain text; better write { env: NAME } or { file: PATH }',
+    'gateway.yaml:4:96: adapters[0].auth.password: is plain text in the file; write { env: NAME } or { file: PATH }',
   ]);
   for (const variable of ['"$NSO_PW"', '"${NSO_PW}"']) {
     const [warning] = (await load(t, password(variable))).warnings.map(formatConfigProblem);
-    assert.match(warning ?? '', /looks like a variable, which is not put in; better write \{ env: NSO_PW \}/u);
+    assert.match(warning ?? '', /looks like a variable, which the gateway does not replace; write \{ env: NSO_PW \}/u);
   }
   await only(t, password('{ env: NSO }'), /environment variable NSO is not set/u);
   await only(t, password('{ env: toString }'), /environment variable toString is not set/u);
@@ -384,7 +384,7 @@ test('a secret comes from the environment, from a file without its final newline
   await only(t, password('7'), /is a number; write \{ env: NAME \} or \{ file: PATH \}, or put the text in quotes/u);
 });
 
-test('no problem and no warning holds any of a secret, wherever it stands and however it is mistyped', async (t) => {
+test('no problem and no warning holds any part of a secret, in any place and with any typing error', async (t) => {
   const secret = 'hunter2swordfish';
   const basic = (text: string): string =>
     `${callers}adapters: [{ name: A, kind: nso, url: "http://a", auth: { type: basic, username: gw, ${text} } }]`;
@@ -424,12 +424,12 @@ test('no problem and no warning holds any of a secret, wherever it stands and ho
   }
 });
 
-test('the store is a file, absolute or beside the configuration, or a PostgreSQL URL', async (t) => {
+test('the store is a PostgreSQL URL, or a file with a path that is absolute or relative to the configuration', async (t) => {
   const store = (url: string): string => `${callers}store: { url: ${url} }`;
   const { config } = await load(t, store('"sqlite:/var/lib/gateway.db"'));
   assert.deepEqual(config.store, { kind: 'sqlite', file: '/var/lib/gateway.db' });
-  const beside = await load(t, store('sqlite:gateway.db'));
-  assert.deepEqual(beside.config.store, { kind: 'sqlite', file: join(beside.cwd, 'gateway.db') });
+  const relative = await load(t, store('sqlite:gateway.db'));
+  assert.deepEqual(relative.config.store, { kind: 'sqlite', file: join(relative.cwd, 'gateway.db') });
   const fromEnv = await load(t, store('{ env: DATABASE_URL }'), { env: { DATABASE_URL: 'postgresql://u:pw@h/d' } });
   assert.equal(fromEnv.config.store.kind === 'postgres' && fromEnv.config.store.url.reveal(), 'postgresql://u:pw@h/d');
   assert.deepEqual(fromEnv.warnings, []);
@@ -448,7 +448,7 @@ test('the store is a file, absolute or beside the configuration, or a PostgreSQL
   }
 });
 
-test('outbound rules are hosts, suffixes, addresses or CIDRs with an optional port', async (t) => {
+test('an outbound rule is a host, a suffix, an address or a CIDR, with an optional port', async (t) => {
   const allow = (rule: string): string => `${callers}outbound: { allow: [${JSON.stringify(rule)}] }`;
   const good = [
     'example.net',
@@ -510,7 +510,7 @@ test('outbound rules are hosts, suffixes, addresses or CIDRs with an optional po
   await only(t, allow('10.1'), /would be read as the address 10\.0\.0\.1/u);
 });
 
-test('addresses and host names of the server are judged as those of outbound rules are', async (t) => {
+test('addresses and host names of the server follow the same grammar as outbound rules', async (t) => {
   const server = (text: string): string => `${callers}server: { ${text} }\n`;
   assert.deepEqual(await problemsOf(t, server('host: "::1", trustedProxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]')), []);
   await only(
@@ -524,7 +524,7 @@ test('addresses and host names of the server are judged as those of outbound rul
   await only(t, server('host: a..b'), /empty label/u);
 });
 
-test('dots are segments of a path up to its query, and nothing in it', async (t) => {
+test('dot segments are refused in the path of a URL, and allowed in its query', async (t) => {
   const auth = (tokenUrl: string): string =>
     `${callers}adapters:\n  - name: a\n    kind: rest\n    url: https://a.example\n    auth: { type: oauth2, tokenUrl: ${JSON.stringify(tokenUrl)}, clientId: c, clientSecret: { env: S } }\n`;
   const given = { env: { S: 'secret' } };
@@ -532,7 +532,7 @@ test('dots are segments of a path up to its query, and nothing in it', async (t)
   await only(t, auth('https://login.example/a/..?b=c'), /tokenUrl: has "\." or "\.\." segments/u, given);
 });
 
-test('any text is loaded or refused with problems that have a place in it', async (t) => {
+test('any text either loads or has problems with a position in the text', async (t) => {
   const cwd = await directory(t);
   const word = constantFrom(
     'server',

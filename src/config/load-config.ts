@@ -9,33 +9,35 @@ import { parseYaml } from './yaml-text.ts';
 const configFileLimit = 1024 ** 2;
 
 interface LoadOptions {
-  /** Relative names start at `cwd`; problems name the file as it is written here. */
+  /** Relative to `cwd`. Problems name the file as it is written here. */
   readonly file: string;
-  /** Where `{ env: NAME }` looks. */
+  /** The variables for `{ env: NAME }`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
 }
 
-/** A configuration that can be used, deeply frozen, and what its operator should know nevertheless. */
+/** A valid configuration, deeply frozen, and warnings for the operator. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly warnings: readonly ConfigProblem[];
 }
 
-/** Reads a YAML file of at most 1 MiB and all that it names. Throws ConfigError with every problem at once. */
+/** Reads a YAML file of at most 1 MiB and all files and variables that it names. Throws a ConfigError with every problem. */
 export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<LoadedConfig> {
   const fileName = resolve(cwd, file);
   const read = await readRegularFile(fileName, configFileLimit);
   if ('fault' in read) throw new ConfigError([wholeFile(file, `the file ${read.fault}`)]);
   const yaml = parseYaml(read.text);
-  // What follows a syntax error is guesswork: its problems would be, too.
+  // After a syntax error the tree of values is unreliable, so its further problems would mislead.
   if (yaml.faults.length > 0) throw new ConfigError(yaml.faults.map((fault) => ({ file, path: '', ...fault })));
   if (yaml.root === null) throw new ConfigError([wholeFile(file, 'the file is empty; at least "access" must be given')]);
   try {
     return await readConfig(new Reading({ file, directory: dirname(fileName), env, yaml }));
   } catch (error) {
     if (error instanceof TooManyValues)
-      throw new ConfigError([wholeFile(file, 'the file has more than 100,000 values, each alias (*name) counted in full')]);
+      throw new ConfigError([
+        wholeFile(file, 'the file has more than 100,000 values; each alias (*name) counts with all values of its anchor'),
+      ]);
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { didYouMean, nearest } from './nearest.ts';
 
-test('a slip of the keyboard finds the word that was meant', () => {
+test('a word with a typing error has the intended word as its suggestion', () => {
   const words = ['host', 'port', 'trustedProxies', 'requestBodyLimit'];
   assert.equal(nearest('hots', words), 'host');
   assert.equal(nearest('hosing', words), undefined);
@@ -12,7 +12,7 @@ test('a slip of the keyboard finds the word that was meant', () => {
   assert.equal(nearest('requestBodyLimi', words), 'requestBodyLimit');
 });
 
-test('nothing is suggested for a word that is far from all', () => {
+test('a word that resembles no candidate has no suggestion', () => {
   assert.equal(nearest('nonsense', ['host', 'port']), undefined);
   assert.equal(nearest('x'.repeat(10_000), ['x']), undefined);
   assert.equal(didYouMean('nonsense', ['host']), '');

@@ -1,4 +1,4 @@
-/** The candidate that `word` is most likely a slip of (case ignored, at most a third of its letters wrong), or undefined. */
+/** The candidate most similar to `word`, without case, with at most a third of the letters of `word` wrong; else undefined. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const wanted = word.toLowerCase();
@@ -11,13 +11,13 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** `; did you mean "port"?`, or nothing where no candidate is near. */
+/** `; did you mean "port"?`, or an empty text if no candidate is similar. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
   const candidate = nearest(word, candidates);
   return candidate === undefined ? '' : `; did you mean "${candidate}"?`;
 }
 
-/** Letters to insert, delete, replace, or swap with their neighbour (optimal string alignment), three rows at a time. */
+/** The optimal string alignment distance: inserted, deleted, replaced and swapped letters. Keeps three rows of the matrix. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: readonly number[] = [];
   let previous: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);

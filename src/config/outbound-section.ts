@@ -8,12 +8,16 @@ export const outboundSection = mapping({
   allow: defaulted(
     list(hostRule),
     '[]',
-    'Destinations admitted beside the public ones: host, *.suffix, address or CIDR, each with an optional :port.',
+    'Destinations allowed in addition to public addresses: host, `*.suffix`, address or CIDR, each with an optional `:port`.',
   ),
-  deny: defaulted(list(hostRule), '[]', 'Destinations refused, whatever allow says.'),
+  deny: defaulted(list(hostRule), '[]', 'Destinations denied, even if `allow` has them.'),
   timeouts: defaulted(timeouts({ firstByte: '30s', idle: '15s', total: '30s' }), '{}', 'Time limits of one call.'),
-  responseLimit: defaulted(size('1024GiB'), '64MiB', 'Largest reply, counted after decompression.'),
-  redirects: defaulted(integer(0, 20), '5', 'Redirects followed before the call fails; 0 follows none.'),
+  responseLimit: defaulted(size('1024GiB'), '64MiB', 'Largest reply body, after decompression.'),
+  redirects: defaulted(
+    integer(0, 20),
+    '5',
+    'Redirects that one call may follow; a further one is an error. With 0 the redirect itself is the answer.',
+  ),
   tls: optional(mapped(mapping(tlsFiles, certificateWithKey), clientTls), 'Certificates for HTTPS destinations.'),
-  proxy: optional(proxy, 'Proxy for every outbound REST call.'),
+  proxy: optional(proxy, 'Proxy for all calls of `restCall`.'),
 });

@@ -9,7 +9,7 @@ import { loadConfig } from './load-config.ts';
 
 const fixture = (name: string): Promise<string> => readFile(new URL(`fixtures/test-only-${name}.pem`, import.meta.url), 'utf8');
 
-test('certificates and keys are read, must be PEM, and must belong together', async (t) => {
+test('certificates and keys are PEM files that belong together', async (t) => {
   const cwd = await mkdtemp(join(tmpdir(), 'config-'));
   t.after(() => rm(cwd, { recursive: true, force: true }));
   const [certificate, key] = [await fixture('certificate'), await fixture('key')];
@@ -64,10 +64,10 @@ test('certificates and keys are read, must be PEM, and must belong together', as
     'server: { tls: { certFile: weak.pem, keyFile: weak-key.pem } }',
     adapter('{ certFile: weak.pem, keyFile: weak-key.pem }'),
   ])
-    assert.match(await refusal(weak), /certFile: is not taken for TLS \(ee key too small\)/u);
+    assert.match(await refusal(weak), /certFile: cannot be used for TLS \(ee key too small\)/u);
   assert.equal((await refusal('server: { tls: { certFile: cert.pem } }')).match(/keyFile/gu)?.length, 1);
-  assert.match(await refusal(adapter('{ certFile: cert.pem }')), /certFile: needs keyFile beside it/u);
-  assert.match(await refusal(adapter('{ keyFile: key.pem }')), /keyFile: needs certFile beside it/u);
+  assert.match(await refusal(adapter('{ certFile: cert.pem }')), /certFile: needs keyFile$/u);
+  assert.match(await refusal(adapter('{ keyFile: key.pem }')), /keyFile: needs certFile$/u);
   assert.match(await refusal(adapter('{ caFile: none.pem }')), /holds no certificate in PEM form/u);
   assert.match(await refusal(adapter('{ caFile: key.pem }')), /holds no certificate in PEM form/u);
   assert.match(await refusal(adapter('{ caFile: broken.pem }')), /certificate that does not parse \(number 1\)/u);

@@ -9,12 +9,12 @@ import { type Check, mapped, type Shape } from './shape.ts';
 
 const pemFileLimit = 1024 ** 2;
 
-/** A path as written; relative ones start at the configuration file's directory. */
+/** An absolute path; a relative one starts at the directory of the configuration file. */
 export const path: Shape<string> = mapped(label({ type: 'path', example: './file', atMost: 4096 }), (value, place) =>
   resolve(place.reading.directory, value),
 );
 
-/** The PEM text of a file of one or more certificates, each of which parses. */
+/** The PEM text of a file with one or more valid certificates. */
 export const certificateFile: Shape<string> = pemFile(certificateFault);
 
 /** The PEM text of a file with an unencrypted private key. */
@@ -57,11 +57,11 @@ function parses(parse: () => unknown): boolean {
 /** A certificate needs its key, and a key its certificate. */
 export const certificateWithKey: Check = (place) => {
   const [cert, key] = [memberOf(place, 'certFile'), memberOf(place, 'keyFile')];
-  if (cert !== undefined && key === undefined) place.reading.problem(cert, 'needs keyFile beside it');
-  if (key !== undefined && cert === undefined) place.reading.problem(key, 'needs certFile beside it');
+  if (cert !== undefined && key === undefined) place.reading.problem(cert, 'needs keyFile');
+  if (key !== undefined && cert === undefined) place.reading.problem(key, 'needs certFile');
 };
 
-/** Does the key belong to the first certificate of the file, and are both good enough for TLS? Reported at `keyFile` or `certFile` where not. */
+/** True if the key belongs to the first certificate of the file and OpenSSL accepts both for TLS. Else reports a problem at `keyFile` or `certFile`. */
 export function isPair(place: Place, cert: string, key: Secret): boolean {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()))) {
     place.reading.problem(memberOf(place, 'keyFile') ?? place, 'does not belong to the certificate of certFile');
@@ -73,7 +73,7 @@ export function isPair(place: Place, cert: string, key: Secret): boolean {
   } catch (error) {
     place.reading.problem(
       memberOf(place, 'certFile') ?? place,
-      `is not taken for TLS (${opensslReason(error)}); use another certificate and key`,
+      `cannot be used for TLS (${opensslReason(error)}); use another certificate and key`,
     );
     return false;
   }
@@ -93,13 +93,13 @@ interface ClientTlsFiles {
   readonly verify?: boolean;
 }
 
-/** The TLS settings of a client from the texts of its files. */
+/** The TLS options of a client, from the texts of its files. */
 export function clientTls(files: ClientTlsFiles, place: Place): TlsOptions | undefined {
   const { caFile: ca, certFile: cert, keyFile: key, serverName, verify = true } = files;
   if (!verify) {
     place.reading.warning(
       memberOf(place, 'verify') ?? place,
-      'certificates are not verified: anyone on the way can read and change the calls',
+      'certificates are not verified: any host on the network path can read and change the calls',
     );
   }
   if (cert !== undefined && key !== undefined && !isPair(place, cert, key)) return undefined;

@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml'
 import type { ConfigProblem } from './config-problem.ts';
 import type { YamlText } from './yaml-text.ts';
 
-/** One value of the file: its node (aliases followed; null where the file leaves it empty), its offset in the text, its key path. */
+/** One value of the file. `node` is null for an empty value; of an alias it is the node of the anchor. `offset` is in the text. */
 export interface Place {
   readonly reading: Reading;
   readonly node: Node | null;
@@ -10,7 +10,7 @@ export interface Place {
   readonly path: string;
 }
 
-/** One key of a mapping and the place of its value. `key` is undefined where it is no plain text. */
+/** One key of a mapping and the place of its value. `key` is undefined if it is not a text scalar. */
 export interface Entry {
   readonly key: string | undefined;
   readonly keyPlace: Place;
@@ -24,12 +24,12 @@ interface ReadingOptions {
   readonly yaml: YamlText;
 }
 
-/** Thrown inside one load when aliases blow the file up beyond what any operator writes. */
+/** Thrown within one load if the file, with its aliases expanded, has more values than the limit. */
 export class TooManyValues extends Error {}
 
 const valuesAtMost = 100_000;
 
-/** One pass over one file: gathers problems and warnings with their positions. Relative paths of the file start at `directory`. */
+/** One pass over one file. Collects problems and warnings with their positions. Relative paths in the file start at `directory`. */
 export class Reading {
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -38,7 +38,7 @@ export class Reading {
   readonly #yaml: YamlText;
   readonly #problems: ConfigProblem[] = [];
   readonly #warnings: ConfigProblem[] = [];
-  /** Of the values that were looked at, aliases followed. */
+  /** Key paths of all values read so far, with aliases expanded. */
   readonly #paths = new Set<string>();
 
   constructor({ file, directory, env, yaml }: ReadingOptions) {
@@ -65,7 +65,7 @@ export class Reading {
     this.#warnings.push(this.#at(place, message));
   }
 
-  /** The place of `node`; where it has no position of its own, that of `offset`. */
+  /** The place of `node`. `offset` is the position if the node itself has none. */
   place(node: unknown, path: string, offset: number): Place {
     if (this.#paths.add(path).size > valuesAtMost) throw new TooManyValues();
     const written = (node ?? null) as Node | null;
@@ -73,7 +73,7 @@ export class Reading {
     return { reading: this, node: target, offset: startOf(target) ?? startOf(written) ?? offset, path };
   }
 
-  /** The place of a default, written as YAML; problems in it would be ours, and are reported at `parent`. */
+  /** The place of a default, which is YAML text. A problem in a default is a fault of the schema, reported at `parent`. */
   defaultPlace(text: string, path: string, parent: Place): Place {
     return this.place(parseDocument(text).contents, path, parent.offset);
   }
@@ -96,7 +96,7 @@ export function memberPath(parent: string, key: string): string {
   return parent === '' ? key : `${parent}.${key}`;
 }
 
-/** The entries of a mapping in the order of the file; none where `place` is no mapping. */
+/** The entries of a mapping in the order of the file; empty if `place` is not a mapping. */
 export function entriesOf(place: Place): readonly Entry[] {
   if (!isMap(place.node)) return [];
   return place.node.items.map(({ key: keyNode, value }) => {
@@ -107,12 +107,12 @@ export function entriesOf(place: Place): readonly Entry[] {
   });
 }
 
-/** The place of one member's value, or undefined where the mapping lacks it. */
+/** The place of one member's value, or undefined if the mapping has no such member. */
 export function memberOf(place: Place, key: string): Place | undefined {
   return entriesOf(place).find((entry) => entry.key === key)?.value;
 }
 
-/** The places of a list's items; none where `place` is no list. */
+/** The places of a list's items; empty if `place` is not a list. */
 export function itemsOf(place: Place): readonly Place[] {
   if (!isSeq(place.node)) return [];
   return place.node.items.map((item, index) => place.reading.place(item, `${place.path}[${index}]`, place.offset));
@@ -125,7 +125,7 @@ export function scalarOf(place: Place | undefined): unknown {
   return isScalar(place.node) ? place.node.value : undefined;
 }
 
-/** What stands at `place`, as the subject of a complaint; the value itself is never named. */
+/** The kind of value at `place`, for a message. The message never quotes the value. */
 function kindOf(place: Place): string {
   const { node } = place;
   if (isMap(node)) return 'a mapping';
@@ -136,7 +136,7 @@ function kindOf(place: Place): string {
   return typeof value === 'boolean' ? 'true or false' : typeof value === 'string' ? 'text' : 'a number';
 }
 
-/** Reports that something else belongs at `place`; `wanted` completes "write …". Answers undefined, as every failed read does. */
+/** Reports a value of the wrong kind; `wanted` completes "write …". Returns undefined, as every failed read does. */
 export function wrongKind(place: Place, wanted: string): undefined {
   const remedy = scalarOf(place) === null ? `write ${wanted}, or remove the key` : `write ${wanted}`;
   const quoting = isAlias(place.node) ? '; text that begins with * must be quoted' : '';

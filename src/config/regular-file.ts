@@ -2,13 +2,13 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { systemCode } from '#base/system-code.ts';
 
-/** What became of reading a file: its text, or a fault that completes the sentence "the file …". */
+/** The text of a file, or a fault that completes the sentence "the file …". */
 type FileText = { readonly text: string } | { readonly fault: string };
 
-/** The UTF-8 text of a regular file of at most `limit` bytes. Never throws; a pipe or device is refused, for it could keep the start waiting. */
+/** The UTF-8 text of a regular file of at most `limit` bytes. Never throws. A pipe or device is a fault, because reading it could block the start. */
 export async function readRegularFile(path: string, limit: number): Promise<FileText> {
   try {
-    // O_NONBLOCK: opening a FIFO that nobody writes would otherwise block for ever.
+    // Without O_NONBLOCK, opening a FIFO that has no writer blocks for ever.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = await handle.stat();
     if (!stat.isFile()) return { fault: `${path} is no regular file` };
@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EACCES: 'may not be read by this user',
   EISDIR: 'is a directory',
-  ENOTDIR: 'lies below something that is no directory',
+  ENOTDIR: 'has a parent that is no directory',
   ENXIO: 'is no regular file',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text',
 };

@@ -1,6 +1,6 @@
 import { Secret } from '#base/secret.ts';
 
-/** True where two parts of a configuration say the same, secrets by their values: to `isDeepStrictEqual` any two secrets are equal. */
+/** True if two parts of a configuration are equal. Secrets are compared by value, because `isDeepStrictEqual` takes any two secrets for equal. */
 export function sameConfig(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (one instanceof Secret && other instanceof Secret) return one.reveal() === other.reveal();

@@ -4,7 +4,7 @@ import { type Place, scalarOf, wrongKind } from './place.ts';
 import { isUntagged, type Shape } from './shape.ts';
 import { listed, shown } from './wording.ts';
 
-/** What a text is taken for: the value, or a fault that completes the path of the key to a sentence. */
+/** The value of a text, or a fault. The fault follows the key path in a message: "server.port: is text". */
 export type Parsed<T> = { readonly value: T } | { readonly fault: string };
 
 interface TextOptions<T> {
@@ -13,7 +13,7 @@ interface TextOptions<T> {
   readonly parse: (text: string) => Parsed<T>;
 }
 
-/** A text value, of well-formed Unicode. Faults of `parse` quote the value only where it cannot be a secret. */
+/** A text value of well-formed Unicode. A fault of `parse` quotes the value only if the value cannot be a secret. */
 export function text<T>({ type, example, parse }: TextOptions<T>): Shape<T> {
   return {
     type,
@@ -21,8 +21,8 @@ export function text<T>({ type, example, parse }: TextOptions<T>): Shape<T> {
       const value = scalarOf(place);
       if (typeof value !== 'string') return wrongKind(place, `text, e.g. ${example}${isQuotable(value) ? ', in quotes' : ''}`);
       if (!isUntagged(place)) return undefined;
-      const parsed = value.isWellFormed() ? parse(value) : { fault: 'holds half a surrogate pair; write well-formed Unicode' };
-      return settle(place, parsed);
+      const parsed = value.isWellFormed() ? parse(value) : { fault: 'holds an unpaired surrogate; write well-formed Unicode' };
+      return valueOrProblem(place, parsed);
     },
   };
 }
@@ -31,13 +31,13 @@ function isQuotable(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'boolean';
 }
 
-function settle<T>(place: Place, parsed: Parsed<T>): T | undefined {
+function valueOrProblem<T>(place: Place, parsed: Parsed<T>): T | undefined {
   if ('value' in parsed) return parsed.value;
   place.reading.problem(place, parsed.fault);
   return undefined;
 }
 
-/** A name or label: 1 to `atMost` characters, none of them a control character, no white space at either end. */
+/** A name: 1 to `atMost` characters, without control characters and without white space at either end. */
 export function label({ type, example, atMost = 255, refuse }: LabelOptions): Shape<string> {
   return text({
     type,
@@ -60,7 +60,7 @@ interface LabelOptions {
   readonly refuse?: (value: string) => string | undefined;
 }
 
-/** `true` or `false`, nothing that resembles them. */
+/** `true` or `false`. YAML 1.2 reads `yes`, `no`, `on` and `off` as text. */
 export const flag: Shape<boolean> = {
   type: 'true or false',
   async read(place) {
@@ -89,7 +89,7 @@ function sourceOf(place: Place): string {
   return (isScalar(place.node) && place.node.source) || 'the number';
 }
 
-/** One of a closed list of words. */
+/** One of these words. */
 export function choice<const T extends string>(...words: readonly T[]): Shape<T> {
   const wanted = words.length === 1 ? `${words[0]}` : `one of ${listed(words)}`;
   return text({
@@ -106,12 +106,12 @@ export function choice<const T extends string>(...words: readonly T[]): Shape<T>
 const milliseconds = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const bytes = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
-/** A whole, positive number with a unit (`300s`), as milliseconds; at most `atMost`, itself such a text. */
+/** A positive whole number with a unit (`300s`), in milliseconds. `atMost` is such a text. */
 export function duration(atMost: string): Shape<number> {
   return quantity({ type: 'duration', units: milliseconds, example: '300s', atMost });
 }
 
-/** A whole, positive number with a unit (`10MiB`), as bytes; at most `atMost`, itself such a text. */
+/** A positive whole number with a unit (`10MiB`), in bytes. `atMost` is such a text. */
 export function size(atMost: string): Shape<number> {
   return quantity({ type: 'size', units: bytes, example: '10MiB', atMost });
 }

@@ -8,12 +8,12 @@ import { isUntagged, type Shape } from './shape.ts';
 const secretFileLimit = 65_536;
 const forms = '{ env: NAME } or { file: PATH }';
 
-/** What is wrong with the resolved text, without quoting it; undefined where nothing is. */
+/** What is wrong with the resolved text, without quoting the text; undefined if it is valid. */
 type SecretFault = (value: string) => string | undefined;
 
 /**
- * `{ env: NAME }`, `{ file: PATH }` (at most 64 KiB; one final newline is not part of it) or plain text, which is
- * accepted with a warning. No message holds any of the value.
+ * `{ env: NAME }`, `{ file: PATH }` (at most 64 KiB, without one final newline), or plain text with a warning.
+ * No message holds any part of the value.
  */
 export function secret({ refuse }: { readonly refuse?: SecretFault } = {}): Shape<Secret> {
   return {
@@ -37,9 +37,9 @@ async function resolveSecret(place: Place): Promise<string | undefined> {
       .exec(plain)
       ?.slice(1)
       .find((name) => name !== undefined);
-    const looks = variable === undefined ? '' : ' and looks like a variable, which is not put in';
+    const looks = variable === undefined ? '' : ' and looks like a variable, which the gateway does not replace';
     const better = variable === undefined ? forms : `{ env: ${variable} }`;
-    place.reading.warning(place, `stands in the file in plain text${looks}; better write ${better}`);
+    place.reading.warning(place, `is plain text in the file${looks}; write ${better}`);
     return plain;
   }
   if (!isMap(place.node)) return wrongKind(place, `${forms}${isScalar(place.node) ? ', or put the text in quotes' : ''}`);
@@ -55,7 +55,7 @@ function resolveReference(place: Place): string | undefined | Promise<string | u
 }
 
 function malformed(place: Place): undefined {
-  place.reading.problem(place, `is no secret as it stands; write exactly ${forms}`);
+  place.reading.problem(place, `is no secret reference; write exactly ${forms}`);
   return undefined;
 }
 
@@ -77,7 +77,7 @@ async function fromFile(place: Place, name: string): Promise<string | undefined>
   return undefined;
 }
 
-/** For secrets that are sent in an HTTP header (RFC 9110 section 5.5): visible ASCII, inner spaces and tabs. */
+/** For secrets in an HTTP header (RFC 9110 section 5.5): visible ASCII, with spaces and tabs between. */
 export function headerValueFault(value: string): string | undefined {
   if (/^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/u.test(value)) return undefined;
   return 'cannot be sent in an HTTP header: it has characters other than visible ASCII, or white space at an end (a stray newline?)';
@@ -92,5 +92,5 @@ export function bearerTokenFault(value: string): string | undefined {
 
 /** For passwords of HTTP Basic (RFC 7617 section 2): no control characters. */
 export function basicPasswordFault(value: string): string | undefined {
-  return /\p{Cc}/u.test(value) ? 'holds a control character, which HTTP Basic cannot carry (a stray newline?)' : undefined;
+  return /\p{Cc}/u.test(value) ? 'holds a control character, which HTTP Basic does not allow (a stray newline?)' : undefined;
 }

@@ -4,20 +4,20 @@ import { type Entry, entriesOf, itemsOf, memberOf, memberPath, type Place, scala
 import { listed, shown } from './wording.ts';
 
 /**
- * What may stand at one place of the configuration: how it is read, and what the reference says of it.
- * `read` answers undefined where it reported a problem; no shape has undefined as a value.
+ * The values allowed at one place of the configuration: how to read them, and their type for the reference.
+ * `read` resolves to undefined after it has reported a problem; undefined is never a valid value.
  */
 export interface Shape<T> {
   /** For the reference: "duration, at most 1d". */
   readonly type: string;
   readonly members?: Members;
   readonly element?: Shape<unknown>;
-  /** The mappings that the text at `tag` chooses from. */
+  /** The mappings by the text of their member `tag`. */
   readonly variants?: { readonly tag: string; readonly shapes: Readonly<Record<string, Shape<unknown>>> };
   read(place: Place): Promise<T | undefined>;
 }
 
-/** A key of a mapping. `default` is YAML text, read by the same shape where the key is absent. */
+/** A key of a mapping. `default` is YAML text; the same shape reads it if the key is absent. */
 export interface Member<T, AlwaysThere extends boolean> {
   readonly shape: Shape<T>;
   readonly alwaysThere: AlwaysThere;
@@ -35,7 +35,7 @@ type Mapping<M extends Members> = {
   readonly [K in keyof M as M[K]['alwaysThere'] extends true ? never : K]?: ValueOf<M[K]>;
 };
 
-/** Looks at a place as it is written, whatever became of its value, and reports. */
+/** Checks a place as written, even if its value was invalid, and reports problems. */
 export type Check = (place: Place) => void;
 
 export function required<T>(shape: Shape<T>, meaning: string): Member<T, true> {
@@ -50,7 +50,7 @@ export function defaulted<T>(shape: Shape<T>, defaultText: string, meaning: stri
   return { shape, alwaysThere: true, default: defaultText, meaning };
 }
 
-/** A mapping of exactly these keys; `checks` run over it as written. */
+/** A mapping of exactly these keys. `checks` see the mapping as written. */
 export function mapping<M extends Members>(members: M, ...checks: readonly Check[]): Shape<Mapping<M>> {
   return {
     type: 'mapping',
@@ -87,7 +87,7 @@ async function readMember({ key, member, entry, parent }: MemberAt): Promise<unk
   return undefined;
 }
 
-/** The entries by key, each key once; unknown and repeated keys are reported. */
+/** The entries by key, each key once. Reports unknown and repeated keys. */
 function knownEntries(
   place: Place,
   keys: readonly string[],
@@ -101,13 +101,13 @@ function knownEntries(
       continue;
     }
     isWhole = false;
-    if (key !== undefined && keys.includes(key)) place.reading.problem(entry.keyPlace, 'stands here a second time; keep one');
+    if (key !== undefined && keys.includes(key)) place.reading.problem(entry.keyPlace, 'is given twice; keep one');
     else reportUnknown(place, entry, keys);
   }
   return { entries, isWhole };
 }
 
-/** A key that is no name, or has no value, may be a secret in the wrong place: only its position is told. */
+/** A key that is no name, or has no value, may be a secret in the wrong place: the message has only its position. */
 function reportUnknown(place: Place, { key, keyPlace, value }: Entry, keys: readonly string[]): void {
   const known = `known here are ${listed(keys)}`;
   const unnamed = { ...keyPlace, path: place.path };
@@ -122,14 +122,14 @@ function reportUnknown(place: Place, { key, keyPlace, value }: Entry, keys: read
   else place.reading.problem(unnamed, `holds an unknown key; ${known}`);
 }
 
-/** Tags (`!name`) would choose another reading of a value than the one documented. */
+/** A tag (`!name`) would change the documented type of a value. */
 export function isUntagged(place: Place): boolean {
   if (place.node === null || place.node.tag === undefined || place.node.tag === '') return true;
   place.reading.problem(place, 'carries a YAML tag (!name); remove it, and put text in quotes');
   return false;
 }
 
-/** A list of at least `atLeast` entries; `checks` run over it as written. */
+/** A list of at least `atLeast` entries. `checks` see the list as written. */
 export function list<T>(
   element: Shape<T>,
   { atLeast = 0, checks = [] }: { readonly atLeast?: number; readonly checks?: readonly Check[] } = {},
@@ -154,14 +154,14 @@ export function list<T>(
   };
 }
 
-/** A mapping whose text at `tag` says which of several mappings it is. */
+/** One of several mappings, chosen by the text of the member `tag`. */
 export function variants<T>(tag: string, shapes: Readonly<Record<string, Shape<T>>>): Shape<T> {
   const names = Object.keys(shapes);
   return {
     type: 'mapping',
     variants: { tag, shapes },
     async read(place) {
-      if (!isMap(place.node)) return wrongKind(place, `a mapping with "${tag}" and what belongs to it`);
+      if (!isMap(place.node)) return wrongKind(place, `a mapping with "${tag}" and the keys for it`);
       const chosen = memberOf(place, tag);
       if (chosen === undefined) {
         place.reading.problem({ ...place, path: memberPath(place.path, tag) }, `is missing; write one of ${listed(names)}`);
@@ -177,7 +177,7 @@ export function variants<T>(tag: string, shapes: Readonly<Record<string, Shape<T
   };
 }
 
-/** `shape` with its value made into another one; `change` answers undefined where it reported a problem. */
+/** `shape` with its value converted. `change` returns undefined after it has reported a problem. */
 export function mapped<T, U>(
   shape: Shape<T>,
   change: (value: T, place: Place) => U | undefined | Promise<U | undefined>,
@@ -191,7 +191,7 @@ export function mapped<T, U>(
   };
 }
 
-/** Reports each entry of a list (or its member `key`) that repeats an earlier one, as written. */
+/** Reports each entry of a list (or its member `key`) that is equal to an earlier one. */
 export function unique(key?: string): Check {
   return (place) => {
     const seen = new Map<unknown, string>();

@@ -5,7 +5,7 @@ import { type Place, scalarOf } from './place.ts';
 import { secret } from './secret-shape.ts';
 import { defaulted, mapped, mapping, type Shape } from './shape.ts';
 
-/** The URL may hold a password, so it may come from the environment or a file like any secret; it is never quoted. */
+/** The URL may hold a password. So it can be a secret reference (`env` or `file`), and no message quotes it. */
 const storeUrl: Shape<StoreConfig> = {
   type: 'store URL',
   async read(place) {
@@ -24,20 +24,17 @@ function parseStoreUrl(url: string, place: Place): StoreConfig | undefined {
   }
   if (url.startsWith('sqlite:')) return { kind: 'sqlite', file: resolve(place.reading.directory, url.slice('sqlite:'.length)) };
   if (typeof scalarOf(place) === 'string' && URL.parse(url)?.password !== '') {
-    place.reading.warning(
-      place,
-      'holds a password in plain text; better write { env: NAME } or { file: PATH } for the whole URL',
-    );
+    place.reading.warning(place, 'holds a password in plain text; write { env: NAME } or { file: PATH } for the whole URL');
   }
   return { kind: 'postgres', url: new Secret(url) };
 }
 
 function sqliteFault(url: string): string | undefined {
   const file = url.slice('sqlite:'.length);
-  if (file === '' || file.endsWith('/')) return 'names no file after sqlite:; write e.g. sqlite:./data/gateway.db';
+  if (file === '' || file.endsWith('/')) return 'has no file name after sqlite:; write e.g. sqlite:./data/gateway.db';
   if (/[?#\p{Cc}]/u.test(file)) return 'has "?", "#" or a control character in its file name; options are not supported';
   if (file.startsWith(':'))
-    return 'is no file; a store in memory would forget every session and throttle, write e.g. sqlite:./data/gateway.db';
+    return 'is no file; a store in memory loses all its data at a restart, write e.g. sqlite:./data/gateway.db';
   return /^\/\/[^/]/u.test(file)
     ? 'has two slashes after sqlite:; write one for an absolute path, none for a relative one'
     : undefined;
@@ -57,7 +54,7 @@ export const storeSection = mapped(
     url: defaulted(
       storeUrl,
       'sqlite:./data/gateway.db',
-      'sqlite:PATH for a file of this machine, or postgres://USER@HOST/DATABASE, which several gateways can share. Also { env: NAME } or { file: PATH }.',
+      '`sqlite:PATH` for a local file, or `postgres://USER@HOST/DATABASE` for several gateways. Also `{ env: NAME }` or `{ file: PATH }`.',
     ),
   }),
   ({ url }) => url,

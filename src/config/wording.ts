@@ -1,4 +1,4 @@
-/** A value in quotes for a message, cut where it is long. Never for what may be a secret. */
+/** A value in quotes for a message, at most 60 characters of it. Must not be used for a possible secret. */
 export function shown(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
 }

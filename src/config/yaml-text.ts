@@ -5,7 +5,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** A YAML text whose nodes know their place in it. */
+/** A parsed YAML text, with the position of each node. */
 export interface YamlText {
   readonly document: Document.Parsed;
   readonly root: Node | null;
@@ -14,15 +14,15 @@ export interface YamlText {
 }
 
 /**
- * Reads one YAML 1.2 document. Faults never quote the text, for the text may be a secret.
- * Duplicate keys are left to the reader of each mapping: the library compares all pairs of keys, which takes half a minute for 60,000 of them.
+ * Reads one YAML 1.2 document. Faults never quote the text, because the text may be a secret.
+ * The reader of each mapping looks for duplicate keys: the library compares all pairs of keys, half a minute for 60,000 keys.
  */
 export function parseYaml(text: string): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
-    // Not 'silent', which would also silence the error about a second document.
+    // The level 'silent' would hide the error about a second document.
     logLevel: 'error',
     uniqueKeys: false,
     version: '1.2',
@@ -48,23 +48,23 @@ export function parseYaml(text: string): YamlText {
 const explanations: Partial<Record<YAMLParseError['code'], string>> = {
   ALIAS_PROPS: 'an alias (*name) takes neither anchor nor tag',
   BAD_ALIAS: 'an alias (*name) has no valid name; text that begins with * must be quoted',
-  BAD_DQ_ESCAPE: 'an escape in double quotes that YAML does not know; use single quotes to keep the backslash',
+  BAD_DQ_ESCAPE: 'YAML does not know this escape in double quotes; use single quotes to keep the backslash',
   BAD_INDENT: 'the indentation or a closing bracket is wrong here',
   BAD_SCALAR_START: 'a value cannot begin with this character; put the value in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; put the value in quotes, or begin a new line',
-  BLOCK_IN_FLOW: 'indented lines inside [ ] or { }; write all of it in one style',
-  KEY_OVER_1024_CHARS: 'a key of more than 1,024 characters',
+  BLOCK_AS_IMPLICIT_KEY: 'a second ": " is on this line; put the value in quotes, or begin a new line',
+  BLOCK_IN_FLOW: 'indented lines are inside [ ] or { }; write all of the value in one style',
+  KEY_OVER_1024_CHARS: 'a key has more than 1,024 characters',
   MISSING_CHAR: 'a closing quote or bracket, a colon, or a space is missing here',
-  MULTILINE_IMPLICIT_KEY: 'a line without ": " where "key: value" belongs',
+  MULTILINE_IMPLICIT_KEY: 'this line has no ": "; write "key: value"',
   MULTIPLE_ANCHORS: 'a value has two anchors (&name)',
   MULTIPLE_DOCS: 'a second document begins here (---); keep one',
   MULTIPLE_TAGS: 'a value has two tags (!name)',
   RESOURCE_EXHAUSTION: 'the text is nested too deeply',
   TAB_AS_INDENT: 'a tab indents this line; use spaces',
-  UNEXPECTED_TOKEN: 'something stands here that YAML does not allow; text with special characters must be quoted',
+  UNEXPECTED_TOKEN: 'YAML does not allow this text here; put text with special characters in quotes',
 };
 
-/** Of errors at one place: the parser takes a value for a key where the next line is indented deeper, and says two things of it. */
+/** One message for all errors at one place. If the next line is indented deeper, the parser takes the value for a key and reports two errors. */
 function explain(errors: readonly YAMLParseError[]): string {
   const codes = new Set(errors.map(({ code }) => code));
   const deeper = codes.has('BLOCK_AS_IMPLICIT_KEY') && codes.has('MULTILINE_IMPLICIT_KEY');
