@@ -44,7 +44,7 @@ export function createOutboundCalls(limits: OutboundConfig, needs: OutboundNeeds
     },
     async close() {
       // Between a redirect and the call it leads to nothing is at the sender.
-      await usage.over();
+      await usage.ended();
       await sender.close();
     },
   };
