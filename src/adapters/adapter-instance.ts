@@ -106,7 +106,7 @@ export function createAdapterInstance(options: {
     async close() {
       health.stop();
       // A call that waits for its slot or between two attempts has nothing at a node yet, and will.
-      await usage.over();
+      await usage.ended();
       await Promise.all(nodes.map((node) => node.close()));
     },
   };

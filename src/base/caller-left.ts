@@ -1,4 +1,4 @@
-/** The caller went away: what was under way for it is broken off, and nobody reads the error. */
+/** The caller closed its connection: its call is aborted, and no reply carries this error. */
 export class CallerLeft extends Error {
   constructor() {
     super('the caller closed its connection');

@@ -1,16 +1,17 @@
+/** One list for the process, as there is one event loop. */
 let waiting: (() => void)[] = [];
 
 /**
- * Does `work`, which throws nothing, once everything that this turn of the event loop brought has been seen to; in the order in which it
- * came. The same work done for many calls one right behind the other finds its code in the processor's caches, and what is written to many
- * sockets its readers awake: waking a sleeping one for each reply costs more than all the rest of the writing.
+ * Runs `work`, which must not throw, in the check phase of this iteration of the event loop: after all events that the iteration
+ * brought, in the order of the calls. The same work for many calls in a row finds its code in the processor's caches. Writes in a row
+ * find their readers awake: to wake a reader for each reply costs more than the rest of the write (decision 0017).
  */
 export function inCheckPhase(work: () => void): void {
-  if (waiting.length === 0) setImmediate(doAll);
+  if (waiting.length === 0) setImmediate(runAll);
   waiting.push(work);
 }
 
-function doAll(): void {
+function runAll(): void {
   const all = waiting;
   waiting = [];
   for (const work of all) work();

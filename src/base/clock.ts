@@ -1,8 +1,8 @@
-/** Time, passed in so that tests can hold it still. */
+/** The time. Callers pass it in, so that tests can stop it. */
 export interface Clock {
-  /** Milliseconds since the epoch, as the operator's clock says it: for timestamps and expiry. */
+  /** Milliseconds since the epoch by the system's clock: for timestamps and expiry. */
   now(): number;
-  /** Milliseconds from an arbitrary start that never jump: for time limits and durations. */
+  /** Milliseconds since an arbitrary start, without jumps: for time limits and durations. */
   monotonic(): number;
 }
 

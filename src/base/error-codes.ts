@@ -1,7 +1,7 @@
 /**
- * Every error the gateway can answer with: `code` → HTTP status and title; what it means for the caller stands in http/openapi-error-guide.ts.
- * The table is closed: a test holds it against docs/reference/errors.md and OpenAPI is made from it.
- * 4xx speaks of the caller's request, 502/504 of the far side, 503 of the gateway or an adapter that cannot take the call now.
+ * Every error that the gateway can answer with: HTTP status and title by `code`. http/documentation/openapi-error-guide.ts says what
+ * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it.
+ * 4xx is a fault of the request, 502 and 504 of the far side. With 503 the gateway or an adapter cannot take the call now.
  */
 export const errorCodes = {
   'malformed-request': { status: 400, title: 'The HTTP request is malformed' },
@@ -49,7 +49,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** What any call to a far side can end in where there is no answer of its own, or none that can be passed on. */
+/** The errors of any call to a far side whose reply is absent or cannot be passed on. */
 export const farSideErrors: readonly ErrorCode[] = [
   'upstream-dns-failed',
   'upstream-connect-failed',

@@ -1,6 +1,6 @@
 /**
- * Runs `work` again and again, `interval` milliseconds apart, never twice at once; a failure is told to `onFailure` and waits for the next
- * time. `stop` resolves once nothing is under way any more.
+ * Runs `work` every `interval` milliseconds, but not while the last run is under way. After a failure it calls `onFailure`, and the next
+ * interval tries again. `stop` resolves once no run is under way.
  */
 export function every(interval: number, work: () => Promise<void>, onFailure: () => void): { stop(): Promise<void> } {
   let running: Promise<void> | undefined;

@@ -1,12 +1,12 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 
-/** One problem inside a request: an RFC 6901 JSON pointer into the body (or `?name` for a query parameter) and what to do about it. */
+/** One problem of a request: a JSON pointer into the body (RFC 6901), or `?name` for a query parameter, and what to do about it. */
 export interface RequestProblem {
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** What the far side answered, where the error speaks of its answer. `body` holds at most 64 KiB. */
+/** The far side's reply, where the error is about it. `body` holds at most 64 KiB. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType?: string;
@@ -15,15 +15,15 @@ export interface UpstreamAnswer {
 
 interface GatewayErrorOptions {
   readonly cause?: unknown;
-  /** Overrides the table's status: `outcome-unknown` is 504 on a time-out, 502 otherwise. */
+  /** Replaces the status of the table: `outcome-unknown` is 504 after a time limit, otherwise 502. */
   readonly status?: number;
   readonly errors?: readonly RequestProblem[];
   readonly upstream?: UpstreamAnswer;
-  /** Headers of the reply that belong to the error, such as `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  /** Reply headers that belong to the error, such as `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error with a code of the closed table. `message` becomes the problem's `detail`: it says what to do, and holds no secret. */
+/** An error with a code of the closed table. `message` becomes the `detail` of the problem: it says what to do and holds no secret. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

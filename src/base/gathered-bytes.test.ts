@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { GatheredBytes } from './gathered-bytes.ts';
 
-test('what is taken are the pieces in their order, time after time, and none of them is written into', () => {
+test('gathered bytes are the pieces in order, also after several takes, and no piece is overwritten', () => {
   const gathered = new GatheredBytes();
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 30 }), (pieces) => {
@@ -22,7 +22,7 @@ test('what is taken are the pieces in their order, time after time, and none of 
   );
 });
 
-test('text is gathered as UTF-8 among the pieces, and no piece is written into', () => {
+test('text between pieces is gathered as UTF-8, and no piece is overwritten', () => {
   const gathered = new GatheredBytes();
   const some = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.string({ unit: 'binary', maxLength: 40 }));
   fc.assert(
@@ -40,14 +40,14 @@ test('text is gathered as UTF-8 among the pieces, and no piece is written into',
   );
 });
 
-test('a single piece is no copy', () => {
+test('a single piece is not copied', () => {
   const gathered = new GatheredBytes();
   const piece = Buffer.from('alone');
   gathered.add(piece);
   assert.equal(gathered.take(), piece);
 });
 
-test('a million pieces of one byte take no more than a few bytes each', () => {
+test('a million pieces of one byte take a few bytes of memory each', () => {
   const gathered = new GatheredBytes();
   const piece = Buffer.from('x');
   const before = process.memoryUsage();

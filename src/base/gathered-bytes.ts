@@ -1,8 +1,8 @@
 const nothing: Buffer = Buffer.alloc(0);
 
 /**
- * Bytes that come in pieces, or as text, and are wanted whole. A single piece is kept as it is; several are copied together, for a piece that is kept
- * takes some hundred bytes beside its own, of which there may be one.
+ * Joins bytes that arrive in pieces or as text. A single piece is kept without a copy. Several are copied into one buffer: each piece
+ * that is kept costs some hundred bytes of memory more than its own, and may hold one byte.
  */
 export class GatheredBytes {
   #bytes: Buffer = nothing;
@@ -21,14 +21,14 @@ export class GatheredBytes {
     this.#length += piece.length;
   }
 
-  /** In UTF-8. */
+  /** Adds the text in UTF-8. */
   addText(text: string): void {
-    // A character takes three bytes at most.
+    // One UTF-16 unit takes at most three bytes in UTF-8.
     this.#makeRoom(3 * text.length);
     this.#length += this.#bytes.write(text, this.#length);
   }
 
-  /** All of them, and begins anew. */
+  /** Returns all bytes and starts again with none. */
   take(): Buffer {
     const whole = this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
     this.#bytes = nothing;
@@ -38,7 +38,7 @@ export class GatheredBytes {
 
   #makeRoom(room: number): void {
     const length = this.#length + room;
-    // What is full is the first piece, which is not ours to write into, or has been outgrown.
+    // A full buffer is the first piece, which belongs to its sender, or has no room left.
     if (length > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#length, 2 * length);
   }
 }

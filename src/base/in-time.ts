@@ -1,4 +1,4 @@
-/** What `work` comes to, or what `late` answers or throws where it takes longer than `limit` milliseconds; the work itself goes on then. */
+/** The result of `work`. After `limit` milliseconds it is what `late` returns or throws instead, and the work itself goes on. */
 export async function inTime<T>(work: Promise<T>, limit: number, late: () => T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, limit);

@@ -1,12 +1,12 @@
-/** JSON Schema 2020-12 (json-schema.org), as OpenAPI 3.1 takes it. */
+/** JSON Schema 2020-12 (json-schema.org), as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Members of objects that may be absent. */
+/** Schemas of members that an object may leave out. */
 const optional = new WeakSet<JsonSchema>();
 
 /**
- * Makes the schemas that typebox's `Type` makes, which would bring 350 modules to each start (decision 0006). `keywords` are any others of JSON
- * Schema, such as `description`.
+ * Makes the same schemas as typebox's `Type`, which would load 350 more modules at each start (decision 0006). `keywords` are further
+ * keywords of JSON Schema, such as `description`.
  */
 export const Type = {
   String: (keywords?: JsonSchema): JsonSchema => ({ type: 'string', ...keywords }),
@@ -20,7 +20,7 @@ export const Type = {
   Enum: (values: readonly (string | number)[], keywords?: JsonSchema): JsonSchema => ({ enum: values, ...keywords }),
   Array: (items: JsonSchema, keywords?: JsonSchema): JsonSchema => ({ type: 'array', items, ...keywords }),
   Union: (schemas: readonly JsonSchema[], keywords?: JsonSchema): JsonSchema => ({ anyOf: schemas, ...keywords }),
-  /** All members are required but those that are Optional. */
+  /** Every member is required, except those made by `Optional`. */
   Object(properties: Readonly<Record<string, JsonSchema>>, keywords?: JsonSchema): JsonSchema {
     const required = Object.entries(properties).flatMap(([name, schema]) => (optional.has(schema) ? [] : [name]));
     return { type: 'object', ...(required.length === 0 ? {} : { required }), properties, ...keywords };

@@ -1,6 +1,6 @@
 /**
- * An address or path with what its query says masked: `?depth=2&token=x&y` becomes `?depth=***&token=***&***`. Which values are secrets
- * nobody can tell, nor whether a parameter without `=` is a name or a value; the other names stay, and so does the path.
+ * An address or path with the values of its query masked: `?depth=2&token=x&y` becomes `?depth=***&token=***&***`. Any value may be a
+ * secret, and a parameter without `=` may be a value. Names before `=` and the path are kept.
  */
 export function withMaskedQuery(address: string, mask = '***'): string {
   const start = address.indexOf('?');

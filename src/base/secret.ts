@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A string that shows itself only to `reveal()`: printing, logging or serialising it gives `[secret]`. */
+/** A string that only `reveal()` returns: printing, logging or serialising it gives `[secret]`. */
 export class Secret {
   readonly #value: string;
 

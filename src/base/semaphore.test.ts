@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Semaphore } from './semaphore.ts';
 
-test('so many go at a time, the others in the order they came, and each turn is given on', async () => {
-  const turns = new Semaphore(2);
+test('a semaphore of two lets two run at a time, the others in order, and passes each permit on', async () => {
+  const semaphore = new Semaphore(2);
   const order: number[] = [];
   let [running, most] = [0, 0];
   const work = async (number: number): Promise<void> => {
@@ -14,24 +14,24 @@ test('so many go at a time, the others in the order they came, and each turn is 
     running -= 1;
     if (number === 2) throw new Error('it failed');
   };
-  const over = await Promise.allSettled([1, 2, 3, 4, 5].map((number) => turns.run(() => work(number))));
+  const ended = await Promise.allSettled([1, 2, 3, 4, 5].map((number) => semaphore.run(() => work(number))));
   assert.deepEqual(
-    over.map(({ status }) => status),
+    ended.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
   );
-  assert.deepEqual([order, most, turns.free, turns.waiting], [[1, 2, 3, 4, 5], 2, 2, 0]);
+  assert.deepEqual([order, most, semaphore.free, semaphore.waiting], [[1, 2, 3, 4, 5], 2, 2, 0]);
 });
 
-test('who waited for too long is told so, and the turn goes to the next', async () => {
-  const turns = new Semaphore(1);
-  await turns.acquire();
-  const impatient = turns.acquire({ limit: 1, late: () => new Error('late') });
-  const patient = turns.acquire();
-  assert.equal(turns.waiting, 2);
+test('a caller that waited too long gets the error, and the permit goes to the next caller', async () => {
+  const semaphore = new Semaphore(1);
+  await semaphore.acquire();
+  const impatient = semaphore.acquire({ limit: 1, late: () => new Error('late') });
+  const patient = semaphore.acquire();
+  assert.equal(semaphore.waiting, 2);
   await assert.rejects(impatient, /late/u);
-  assert.equal(turns.waiting, 1);
-  turns.release();
+  assert.equal(semaphore.waiting, 1);
+  semaphore.release();
   await patient;
-  turns.release();
-  assert.equal(turns.free, 1);
+  semaphore.release();
+  assert.equal(semaphore.free, 1);
 });

@@ -1,10 +1,12 @@
-/** How long somebody waits for a turn, in milliseconds, and what that ends in. */
+/** How long a caller waits for a permit. */
 interface Patience {
+  /** Milliseconds. */
   readonly limit: number;
+  /** Makes the error of `acquire` after that time. */
   readonly late: () => Error;
 }
 
-/** Lets so many go at a time, and the others in the order they came. */
+/** Has `atOnce` permits. Callers that find none free wait for one in the order of their calls. */
 export class Semaphore {
   readonly #queue: (() => void)[] = [];
   #free: number;
@@ -13,42 +15,44 @@ export class Semaphore {
     this.#free = atOnce;
   }
 
-  /** How many more may go now. */
+  /** Permits that are free. */
   get free(): number {
     return this.#free;
   }
 
+  /** Callers that wait for a permit. */
   get waiting(): number {
     return this.#queue.length;
   }
 
-  /** Resolves when it is their turn, which they give back. */
+  /** Resolves once the caller has a permit. The caller must `release` it. */
   acquire(patience?: Patience): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
       return Promise.resolve();
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const go = (): void => {
+    const grant = (): void => {
       clearTimeout(timer);
       resolve();
     };
     const giveUp = ({ late }: Patience): void => {
-      this.#queue.splice(this.#queue.indexOf(go), 1);
+      this.#queue.splice(this.#queue.indexOf(grant), 1);
       reject(late());
     };
     const timer = patience === undefined ? undefined : setTimeout(giveUp, patience.limit, patience);
-    this.#queue.push(go);
+    this.#queue.push(grant);
     return promise;
   }
 
+  /** Returns a permit: the caller that has waited longest gets it. */
   release(): void {
-    const go = this.#queue.shift();
-    if (go === undefined) this.#free += 1;
-    else go();
+    const grant = this.#queue.shift();
+    if (grant === undefined) this.#free += 1;
+    else grant();
   }
 
-  /** Does `work` when it is its turn. */
+  /** Runs `work` with a permit. */
   async run<T>(work: () => Promise<T>, patience?: Patience): Promise<T> {
     await this.acquire(patience);
     try {

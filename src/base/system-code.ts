@@ -1,8 +1,8 @@
 import { GatewayError } from './gateway-error.ts';
 
 /**
- * The code of an error that the operating system, Node or a library gave, such as `ENOENT`; undefined for any other, a GatewayError
- * included. Unlike the error's message it quotes nothing, so it may be shown.
+ * The code of an error from the operating system, Node or a library, such as `ENOENT`. Undefined for all other errors, a GatewayError
+ * included. Unlike the message, the code quotes no data, so callers and operators may see it.
  */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof GatewayError) return undefined;

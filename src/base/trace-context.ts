@@ -8,37 +8,37 @@ export interface TraceContext {
   readonly traceparent: string;
 }
 
-/** What a caller sent, as far as it is to be believed. */
+/** The valid part of the trace headers that a caller sent. */
 export interface ReceivedTrace {
   readonly traceId: string;
   readonly spanId: string;
   /** Two hexadecimal digits; the lowest bit says that the caller records this trace. */
   readonly flags: string;
-  /** Where it is sound. It goes to the collector alone (decision 0014). */
+  /** Present where it is valid. It goes only to the collector (decision 0014). */
   readonly tracestate?: string;
 }
 
-/** Later versions may say more than this one (section 3.2.4). */
+/** Later versions may add fields at the end (section 3.2.4). */
 const traceparentPattern = /^(?!ff)(?!00.{54})[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/u;
-/** One member of a tracestate, by section 3.3.1. */
+/** One member of a tracestate (section 3.3.1). */
 const memberPattern = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/u;
 
-/** Reads `traceparent` and `tracestate`; undefined where the first is absent or malformed, for then the second means nothing. */
+/** Reads `traceparent` and `tracestate`. Undefined where `traceparent` is absent or malformed: without it `tracestate` has no meaning. */
 export function readTrace(traceparent: unknown, tracestate: unknown): ReceivedTrace | undefined {
   const match = typeof traceparent === 'string' ? traceparentPattern.exec(traceparent) : null;
   if (match === null) return undefined;
   const [, traceId = '', spanId = '', flags = ''] = match;
-  const state = typeof tracestate === 'string' && isSound(tracestate) ? { tracestate } : {};
+  const state = typeof tracestate === 'string' && isValid(tracestate) ? { tracestate } : {};
   return { traceId, spanId, flags, ...state };
 }
 
-/** 512 characters and 32 members at most: what everybody has to pass on. */
-function isSound(tracestate: string): boolean {
+/** At most 512 characters and 32 members: the sizes that every implementation must pass on (section 3.3). */
+function isValid(tracestate: string): boolean {
   const members = tracestate.split(',').map((member) => member.trim());
   return tracestate.length <= 512 && members.length <= 32 && members.every((member) => memberPattern.test(member));
 }
 
-/** Continues the caller's trace; starts a new one where there is none. */
+/** Continues the caller's trace, or starts a new one. */
 export function continueTrace(received: ReceivedTrace | undefined): TraceContext {
   const traceId = received?.traceId ?? randomHex(16);
   // Flags that level 1 does not know are sent as 0 (section 3.2.2.5.2).

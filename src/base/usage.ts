@@ -1,9 +1,9 @@
-/** Counts who uses a thing, so that what was replaced can be closed behind its last user. */
+/** Counts the users of a thing, so that a replaced one can be closed after its last user. */
 interface Usage {
-  /** The thing is in use until the result is called, once. */
+  /** Adds a user. The result removes it, and must be called once. */
   begin(): () => void;
-  /** Resolves once nobody uses it. Whoever asks sees to it that nobody begins any more. */
-  over(): Promise<void>;
+  /** Resolves once there are no users. The caller must make sure that no new one begins. */
+  ended(): Promise<void>;
 }
 
 export function createUsage(): Usage {
@@ -18,7 +18,7 @@ export function createUsage(): Usage {
       users += 1;
       return end;
     },
-    over() {
+    ended() {
       if (users === 0) return Promise.resolve();
       waiting ??= Promise.withResolvers();
       return waiting.promise;

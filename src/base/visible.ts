@@ -1,10 +1,10 @@
-/** What ends a line for some readers, drives a terminal or cannot be seen: control characters, U+2028, U+2029, format characters. */
+/** Control characters, U+2028, U+2029, format characters: they end a line for some readers, control a terminal, or are invisible. */
 const invisible = /[\p{Cc}\u2028\u2029\p{Cf}]/gu;
 
-/** Most texts: looked for first, since it is found much faster. */
+/** Most texts. This test comes first because it is much faster. */
 const plain = /^[\x20-\x7e]*$/u;
 
-/** The text with those written as JSON escapes; inside JSON strings, where alone they can stand, it means the same. */
+/** Writes those characters as JSON escapes. JSON text keeps its meaning, because it can have them only inside strings. */
 export function visible(text: string): string {
   if (plain.test(text)) return text;
   return text.replaceAll(invisible, (found) =>

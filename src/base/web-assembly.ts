@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** For which processors a program was compiled: those with SIMD (SSE4.1, NEON), which almost all are, or any. */
+/** `simd` is for processors with SIMD (SSE4.1, NEON), which are almost all; `plain` is for any processor. */
 type ProgramVariant = 'simd' | 'plain';
 
 /**
- * The compiled form of `NAME-VARIANT.wasm` in a directory, which is committed beside its TypeScript and made by assembly/; undefined
- * where this processor does not run that variant.
+ * Compiles `NAME-VARIANT.wasm` of a directory. assembly/ makes these files, and they are committed next to the TypeScript that uses
+ * them. Undefined where this processor cannot run the variant.
  */
 export function compileVariant(directory: URL, name: string, variant: ProgramVariant): WebAssembly.Module | undefined {
   const code = readFileSync(new URL(`${name}-${variant}.wasm`, directory));
   return WebAssembly.validate(code) ? new WebAssembly.Module(code) : undefined;
 }
 
-/** The best variant that runs here. */
+/** Compiles the fastest variant that this processor can run. */
 export function compileProgram(directory: URL, name: string): WebAssembly.Module {
   const program = compileVariant(directory, name, 'simd') ?? compileVariant(directory, name, 'plain');
   if (program === undefined)

@@ -35,7 +35,7 @@ export function createOutboundCalls(limits: OutboundConfig, needs: OutboundNeeds
     hold: () => usage.begin(),
     async close() {
       // Between a redirect and the call it leads to, the sender has no call.
-      await usage.over();
+      await usage.ended();
       await sender.close();
     },
   };
