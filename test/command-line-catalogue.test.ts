@@ -8,7 +8,7 @@ import { command, shell, spawnCommand } from './support/gateway/command.ts';
 import { configurationOf, executable, startGateway } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 
-// Contract 8: `import FILE` and `export`, on a store of its own each.
+// `import FILE` and `export`: each test has a store of its own.
 
 interface Place {
   readonly directory: string;
@@ -34,11 +34,9 @@ function lines(count: number): string {
 }
 
 eachStore((store) => {
-  test('what was imported is exported byte for byte, and imported again', async (t) => {
+  test('an import is exported byte for byte, and can be imported again', async (t) => {
     const { directory } = await place(t, store);
     assert.equal((await command(['import', '-'], { directory, input: '' })).code, 0);
-    const empty = await command(['export'], { directory });
-    assert.deepEqual(empty, { code: 0, stdout: '', stderr: 'exported 0 automations\n' });
     writeFileSync(join(directory, 'catalogue.ndjson'), lines(250));
     const imported = await command(['import', 'catalogue.ndjson'], { directory });
     assert.deepEqual(imported, { code: 0, stdout: 'imported 250 automations, 0 of them replaced\n', stderr: '' });
@@ -49,7 +47,7 @@ eachStore((store) => {
     assert.equal((await command(['export'], { directory })).stdout, lines(250));
   });
 
-  test('commands that read make no store: where there is none they fail, and leave nothing behind', async (t) => {
+  test('a command that reads fails where there is no store, and creates no file', async (t) => {
     const { directory, url } = await place(t, store);
     for (const reading of [['export'], ['audit', 'list'], ['audit', 'verify']]) {
       const { code, stderr } = await command(reading, { directory });
@@ -59,7 +57,7 @@ eachStore((store) => {
     if (url.startsWith('sqlite:')) assert.deepEqual(readdirSync(dirname(url.slice('sqlite:'.length))), []);
   });
 
-  test('a gateway that runs on the store lists what was imported with its next request', async (t) => {
+  test('a gateway that runs on the store lists an import with its next request', async (t) => {
     const { directory, url } = await place(t, store);
     const gateway = await startGateway(t, { config: { store: { url } } });
     const total = async (): Promise<unknown> => {
@@ -71,19 +69,19 @@ eachStore((store) => {
     assert.equal(await total(), 120);
   });
 
-  test('bad lines are named, one a line, and nothing is changed', async (t) => {
+  test('an import with bad lines names each on a line of its own, and changes nothing', async (t) => {
     const { directory } = await place(t, store);
     await command(['import', '-'], { directory, input: lines(3) });
     const bad = ['{"name":"new"}', '{"name":7,"data":{"gbac":{"read":"ops"}}}', '', '{"name":'].join('\n');
     writeFileSync(join(directory, 'bad.ndjson'), bad);
     const { code, stdout, stderr } = await command(['import', 'bad.ndjson'], { directory });
     assert.deepEqual([code, stdout], [1, '']);
-    const said = stderr.trimEnd().split('\n');
+    const messages = stderr.trimEnd().split('\n');
     assert.match(stderr, /^bad\.ndjson:2: \/name: /mu);
     assert.match(stderr, /^bad\.ndjson:2: \/data\/gbac\/read: /mu);
     assert.match(stderr, /^bad\.ndjson:4: /mu);
-    assert.match(said.at(-1) ?? '', /^orchestration-gateway import: 2 lines .*nothing was changed/u);
-    for (const line of said.slice(0, -1)) assert.match(line, /^bad\.ndjson:[24]: /u);
+    assert.match(messages.at(-1) ?? '', /^orchestration-gateway import: 2 lines .*nothing was changed/u);
+    for (const line of messages.slice(0, -1)) assert.match(line, /^bad\.ndjson:[24]: /u);
     const twice = await command(['import', '-'], { directory, input: '{"name":"new"}\n{"name":"newer"}\n{"name":"new"}\n' });
     assert.deepEqual([twice.code, twice.stdout], [1, '']);
     assert.match(twice.stderr, /^<stdin>:3: \/name: is the name of line 1 as well.*$/mu);
@@ -98,17 +96,18 @@ eachStore((store) => {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
     });
-    // More than a pipe holds: once all of it is taken the import has begun, and it waits for the rest.
+    // This is more than the buffer of a pipe: once all of it is written, the import has begun and waits for more.
     const taken = Promise.withResolvers<void>();
     child.stdin?.write(lines(5_000), () => taken.resolve());
     await taken.promise;
     child.kill('SIGINT');
     await once(child, 'close');
     assert.deepEqual([child.exitCode, stderr], [1, 'orchestration-gateway import: interrupted; nothing was changed\n']);
-    assert.equal((await command(['export'], { directory })).stdout, '');
+    const empty = await command(['export'], { directory });
+    assert.deepEqual(empty, { code: 0, stdout: '', stderr: 'exported 0 automations\n' });
   });
 
-  test('an export whose reader has had enough ends quietly', async (t) => {
+  test('an export whose reader closes the pipe ends without a message', async (t) => {
     const { directory } = await place(t, store);
     await command(['import', '-'], { directory, input: lines(2_000) });
     const line = `cd '${directory}' && { '${process.execPath}' '${executable}' export; echo "code $?" >&2; } | head -n 1`;

@@ -4,15 +4,23 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { Readable } from 'node:stream';
+import { after, describe, type TestContext, test } from 'node:test';
 import { responseOf, restCall } from './support/callers/calls.ts';
-import { openConnection, send } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { send } from './support/callers/http-client.ts';
+import { farSide } from './support/far-sides/far-side.ts';
 import { command, shell, spawnCommand } from './support/gateway/command.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
+import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { basic, collect, configurationOf, readyPort, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
-// Contract 8: the command line.
+// The executable as a process: docs/reference/command-line.md. src/cli/cli.test.ts has each command in more detail.
+
+const far = await farSide({ after });
+const adapters = [{ name: 'Very Secret Name', kind: 'rest', url: far.url, auth: { type: 'none' } }];
+const config = { outbound: { allow: [far.authority] } };
+const gateway = await startGateway({ after }, { adapters, config });
 
 function temporary(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-command-'));
@@ -20,7 +28,7 @@ function temporary(t: TestContext): string {
   return directory;
 }
 
-/** Ends a child that a test started, whatever became of the test. */
+/** Ends a child process after the test. */
 function ends(t: TestContext, child: ChildProcess): void {
   t.after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -32,48 +40,29 @@ function ends(t: TestContext, child: ChildProcess): void {
 const secret = 'a pass phrase: ü';
 
 describe('serve', () => {
-  test('prints one line to standard output when it is ready, and JSON lines to standard error', async (t) => {
-    const gateway = await startGateway(t);
-    assert.deepEqual(gateway.stdout, [`listening on ${gateway.url}`]);
-    assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
-    assert.equal(await gateway.stop(), 0);
-    assert.deepEqual(gateway.stdout, [`listening on ${gateway.url}`]);
-    for (const line of gateway.stderr) assert.equal(typeof JSON.parse(line), 'object', line);
+  test('prints one line when it is ready and JSON lines to standard error, and starts again on its store', async (t) => {
+    const first = await startGateway(t);
+    assert.deepEqual(first.stdout, [`listening on ${first.url}`]);
+    assert.equal((await first.send({ target: '/healthz' })).status, 200);
+    assert.equal(await first.stop(), 0);
+    assert.deepEqual(first.stdout, [`listening on ${first.url}`]);
+    for (const line of first.stderr) assert.equal(typeof JSON.parse(line), 'object', line);
+    assert.ok(existsSync(join(first.directory, 'gateway.db')));
+    const again = await first.restart();
+    assert.equal((await again.send({ target: '/readyz' })).status, 200);
   });
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`lets calls in flight finish on ${signal}, takes no new ones, and exits with 0`, async (t) => {
-      const far = await farSide(t);
-      const gateway = await startGateway(t, { config: { outbound: { allow: [far.authority] } } });
-      const waiting: (() => void)[] = [];
-      far.answer(async () => {
-        await new Promise<void>((resolve) => waiting.push(resolve));
-        return jsonReply('{"slow":true}');
-      });
-      const idle = await openConnection(gateway.port);
-      t.after(() => void idle.socket.destroy());
-      const calls = Array.from({ length: 5 }, () => restCall(gateway, { uri: far.url, verb: 'GET', responseHeaders: false }));
-      await until('the calls', () => waiting.length === 5);
-      const stopped = gateway.stop(signal);
-      await until('the end of listening', () =>
-        send(gateway.port, { target: '/healthz' })
-          .then(() => false)
-          .catch(() => true),
-      );
-      for (const finish of waiting) finish();
-      for (const call of calls) assert.equal(responseOf(await call), '{"slow":true}');
-      assert.equal(await stopped, 0);
-    });
-  }
-
-  test('says how to get a configuration where there is none, as every command does that needs one', async (t) => {
+  test('says how to get a configuration where there is none, like every command that needs one', async (t) => {
     for (const words of [['serve'], ['export'], ['import', 'x'], ['audit', 'list'], ['audit', 'verify']]) {
-      const { code, stdout, stderr } = await command(words, { directory: temporary(t) });
+      const { code, out, err } = await runCommandLine(t, words);
       assert.equal(code, 1);
-      assert.equal(stdout, '');
-      assert.match(stderr, /there is no gateway\.yaml\n/);
-      assert.match(stderr, /init/);
+      assert.equal(out, '');
+      assert.match(err, /there is no gateway\.yaml\n/);
+      assert.match(err, /init/);
     }
+    const { code, stderr } = await command(['serve'], { directory: temporary(t) });
+    assert.equal(code, 1);
+    assert.match(stderr, /there is no gateway\.yaml\n/);
   });
 
   test('does not start on a bad configuration and names every problem with its line and column', async (t) => {
@@ -85,8 +74,7 @@ describe('serve', () => {
     for (const place of ['gateway.yaml:2:3', 'gateway.yaml:4:10', 'gateway.yaml:6:14']) assert.ok(stderr.includes(place), stderr);
   });
 
-  test('does not start where its port is taken, and says so', async (t) => {
-    const far = await farSide(t);
+  test('does not start where its port is taken, and names the port', async (t) => {
     const directory = temporary(t);
     const file = join(directory, 'gateway.yaml');
     writeFileSync(file, JSON.stringify(configurationOf({ config: { server: { port: far.port } } })));
@@ -95,17 +83,10 @@ describe('serve', () => {
     assert.equal(stdout, '');
     assert.ok(stderr.includes(`${far.port}`), stderr);
   });
-
-  test('needs no restart of its store: what it created it opens again', async (t) => {
-    const gateway = await startGateway(t);
-    assert.ok(existsSync(join(gateway.directory, 'gateway.db')));
-    const again = await gateway.restart();
-    assert.equal((await again.send({ target: '/readyz' })).status, 200);
-  });
 });
 
 describe('check-config', () => {
-  test('accepts a good file and starts nothing', async (t) => {
+  test('accepts a valid file and creates no store', async (t) => {
     const directory = temporary(t);
     const file = join(directory, 'good.yaml');
     writeFileSync(file, JSON.stringify(configurationOf({})));
@@ -114,7 +95,7 @@ describe('check-config', () => {
     assert.ok(!existsSync(join(directory, 'gateway.db')));
   });
 
-  test('names every problem of a bad file at once, with file, line and column, and no secret', async (t) => {
+  test('names every problem of a bad file at once, with file, line and column, and without secrets', async (t) => {
     const directory = temporary(t);
     const file = join(directory, 'bad.yaml');
     writeFileSync(
@@ -135,49 +116,54 @@ describe('check-config', () => {
     );
     const { code, stdout, stderr } = await command(['check-config', file]);
     assert.equal(code, 1);
-    const told = stdout + stderr;
-    for (const line of [3, 6, 7, 8, 10, 11]) assert.match(told, new RegExp(`bad\\.yaml:${line}:\\d+`), told);
-    assert.match(told, /NO_SUCH_VARIABLE_HERE/);
-    assert.ok(!told.includes('my-plain-secret'), told);
+    const printed = stdout + stderr;
+    for (const line of [3, 6, 7, 8, 10, 11]) assert.match(printed, new RegExp(`bad\\.yaml:${line}:\\d+`), printed);
+    assert.match(printed, /NO_SUCH_VARIABLE_HERE/);
+    assert.ok(!printed.includes('my-plain-secret'), printed);
   });
 
-  test('says what is wrong where the file is missing or not named', async () => {
-    const missing = await command(['check-config', '/nowhere/at/all.yaml']);
+  test('names a file that is missing, and needs a file name', async (t) => {
+    const missing = await runCommandLine(t, ['check-config', '/nowhere/at/all.yaml']);
     assert.notEqual(missing.code, 0);
-    assert.match(missing.stderr, /\/nowhere\/at\/all\.yaml/);
-    assert.notEqual((await command(['check-config'])).code, 0);
+    assert.match(missing.err, /\/nowhere\/at\/all\.yaml/);
+    assert.notEqual((await runCommandLine(t, ['check-config'])).code, 0);
   });
 });
 
 describe('hash-password', () => {
-  test('prints the hash alone; one final new line is not part of the password', async (t) => {
+  test('prints only the hash; one final newline is not part of the password', async (t) => {
     const hashes: string[] = [];
     for (const input of [secret, `${secret}\n`, `${secret}\n\n`]) {
-      const { code, stdout, stderr } = await command(['hash-password'], { input });
-      assert.equal(code, 0, stderr);
-      assert.match(stdout, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+\n$/);
-      hashes.push(stdout.trim());
+      const { code, out, err } = await runCommandLine(t, ['hash-password'], { stdin: Readable.from([Buffer.from(input)]) });
+      assert.equal(code, 0, err);
+      assert.match(out, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+\n$/);
+      hashes.push(out.trim());
     }
     assert.notEqual(hashes[0], hashes[1]);
+    const process = await command(['hash-password'], { input: `${secret}\n` });
+    assert.equal(process.code, 0, process.stderr);
+    assert.match(process.stdout, /^\$argon2id\$\S+\n$/);
+    hashes.push(process.stdout.trim());
     const users = hashes.map((passwordHash, index) => ({ username: `user${index}`, passwordHash, roles: ['admin'] }));
-    const gateway = await startGateway(t, { config: { access: { users } } });
+    await reloadWith(gateway, { adapters, config, users });
     const statusFor = async (user: string, password: string): Promise<number> =>
       (await gateway.send({ target: '/whoami', headers: { Authorization: basic(user, password) } })).status;
     assert.equal(await statusFor('user0', secret), 200);
     assert.equal(await statusFor('user1', secret), 200);
+    assert.equal(await statusFor('user3', secret), 200);
     assert.equal(await statusFor('user2', secret), 401);
     assert.equal(await statusFor('user2', `${secret}\n`), 200);
   });
 
-  test('refuses the empty password', async () => {
-    const { code, stdout } = await command(['hash-password'], { input: '\n' });
+  test('refuses the empty password', async (t) => {
+    const { code, out } = await runCommandLine(t, ['hash-password'], { stdin: Readable.from(['\n']) });
     assert.notEqual(code, 0);
-    assert.equal(stdout, '');
+    assert.equal(out, '');
   });
 });
 
 describe('init', () => {
-  test('writes a commented configuration with which serve works, and shows its password once', async (t) => {
+  test('writes a configuration with comments with which serve works, and prints its password once', async (t) => {
     const directory = temporary(t);
     const made = await command(['init'], { directory });
     assert.equal(made.code, 0, made.stderr);
@@ -186,7 +172,7 @@ describe('init', () => {
     assert.match(text, /^\s*#/m);
     assert.equal(statSync(file).mode & 0o077, 0);
     assert.equal((await command(['check-config', 'gateway.yaml'], { directory })).code, 0);
-    // The port is the only thing changed: 3000 may be taken where the test runs.
+    // The test changes only the port: 3000 may be taken.
     writeFileSync(
       file,
       /^\s+port:/m.test(text)
@@ -208,42 +194,52 @@ describe('init', () => {
   });
 });
 
-describe('--help', { concurrency: 2 }, () => {
-  for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export']) {
-    test(`explains ${name}`, async () => {
-      const { code, stdout } = await command([name, '--help']);
+describe('--help', () => {
+  const names = ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export'];
+
+  for (const name of names) {
+    test(`explains ${name}`, async (t) => {
+      const { code, out } = await runCommandLine(t, [name, '--help']);
       assert.equal(code, 0);
-      assert.ok(stdout.includes(name), stdout);
+      assert.ok(out.includes(name), out);
     });
   }
 
   test('lists the commands', async () => {
     const { code, stdout } = await command(['--help']);
     assert.equal(code, 0);
-    for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export'])
-      assert.ok(stdout.includes(name), stdout);
+    for (const name of names) assert.ok(stdout.includes(name), stdout);
   });
+});
 
+describe('wrong usage', () => {
   for (const parameters of [['no-such-command'], ['serve', '--no-such-option'], ['serve', 'extra'], ['serve', '--config']]) {
-    test(`is pointed to on wrong usage: ${parameters.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await command(parameters);
+    test(`is an error with a message: ${parameters.join(' ')}`, async (t) => {
+      const { code, out, err, served } = await runCommandLine(t, parameters);
       assert.notEqual(code, 0);
-      assert.equal(stdout, '');
-      assert.notEqual(stderr, '');
+      assert.equal(out, '');
+      assert.notEqual(err, '');
+      assert.deepEqual(served, []);
     });
   }
+
+  test('ends the process with the exit code', async () => {
+    const { code, stdout, stderr } = await command(['serve', '--no-such-option']);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.notEqual(stderr, '');
+  });
 });
 
 describe('demo', () => {
-  test('prints three curl lines that work as they stand', { timeout: 90_000 }, async (t) => {
-    // A password that a shell would take apart.
+  test('prints three curl commands that work unchanged', { timeout: 90_000 }, async (t) => {
+    // A shell would split this password or expand parts of it.
     const password = 'it\'s $HOME `x` "ü"';
     const child = spawnCommand(['demo'], { directory: temporary(t), environment: { GATEWAY_ADMIN_PASSWORD: password } });
     ends(t, child);
     const output = collect(child);
     const port = await readyPort(child, output);
     const printed = (): readonly string[] => curlLines(output.stdout);
-    await until('three curl lines', () => printed().length >= 3);
+    await until('three curl commands', () => printed().length >= 3);
     assert.equal(printed().length, 3, output.stdout.join('\n'));
     const routes: string[] = [];
     for (const line of printed()) {
@@ -269,7 +265,7 @@ describe('demo', () => {
   });
 });
 
-test('a demo where it cannot write says so', async (t) => {
+test('the demo names the file that it cannot write', async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, 'data'), 'a file');
   const { code, stdout, stderr } = await command(['demo'], { directory });
@@ -280,7 +276,7 @@ test('a demo where it cannot write says so', async (t) => {
   );
 });
 
-/** The commands in what was printed that begin with curl; a backslash at a line's end continues it. */
+/** The printed commands that begin with curl; a backslash at the end of a line continues the command. */
 function curlLines(lines: readonly string[]): readonly string[] {
   const commands: string[] = [];
   let open: string | undefined;
@@ -294,11 +290,7 @@ function curlLines(lines: readonly string[]): readonly string[] {
 }
 
 describe('the operator’s routes', () => {
-  test('/healthz says alive and /readyz counts adapters by state, without names', async (t) => {
-    const far = await farSide(t);
-    const gateway = await startGateway(t, {
-      adapters: [{ name: 'Very Secret Name', kind: 'rest', url: far.url, auth: { type: 'none' } }],
-    });
+  test('/healthz answers 200 and /readyz counts adapters by state, without names', async () => {
     assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
     const ready = await gateway.send({ target: '/readyz' });
     assert.equal(ready.status, 200);
@@ -308,9 +300,7 @@ describe('the operator’s routes', () => {
     assert.ok(!ready.text.includes(`:${far.port}`));
   });
 
-  test('/metrics speaks Prometheus and counts relayed calls', async (t) => {
-    const far = await farSide(t);
-    const gateway = await startGateway(t, { config: { outbound: { allow: [far.authority] } } });
+  test('/metrics has the Prometheus text format and counts relayed calls', async () => {
     responseOf(await restCall(gateway, { uri: `${far.url}/a-path-of-the-far-side`, verb: 'GET', responseHeaders: false }));
     const reply = await gateway.send({ target: '/metrics', role: 'readonly' });
     assert.equal(reply.status, 200);
@@ -318,13 +308,12 @@ describe('the operator’s routes', () => {
     assert.match(reply.text, /^# HELP /m);
     assert.match(reply.text, /^# TYPE \S+ (counter|histogram|gauge)$/m);
     assert.match(reply.text, /restCall/);
-    // What callers choose is no label: it would grow without bound.
+    // A value that callers choose is no label: the number of time series would have no limit.
     assert.doesNotMatch(reply.text, /a-path-of-the-far-side/);
     assert.ok(!reply.text.includes(testPassword));
   });
 
-  test('/docs is a page that loads nothing from elsewhere', async (t) => {
-    const gateway = await startGateway(t);
+  test('/docs is a page that loads nothing from other hosts', async () => {
     const reply = await gateway.send({ target: '/docs' });
     assert.equal(reply.status, 200);
     assert.match(reply.header('content-type') ?? '', /^text\/html/);

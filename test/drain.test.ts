@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
-import { instancesOf, responseOf, resultOf } from './support/callers/calls.ts';
+import { instancesOf, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
 import { type Connection, openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
@@ -14,7 +14,7 @@ import { logLines } from './support/gateway/reloading.ts';
 import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
-// Contract 8: SIGTERM and SIGINT drain. No new connections, calls in flight finish, exit code 0.
+// SIGTERM and SIGINT: no new connections, calls in flight end, exit code 0 (docs/reference/command-line.md).
 
 const far = await farSide({ after });
 const large = Buffer.alloc(300 * 1024, 'x');
@@ -33,7 +33,7 @@ interface Kind {
   readonly answered: (reply: Reply) => string | undefined;
 }
 
-/** What is called, by which route; `large` is answered with so much that it streams. */
+/** Calls by each route; the reply to `large` is so long that it streams. */
 const kinds: readonly Kind[] = ['small', 'large'].flatMap((path) => [
   { target: '/tools/restCall', body: { uri: `${far.url}/${path}`, verb: 'POST', responseHeaders: false }, answered: responseOf },
   { target: '/orchestrator_manager/restAction/a', body: { params: { path, accept }, body: {} }, answered: resultOf },
@@ -49,7 +49,7 @@ const expected = (kind: Kind): string => {
   return kind.target.includes('restQuery') ? 'small' : '{"text":"small"}';
 };
 
-/** Half of the calls have not a byte of their reply when the drain begins, half of the large ones have its beginning. */
+/** Holds replies back until the result is called. Half of the large ones send their first 128 KiB before. */
 function holdBack(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   let count = 0;
@@ -67,15 +67,10 @@ function holdBack(): () => void {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} under 200 calls on connections that are kept alive loses none, and takes no new ones`, {
-    timeout: 120_000,
-  }, async (t) => {
+  test(`R76: ${signal} under 400 calls loses none of them, and ends new connections`, { timeout: 120_000 }, async (t) => {
     const gateway = await started(t);
-    const headers = {
-      Authorization: `Bearer ${await gateway.tokenFor('admin')}`,
-      'Content-Type': 'application/json',
-      Connection: 'keep-alive',
-    };
+    const authorization = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
+    const headers = { ...authorization, 'Content-Type': 'application/json', Connection: 'keep-alive' };
     const release = holdBack();
     const connections: Connection[] = [];
     const replies: Promise<Reply | undefined>[] = [];
@@ -87,26 +82,35 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       connection.write(requestBytes(gateway.port, { method: 'POST', target, headers, body: JSON.stringify(body) }));
       replies.push(connection.reply());
     }
-    await until('200 calls have arrived', () => far.requests.length === 200);
+    const call = { uri: `${far.url}/small`, verb: 'GET', responseHeaders: false };
+    const query = { params: { path: 'small', accept } };
+    const others = Array.from({ length: 100 }, () => [
+      restCall(gateway, call, { headers: authorization }).then(responseOf),
+      relay(gateway, 'restQuery', 'a', query, { headers: authorization }).then((reply) => instancesOf(reply)[0]?.['text']),
+    ]).flat();
+    await until('400 calls have arrived', () => far.requests.length === 400);
     const idle = await openConnection(gateway.port);
+    t.after(() => idle.socket.destroy());
     const stopped = gateway.stop(signal);
-    await until('it drains', () => logLines(gateway).some(({ msg }) => msg.startsWith('draining')));
+    await until('the drain is in the log', () => logLines(gateway).some(({ msg }) => msg.startsWith('draining')));
     await until('the port is closed', async () => !(await accepts(gateway.port)));
     release();
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
       const kind = kinds[at % kinds.length] as Kind;
       assert.ok(reply?.complete, `${at}: ${kind.target} was cut off`);
       assert.equal(kind.answered(reply), expected(kind), `${at}: ${kind.target}`);
-      // Else its caller would send the next request on a connection that is about to end.
+      // Without it the caller would send its next request on a connection that is about to end.
       if (!JSON.stringify(kind.body).includes('large')) assert.equal(reply.header('connection'), 'close');
     }
+    for (const [at, answer] of (await Promise.all(others)).entries())
+      assert.equal(answer, at % 2 === 0 ? '{"text":"small"}' : 'small');
     assert.equal(await stopped, 0);
-    await Promise.all([...connections, idle].map((connection) => connection.closed()));
-    assert.equal(far.requests.length, 200);
+    for (const connection of [...connections, idle]) assert.equal(await connection.reply(), undefined);
+    assert.equal(far.requests.length, 400);
   });
 }
 
-test('calls that do not finish in time are broken off, on record with what came of them, and the log ends as it should', {
+test('calls that do not end in time are aborted and on record with their outcomes, and the audit log has its last entry', {
   timeout: 90_000,
 }, async (t) => {
   const gateway = await started(t);
@@ -127,7 +131,7 @@ test('calls that do not finish in time are broken off, on record with what came 
       .catch(() => undefined);
   void call('restQuery', 'a-query');
   void call('restAction', 'an-action', { body: {} });
-  // It goes on without its caller, but not without the gateway.
+  // A call with a key continues after its caller has left, but not after the gateway has stopped.
   void call('restAction', 'kept-action', { body: {} }, { 'Idempotency-Key': 'kept' });
   await asked.promise;
   assert.equal(await gateway.stop(), 0);
@@ -141,11 +145,11 @@ test('calls that do not finish in time are broken off, on record with what came 
   assert.equal(list.filter(({ event }) => event === 'end').length, 1);
 });
 
-test('SIGTERM ends a start that waits, which serves nobody then', { timeout: 30_000 }, async (t) => {
+test('SIGTERM ends a start that waits for the store, before it listens', { timeout: 30_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-starting-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({})));
-  // Another process is at the store, as while it is brought up to date.
+  // Another process holds the store, as a migration does.
   const held = new DatabaseSync(join(directory, 'gateway.db'));
   t.after(() => held.close());
   held.exec('pragma journal_mode = wal; begin immediate');
@@ -154,13 +158,13 @@ test('SIGTERM ends a start that waits, which serves nobody then', { timeout: 30_
   t.after(() => void child.kill('SIGKILL'));
   let said = '';
   child.stdout?.on('data', (text: Buffer) => (said += text.toString()));
-  await until('it opens the store', () => existsSync(join(directory, 'gateway.audit.db')));
+  await until('the store is open', () => existsSync(join(directory, 'gateway.audit.db')));
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [0, null]);
   assert.equal(said, '');
 });
 
-/** Whether a connection is made; one that was made by the system alone is closed without a reply. */
+/** Whether the port accepts a connection, which is closed at once. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -169,7 +173,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-test('calls that are on their way over idle connections when the signal comes are answered, and their connections closed', {
+test('calls that idle connections send at the moment of SIGTERM are answered, and the connections end', {
   timeout: 60_000,
 }, async (t) => {
   const gateway = await started(t);
@@ -203,5 +207,5 @@ test('calls that are on their way over idle connections when the signal comes ar
     assert.deepEqual(instancesOf(reply), [{ text: 'small' }]);
   }
   assert.equal(await stopped, 0);
-  await Promise.all(connections.map((connection) => connection.closed()));
+  for (const connection of connections) assert.equal(await connection.reply(), undefined);
 });

@@ -16,12 +16,12 @@ const rows = page
 const codes = Object.keys(errorCodes) as ErrorCode[];
 
 describe('docs/reference/errors.md', () => {
-  test('has a row for every code of the table, once', () => {
+  test('has one row for every code of the table', () => {
     const documented = rows.map((row) => row.code);
     assert.deepEqual([...documented].sort(), [...codes].sort());
   });
 
-  test('has no code that the table does not know', () => {
+  test('has no code that is not in the table', () => {
     for (const [, code = ''] of page.matchAll(/(?:"code": "|#error-)([\w-]+)/g)) assert.ok(code in errorCodes, code);
     for (const row of rows) assert.ok(row.code in errorCodes, row.code);
   });
@@ -30,12 +30,12 @@ describe('docs/reference/errors.md', () => {
     for (const row of rows) assert.equal(row.status, statusesOf(row.code as ErrorCode).join(' or '), row.code);
   });
 
-  test('says the same of each code as /docs', () => {
+  test('has the same text for each code as /docs', () => {
     for (const { code, meaning, remedy } of rows) assert.deepEqual({ meaning, remedy }, errorGuide[code as ErrorCode], code);
   });
 });
 
-test('what an error is said to mean is a whole sentence, and fits into a row', () => {
+test('the meaning of an error is a whole sentence, and fits into a table row', () => {
   for (const [code, { meaning, remedy }] of Object.entries(errorGuide)) {
     for (const text of [meaning, remedy]) {
       assert.match(text, /^[A-Z`].*\.$/, code);
@@ -44,7 +44,7 @@ test('what an error is said to mean is a whole sentence, and fits into a row', (
   }
 });
 
-test('a 4xx speaks of the request, 502 and 504 of the far side, 503 of what cannot take the call now', () => {
+test('a 4xx is for a fault of the request, 502 and 504 for the far side, 503 for what cannot take the call now', () => {
   const farSide = /^(?:upstream-|response-too-large|too-many-redirects|redirect-refused|outcome-unknown)/;
   for (const code of codes) {
     const { status } = errorCodes[code];

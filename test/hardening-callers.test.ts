@@ -11,8 +11,8 @@ import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, startGateway, testPassword, testPasswordHash, testRoles } from './support/gateway/start-gateway.ts';
 
-// Rows 80, 81, 83, 84, 86 to 89, 92, 94 and 99 of docs/security.md: who calls, what they see, and what is written down about them.
-// src/access/ has the cases one by one.
+// Rows 80, 81, 83, 84, 86 to 89, 92, 94 and 99 of docs/security.md: authentication, visibility, log and metrics.
+// The tests in src/access/ have each case.
 
 const far = await farSide({ after });
 const provider = await identityProvider({ after });
@@ -45,9 +45,9 @@ const whoami = (authorization: string): Promise<Reply> =>
 const listed = (username: string, query = ''): Promise<Reply> =>
   gateway.send({ target: `/automation_catalog/automations${query}`, headers: { Authorization: basic(username, testPassword) } });
 
-test('R80: without valid credentials the answer is 401 with both challenges, the same for an unknown user and a wrong password', async () => {
+test('R80: a caller without valid credentials gets 401 with both challenges, the same for an unknown user and a wrong password', async () => {
   const texts = new Set<string>();
-  for (const value of [basic('ann', 'wrong'), basic('nobody', 'wrong')]) {
+  for (const value of [basic('ann', 'wrong'), basic('unknown', 'wrong')]) {
     const reply = await whoami(value);
     assertProblem(reply, 401, 'unauthenticated');
     assert.match(reply.header('www-authenticate') ?? '', /Basic.*Bearer|Bearer.*Basic/);
@@ -56,7 +56,7 @@ test('R80: without valid credentials the answer is 401 with both challenges, the
   assert.equal(texts.size, 1);
 });
 
-test('R81: on each of the four routes a caller with the wrong role is 403 and nothing is called', async () => {
+test('R81: a caller with the wrong role gets 403 on each of the four routes, and no call is made', async () => {
   far.answer(() => jsonReply('{}'));
   const params = { path: 'a', accept: '*/*' };
   const wrong: readonly (readonly [
@@ -78,7 +78,7 @@ test('R81: on each of the four routes a caller with the wrong role is 403 and no
   assert.equal(far.connections, 0);
 });
 
-test('R83: no read list opens an automation to all, a list of other groups hides it from all but its groups and admin', async (t) => {
+test('R83: an automation without a read list is visible to all, one with a list to its groups and admin', async (t) => {
   const database = await openDatabase({
     store: { kind: 'sqlite', file: join(gateway.directory, 'gateway.db') },
     part: 'main',
@@ -104,7 +104,7 @@ test('R83: no read list opens an automation to all, a list of other groups hides
   assert.deepEqual(await Promise.all([seen('ann'), seen('bob'), seen('root')]), ['abcd', 'abce', 'abcde']);
 });
 
-test('R84: limits and skips that are no whole number in range are 400', async () => {
+test('R84: a limit or skip that is no whole number in range is 400', async () => {
   for (const query of [
     'limit=-1',
     'limit=1001',
@@ -127,7 +127,7 @@ const now = Math.floor(Date.now() / 1000);
 const unsigned = (header: object, claims: object): string =>
   [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 
-test('R86: no algorithm, a public key as a secret, keys of the token’s own and hostile key ids are 401, and nothing is fetched', async () => {
+test('R86: a token with a wrong algorithm, a key of its own or a hostile key id is 401, without a fetch', async () => {
   const claims = { iss: provider.issuer, aud: audience, sub: 'eve', iat: now, exp: now + 3600, roles: ['admin'] };
   assert.equal((await whoami(`Bearer ${await provider.token()}`)).status, 200);
   const before = provider.asked.length;
@@ -143,11 +143,11 @@ test('R86: no algorithm, a public key as a secret, keys of the token’s own and
   far.answer(() => jsonReply('{}'));
   for (const token of tokens) assertProblem(await whoami(`Bearer ${token}`), 401, 'unauthenticated');
   assert.equal(far.connections, 0);
-  // A key id that is not known may ask the issuer itself for its keys once more, and nobody else.
+  // For an unknown key id the gateway may fetch the keys of the issuer again, and no other document.
   for (const path of provider.asked.slice(before)) assert.ok(path === '/keys' || path.startsWith('/.well-known/'));
 });
 
-test('R87: a token without an end, past it, not begun, for others, of another shape or too long is 401', async () => {
+test('R87: a token that has no expiry, is expired, not yet valid, for others, malformed or too long is 401', async () => {
   const tokens = [
     await provider.token({ exp: undefined }),
     await provider.token({ exp: now - 120, iat: now - 240 }),
@@ -161,21 +161,23 @@ test('R87: a token without an end, past it, not begun, for others, of another sh
   for (const token of tokens) assertProblem(await whoami(`Bearer ${token}`), 401, 'unauthenticated');
 });
 
-test('R88: there is no default password, and a hash that is none stops the start', async (t) => {
+test('R88: a user that is not configured has no default password, and a malformed hash stops the start', async (t) => {
   for (const password of ['admin', 'password', 'changeme', '']) assertProblem(await whoami(basic('admin', password)), 401);
-  for (const passwordHash of ['admin', '$argon2id$v=19$m=8,t=1,p=1$AAAA$AAAA', '$2b$10$abcdefghijklmnopqrstuv']) {
-    const users = [{ username: 'admin', passwordHash, roles: ['admin'], groups: [] }];
-    await assert.rejects(startGateway({ after: () => undefined }, { config: { access: { users } } }), /passwordHash/);
-  }
-  t.diagnostic('signing keys are made by the gateway itself; published RSA keys below 2,048 bits are src/access/oidc.test.ts');
+  const hashes = ['admin', '$argon2id$v=19$m=8,t=1,p=1$AAAA$AAAA', '$2b$10$abcdefghijklmnopqrstuv'];
+  const users = hashes.map((passwordHash, at) => ({ username: `admin-${at}`, passwordHash, roles: ['admin'], groups: [] }));
+  await assert.rejects(startGateway({ after: () => undefined }, { config: { access: { users } } }), ({ message }: Error) => {
+    for (const at of hashes.keys()) assert.match(message, new RegExp(`access\\.users\\[${at}\\]\\.passwordHash`));
+    return true;
+  });
+  t.diagnostic('the gateway makes its signing keys itself; src/access/oidc.test.ts has RSA keys of issuers below 2,048 bits');
 });
 
-test('R92: a password of 1,024 bytes is judged, one of 1,025 is 400 before it is', async () => {
+test('R92: a password of 1,024 bytes is checked, one of 1,025 is 400 without a check', async () => {
   assertProblem(await post(gateway, '/login', { username: 'bob', password: 'x'.repeat(1_024) }), 401, 'unauthenticated');
   assertProblem(await post(gateway, '/login', { username: 'bob', password: 'x'.repeat(1_025) }), 400);
 });
 
-/** The log line of a request by an issuer's caller of that name; throws where a line is no JSON. */
+/** The log line of a request with an issuer's token for that name; throws where a line is no JSON. */
 async function lineOf(preferredUsername: string): Promise<string | undefined> {
   const token = await provider.token({ preferred_username: preferredUsername, roles: ['readonly'] });
   const { username } = (await whoami(`Bearer ${token}`)).json() as { readonly username: string };
@@ -188,15 +190,15 @@ async function lineOf(preferredUsername: string): Promise<string | undefined> {
   }
 }
 
-test('R94: line breaks and escape sequences in what is logged never make a second line', async () => {
+test('R94: a logged value with line breaks and escape sequences is on one line', async () => {
   const line = await lineOf('eve\r\n{"level":"error","msg":"forged"}\n\u001b[31m\u0000');
   assert.ok(line !== undefined);
   assert.doesNotMatch(line, /\p{Cc}/u);
   assert.ok(!gateway.stderr.some((one) => (JSON.parse(one) as Record<string, unknown>)['msg'] === 'forged'));
 });
 
-// Node's readline and Python's splitlines, which log shippers are made of, end a line at these.
-test('R94: neither do U+2028, U+2029 and U+0085', () => {
+// Log shippers use Node's readline or Python's splitlines, which end a line at these characters.
+test('R94: a logged value with U+2028, U+2029 and U+0085 is on one line', () => {
   const written: string[] = [];
   createLog({ level: 'info', destination: { write: (text) => void written.push(text) } }).info('request', {
     principal: 'a\u2028b\u2029c\u0085d\u009b2J\u202ee',
@@ -206,7 +208,7 @@ test('R94: neither do U+2028, U+2029 and U+0085', () => {
   assert.equal((JSON.parse(written.join('')) as Record<string, unknown>)['principal'], 'a\u2028b\u2029c\u0085d\u009b2J\u202ee');
 });
 
-test('R94: on a terminal an event is one line without control characters', () => {
+test('R94: an event on a terminal is one line without control characters', () => {
   let shown = '';
   const principal = 'a\r\n\u001b[31m\u007f\u0085\u009b2J\u2028\u202eb';
   readableLines({ write: (text) => (shown += text) }).write(
@@ -215,7 +217,7 @@ test('R94: on a terminal an event is one line without control characters', () =>
   assert.doesNotMatch(shown.trimEnd(), /[\p{Cc}\p{Cf}\u2028\u2029]/u);
 });
 
-test('R99: whatever callers write, /metrics has the same lines', { timeout: 60_000 }, async () => {
+test('R99: /metrics has the same lines for any values of callers', { timeout: 60_000 }, async () => {
   far.answer(() => jsonReply('{}', { headers: { Connection: 'close' } }));
   const labels = async (): Promise<readonly string[]> =>
     (await gateway.send({ target: '/metrics', role: 'admin' })).text
@@ -237,8 +239,8 @@ test('R99: whatever callers write, /metrics has the same lines', { timeout: 60_0
   assert.deepEqual(await labels(), before);
 });
 
-// Last: its failures throttle this address.
-test('R89: wrong passwords throttle the account and the address, and no live session', async () => {
+// Last: the failures throttle the address of all tests.
+test('R89: wrong passwords throttle the account and the address, and no valid token', async () => {
   const login = await post(gateway, '/login', { username: 'root', password: testPassword });
   const { token } = login.json() as { readonly token: string };
   const statuses: number[] = [];
@@ -246,7 +248,7 @@ test('R89: wrong passwords throttle the account and the address, and no live ses
     statuses.push((await post(gateway, '/login', { username: 'root', password: `no ${at}` })).status);
   assert.ok(statuses.includes(429), statuses.join());
   const throttled = await Promise.all(
-    Array.from({ length: 60 }, (_, at) => post(gateway, '/login', { username: `nobody ${at}`, password: 'no' })),
+    Array.from({ length: 60 }, (_, at) => post(gateway, '/login', { username: `unknown ${at}`, password: 'no' })),
   );
   const refused = throttled.find((reply) => reply.status === 429);
   assert.match(refused?.header('retry-after') ?? '', /^[1-9]\d*$/);
