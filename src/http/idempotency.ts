@@ -54,16 +54,16 @@ export function keyEffect(
 ): KeyEffect {
   const done = (reply: Omit<KeptReply, 'requestId'>): KeyEffect => {
     const kept: KeptReply = { requestId: call.requestId, ...reply };
-    return { kind: 'conclude', state: 'done', reply: sealed(request, JSON.stringify(kept)) };
+    return { kind: 'end', state: 'done', reply: sealed(request, JSON.stringify(kept)) };
   };
   if ('reply' in result) {
     const { status = 200, headers, head, rest } = result.reply;
-    if (rest !== undefined) return { kind: 'conclude', state: 'done' };
+    if (rest !== undefined) return { kind: 'end', state: 'done' };
     return done({ status, headers: headersByName(headers), body: head.toString('utf8') });
   }
   const { failure } = result;
   if (!changeLeft(call.facts)) return { kind: 'release' };
-  if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'conclude', state: 'unknown' };
+  if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'end', state: 'unknown' };
   return done(problemReply(failure, call.requestId));
 }
 

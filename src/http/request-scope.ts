@@ -209,7 +209,7 @@ export class RequestScope implements CallContext {
   async concluded(result: CallResult): Promise<void> {
     try {
       const key = this.idempotent === undefined ? undefined : keyEffect(result, this, this.idempotent);
-      this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
+      this.isKept = key?.kind === 'end' && key.reply !== undefined;
       const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
       this.#recordedBytes = facts.bytesReceived ?? 0;
       this.#recordedWell = 'reply' in result;
@@ -241,7 +241,7 @@ export class RequestScope implements CallContext {
       const brokeOff = this.#recordedWell ? this.failure : undefined;
       if (brokeOff !== undefined || hasGrown(this.#recordedBytes, this.facts)) {
         const key = brokeOff && this.idempotent && keyEffect({ failure: brokeOff }, this, this.idempotent);
-        this.#intended.afterword(outcomeFacts(this, failure), key);
+        this.#intended.amend(outcomeFacts(this, failure), key);
       }
     } else if (isRecorded(this)) {
       this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#url)));
