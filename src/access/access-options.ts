@@ -1,15 +1,15 @@
 import type { Role } from './principal.ts';
 
-/** Who may call, as configured: the shape of the `access` section once it is read and checked. */
+/** The `access` section of the configuration, read and checked. */
 export interface AccessOptions {
-  /** Milliseconds from the issue of a token or session to its end. */
+  /** Milliseconds for which a token or session is valid. */
   readonly tokenLifetime: number;
   readonly users: readonly UserOptions[];
   readonly clients: readonly ClientOptions[];
   readonly oidc: readonly IssuerOptions[];
 }
 
-/** A person. Hashes are PHC strings of argon2id (`parsePasswordHash` says what is accepted). */
+/** A person. `parsePasswordHash` says which argon2id PHC strings are accepted as hashes. */
 export interface UserOptions {
   readonly username: string;
   readonly passwordHash: string;
@@ -17,7 +17,7 @@ export interface UserOptions {
   readonly groups: readonly string[];
 }
 
-/** A machine that asks for tokens with its secret (RFC 6749 section 4.4). */
+/** A machine that gets tokens for its client secret (RFC 6749 section 4.4). */
 export interface ClientOptions {
   readonly clientId: string;
   readonly secretHash: string;
@@ -25,7 +25,7 @@ export interface ClientOptions {
   readonly groups: readonly string[];
 }
 
-/** An OpenID Connect issuer whose tokens are accepted. Claim names may be dotted paths such as `realm_access.roles`. */
+/** An OpenID Connect issuer whose tokens are accepted. A claim name may be a dotted path such as `realm_access.roles`. */
 export interface IssuerOptions {
   readonly issuer: string;
   readonly audience: string;
@@ -34,7 +34,10 @@ export interface IssuerOptions {
   readonly algorithms: readonly SignatureAlgorithm[];
 }
 
-/** Asymmetric ones only: with HS256 the published key of an issuer would be the secret (RFC 8725 section 2.1). */
+/**
+ * Asymmetric algorithms only. With HS256, the published key of an issuer would also be the secret that signs (RFC 8725 section
+ * 2.1).
+ */
 export const signatureAlgorithms = [
   'RS256',
   'RS384',

@@ -4,12 +4,12 @@ import type { AccessOptions, IssuerOptions } from './access-options.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createIssuerKeys, type FetchDocument, type IssuerKeys } from './oidc-keys.ts';
 
-/** What one configuration says. A reload makes a new one; calls under way finish by the old. */
+/** The rules of one configuration. A reload makes new rules; a call in progress ends under the rules with which it began. */
 export interface AccessRules {
   /** Milliseconds. */
   readonly tokenLifetime: number;
   readonly accounts: Accounts;
-  /** By issuer. */
+  /** The key is the issuer. */
   readonly issuers: ReadonlyMap<string, TrustedIssuer>;
 }
 
@@ -23,11 +23,11 @@ interface AccessRulesOptions {
   readonly fetchDocument: FetchDocument;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where the keys of issuers that stay are taken over from. */
+  /** The rules before a reload. An issuer that they have too keeps its fetched keys. */
   readonly previous?: AccessRules;
 }
 
-/** Throws an Error where a hash of the configuration cannot be read. */
+/** Throws an Error if a hash of the configuration cannot be read. */
 export function createAccessRules({ config, fetchDocument, clock, log, previous }: AccessRulesOptions): AccessRules {
   const issuers = new Map<string, TrustedIssuer>();
   for (const issuer of config.oidc) {

@@ -1,13 +1,13 @@
 import type { AccountKind } from './accounts.ts';
 
-/** `error`: it could not be found out, or there were too many at once. */
+/** `error`: the check was not possible (no store), or too many checks were in progress. */
 export type CredentialCheckOutcome = 'ok' | 'wrong' | 'throttled' | 'error';
 
-/** Counts how callers are known; everything in it must be cheap. */
+/** Counts cache hits and credential checks. Its methods run on each call, so they must be cheap. */
 export interface AccessWatcher {
-  /** Whether an Authorization header or session cookie was verified a moment ago already. */
+  /** `hit`: the Authorization header or session cookie was in the cache of verified credentials. */
   cacheAsked(hit: boolean): void;
-  /** A password or secret was checked, or refused unchecked. */
+  /** A password or secret was checked, or refused without a check. */
   credentialsChecked(kind: AccountKind, outcome: CredentialCheckOutcome): void;
 }
 

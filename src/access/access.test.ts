@@ -57,11 +57,11 @@ async function open(t: TestContext, store: TestStore, config = accessConfig()): 
 }
 
 eachStore((store) => {
-  for (const { asks, who } of [
-    { asks: true, who: 'somebody who asks meanwhile' },
-    { asks: false, who: 'whoever comes after it' },
+  for (const { asks, request } of [
+    { asks: true, request: 'a request that arrives meanwhile' },
+    { asks: false, request: 'a request that arrives later' },
   ]) {
-    test(`a role that a reload takes away while its password is being hashed is gone for ${who}`, async (t) => {
+    test(`a role that a reload removes while the password is hashed is gone for ${request}`, async (t) => {
       const hash = Promise.withResolvers<void>();
       const database = await store.open(t);
       const { access, hashed } = await openAccess(t, { database, clock: createTestClock(), beforeHash: hash.promise });
@@ -88,19 +88,19 @@ eachStore((store) => {
     assert.equal(hashed.length, 2);
   });
 
-  test('many connections that begin with the same credentials cost one hash and no throttling', async (t) => {
+  test('concurrent connections with the same credentials cost one hash and are not throttled', async (t) => {
     const { access, hashed } = await open(t, store);
     await Promise.all(Array.from({ length: 50 }, async () => await asked(access, basic('admin', 'right'))));
     assert.equal(hashed.length, 1);
   });
 
-  test('R80: an unknown user and a wrong password get one answer, at the price of one hash each', async (t) => {
+  test('R80: an unknown user and a wrong password get the same error, and cost one hash each', async (t) => {
     const { access, hashed } = await open(t, store);
     const answers = [
       await refusal(() => asked(access, basic('admin', 'wrong'))),
-      await refusal(() => asked(access, basic('nobody', 'wrong'))),
+      await refusal(() => asked(access, basic('unknown', 'wrong'))),
       await refusal(() => access.login({ username: 'admin', password: 'wrong', sourceAddress })),
-      await refusal(() => access.login({ username: 'nobody', password: 'right', sourceAddress })),
+      await refusal(() => access.login({ username: 'unknown', password: 'right', sourceAddress })),
     ];
     for (const { code, status, message, headers } of answers) {
       assert.deepEqual([code, status, message], ['unauthenticated', 401, 'The user name or the password is wrong.']);
@@ -109,7 +109,7 @@ eachStore((store) => {
     assert.deepEqual(hashed, [64, 64, 64, 64]);
   });
 
-  test('R80: no, malformed and foreign credentials are 401 with both challenges', async (t) => {
+  test('R80: a request with missing, malformed or foreign credentials gets 401 with both challenges', async (t) => {
     const { access } = await open(t, store);
     const attempts = [
       () => access.authenticate({ sourceAddress }),
@@ -130,7 +130,7 @@ eachStore((store) => {
     assert.match(headers['WWW-Authenticate'] ?? '', /^Basic .*, Bearer realm="Orchestration Gateway", error="invalid_token"/u);
   });
 
-  test('a session begins with /login, lives in header or cookie, and ends with its time', async (t) => {
+  test('a session begins with /login, is accepted in header or cookie, and expires', async (t) => {
     const { access, clock } = await open(t, store);
     const { token, expiresAt, cookie } = await access.login({ username: 'admin', password: 'right', sourceAddress });
     assert.match(expiresAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/u);
@@ -152,7 +152,7 @@ eachStore((store) => {
     await refusal(() => access.authenticate(session));
   });
 
-  test('logout ends a token here at once and on the other gateways within a second', async (t) => {
+  test('logout revokes a token at once on its gateway and within a second on the others', async (t) => {
     const options = await store.fresh(t);
     const clock = createTestClock();
     const here = (await openAccess(t, { database: await store.open(t, options), clock })).access;
@@ -164,7 +164,7 @@ eachStore((store) => {
     const { cookie } = await here.logout({ authorization: `Bearer ${ended.token}` });
     assert.match(cookie, /^orchestration_gateway_session=; .*Max-Age=0/u);
     assert.equal(await isRefused(here, ended.token), true);
-    assert.equal(await isRefused(there, ended.token), false, 'asked a moment ago');
+    assert.equal(await isRefused(there, ended.token), false, 'the verdict is less than a second old');
     clock.advance(1_001);
     assert.equal(await isRefused(there, ended.token), true);
     assert.equal(await isRefused(there, other.token), false);
@@ -173,7 +173,7 @@ eachStore((store) => {
     await here.logout({ authorization: basic('admin', 'right'), cookie: 'orchestration_gateway_session=x' });
   });
 
-  test('the configuration decides at each call: roles, removed users and changed passwords take effect', async (t) => {
+  test('a reload takes effect on each later call: changed roles, removed users and changed passwords', async (t) => {
     const { access, hashed } = await open(t, store);
     const { token } = await access.login({ username: 'admin', password: 'right', sourceAddress });
     await asked(access, basic('admin', 'right'));
@@ -192,7 +192,7 @@ eachStore((store) => {
     access.reload(accessConfig({ users: {} }));
     assert.equal((await refusal(() => asked(access, basic('admin', 'changed')))).code, 'unauthenticated');
 
-    assert.throws(() => access.reload(accessConfig({ passwordHash: 'broken' })), /no argon2id/u);
+    assert.throws(() => access.reload(accessConfig({ passwordHash: 'broken' })), /not an argon2id/u);
     access.reload(accessConfig());
     assert.equal(await isRefused(access, token), false);
   });
@@ -213,11 +213,11 @@ eachStore((store) => {
     assert.deepEqual(access.principalNamed('ann')?.roles, ['other']);
     assert.equal(access.principalNamed('reporting'), undefined);
 
-    assert.throws(() => access.reload(accessConfig({ users: {}, passwordHash: 'broken' })), /no argon2id/u);
+    assert.throws(() => access.reload(accessConfig({ users: {}, passwordHash: 'broken' })), /not an argon2id/u);
     assert.deepEqual(access.principalNamed('ann')?.roles, ['other'], 'a reload that fails changes nothing');
   });
 
-  test('clients get tokens for their secrets, and errors in the shape of RFC 6749', async (t) => {
+  test('a client gets a token for its secret, and errors in the form of RFC 6749', async (t) => {
     const { access, hashed } = await open(t, store);
     const form = (text: string): URLSearchParams => new URLSearchParams(`grant_type=client_credentials${text}`);
     const inForm = await access.issueClientToken({ form: form('&client_id=reporting&client_secret=right'), sourceAddress });
@@ -233,7 +233,7 @@ eachStore((store) => {
 
     for (const [name, secret] of [
       ['reporting', 'wrong'],
-      ['nobody', 'right'],
+      ['unknown', 'right'],
       ['admin', 'right'],
     ] as const) {
       const answer = await access.issueClientToken({ form: form(''), authorization: basic(name, secret), sourceAddress });
@@ -249,16 +249,16 @@ eachStore((store) => {
     assert.equal(
       (await refusal(() => asked(access, basic('reporting', 'right')))).code,
       'unauthenticated',
-      'clients have no Basic',
+      'a client cannot use Basic',
     );
     assert.equal(hashed.length, 6);
   });
 
-  test('R89: failures throttle /login, Basic and /oauth/token alike, but no session, token or cached Basic', async (t) => {
+  test('R89: failures throttle /login, Basic and /oauth/token, but no session, token or cached Basic', async (t) => {
     const { access, clock, hashed } = await open(t, store, accessConfig({ users: { admin: ['admin'], ann: ['other'] } }));
     const { token } = await access.login({ username: 'ann', password: 'right', sourceAddress });
     await asked(access, basic('ann', 'right'));
-    for (const name of ['ann', 'nobody']) {
+    for (const name of ['ann', 'unknown']) {
       for (let count = 0; count < 5; count += 1) {
         const guess = `guess ${count}`;
         const way =
@@ -275,7 +275,7 @@ eachStore((store) => {
         const { code, headers } = await refusal(way);
         assert.deepEqual([code, headers['Retry-After']], ['login-throttled', '1']);
       }
-      assert.equal(hashed.length, before, 'nothing is hashed for who has to wait');
+      assert.equal(hashed.length, before, 'a throttled attempt computes no hash');
     }
     assert.equal(await isRefused(access, token), false);
     assert.equal((await asked(access, basic('ann', 'right'))).via, 'basic');
@@ -295,7 +295,7 @@ eachStore((store) => {
     );
   });
 
-  test('R91: too long is 400 (row 92), too many at once is 429, and neither is counted as a failure', async (t) => {
+  test('R91: a password that is too long gets 400 (row 92), too many logins at once get 429, and neither counts as a failure', async (t) => {
     const { access, hashed } = await open(t, store);
     for (let count = 0; count < 8; count += 1) {
       const { status } = await refusal(() => access.login({ username: 'admin', password: 'x'.repeat(1_025), sourceAddress }));
@@ -314,7 +314,7 @@ eachStore((store) => {
     await access.login({ username: 'admin', password: 'right', sourceAddress });
   });
 
-  test('an address that has to wait takes nobody’s place and leaves nothing in the store, however often it tries', async (t) => {
+  test('a throttled address takes no place from others and writes nothing to the store, however often it tries', async (t) => {
     const { access, database } = await open(t, store);
     const hostile = '198.51.100.9';
     const guess = (name: string): Promise<unknown> => access.login({ username: name, password: 'x', sourceAddress: hostile });
@@ -325,10 +325,10 @@ eachStore((store) => {
     const guesses = Array.from({ length: 200 }, (_, index) => refusal(() => guess(`other${index}`)));
     await access.login({ username: 'admin', password: 'right', sourceAddress });
     for (const { code } of await Promise.all(guesses)) assert.equal(code, 'login-throttled');
-    assert.equal(await rows(), before + 1, 'the address of the one who was let in');
+    assert.equal(await rows(), before + 1, 'the address of the successful login');
   });
 
-  test('gateways that start at once make one signing key, and accept each other’s tokens', async (t) => {
+  test('gateways that start at the same time make one signing key and accept each other’s tokens', async (t) => {
     const options = await store.fresh(t);
     const clock = createTestClock();
     const databases = await Promise.all(Array.from({ length: 3 }, () => store.open(t, options)));
@@ -339,7 +339,7 @@ eachStore((store) => {
     for (const { access } of gateways) assert.equal(await isRefused(access, token), false);
   });
 
-  test('a gateway that finds the signing key older than 30 days makes a new one, and tokens of both are valid everywhere', async (t) => {
+  test('a gateway replaces a signing key older than 30 days, and every gateway accepts the tokens of both keys', async (t) => {
     const options = await store.fresh(t);
     const clock = createTestClock();
     const here = (await openAccess(t, { database: await store.open(t, options), clock })).access;
@@ -356,7 +356,7 @@ eachStore((store) => {
     }
   });
 
-  test('while the store is away those who are known keep working, and the others are told 503', async (t) => {
+  test('callers with cached credentials continue while the store is away, and others get 503', async (t) => {
     const { access, database, clock } = await open(t, store);
     const { token } = await access.login({ username: 'admin', password: 'right', sourceAddress });
     await asked(access, `Bearer ${token}`);

@@ -25,18 +25,18 @@ import { createCacheKey } from './verified-cache.ts';
 
 const maintenanceInterval = 60_000;
 
-/** Revocations outlive their tokens by this much, for gateways whose clocks differ. */
+/** Milliseconds for which a revocation is kept after its token expires, because the clocks of gateways differ. */
 const revocationsKeptFor = 3_600_000;
 
-/** Who may call the gateway: authenticators, sessions, and what they keep in the store (contract section 6). */
+/** Access control: authenticators, sessions, and the state that they keep in the store. */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
   /**
-   * The user or client of that name, with the roles and groups of the configuration in force: for calls that no request brings, such as
-   * a scheduled run's. `undefined` where the configuration has neither.
+   * The user or client of that name, with its roles and groups in the configuration in force. For calls that no request brings,
+   * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
-  /** Takes the new configuration and drops every cached verdict. Throws, and changes nothing, where a hash cannot be read. */
+  /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
 }
@@ -47,14 +47,14 @@ interface AccessNeeds {
   readonly clock: Clock;
   readonly log: Log;
   readonly fetchDocument: FetchDocument;
-  /** True where the gateway is reached over TLS. */
+  /** True if callers reach the gateway over TLS. */
   readonly secureCookies: boolean;
   readonly watcher?: AccessWatcher;
-  /** Tests count hashes with this. */
+  /** Tests replace it to count hashes. */
   readonly matches?: typeof matchesPassword;
 }
 
-/** Loads the signing keys, making the first where there is none. Rejects with 503 where the store is away. */
+/** Loads the signing keys, and makes the first one if the store has none. Rejects with 503 if the store is away. */
 export async function createAccess({
   config,
   database,
@@ -72,20 +72,20 @@ export async function createAccess({
   const revokedTokens = createRevokedTokenStore(database);
   const revocations = createRevocations({ store: revokedTokens });
   const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
-  // Two hashes at once: more would take the cores from the calls.
+  // Two hashes at once: more would take the cores away from the calls.
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
   const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
-  const upkeep = async (): Promise<void> => {
+  const maintain = async (): Promise<void> => {
     await keys.maintain(current.tokenLifetime);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
     await throttle.purge();
   };
-  const maintenance = every(maintenanceInterval, upkeep, () =>
-    log.warn('the upkeep of tokens and throttles failed; it is tried again'),
+  const maintenance = every(maintenanceInterval, maintain, () =>
+    log.warn('the maintenance of tokens and login throttles failed; the gateway tries again in a minute'),
   );
 
   return {

@@ -18,25 +18,25 @@ function configWith(...memories: number[]): AccessOptions {
   return { tokenLifetime: 1, users, clients: [], oidc: [] };
 }
 
-test('an unknown name costs what the known ones cost, in their proportions and the same each time', () => {
+test('unknown names have the hash costs of the known ones, in their proportions, and each name always the same', () => {
   const accounts = createAccounts(configWith(64, 64, 64, 128));
   const again = createAccounts(configWith(64, 64, 64, 128));
-  const costs = Array.from({ length: 400 }, (_, index) => accounts.decoy('user', `nobody${index}`).memory);
-  const dear = costs.filter((memory) => memory === 128).length;
-  assert.ok(dear > 50 && dear < 150, `${dear} of 400`);
+  const costs = Array.from({ length: 400 }, (_, index) => accounts.decoy('user', `unknown${index}`).memory);
+  const costly = costs.filter((memory) => memory === 128).length;
+  assert.ok(costly > 50 && costly < 150, `${costly} of 400`);
   assert.ok(costs.every((memory) => memory === 64 || memory === 128));
   assert.deepEqual(
-    Array.from({ length: 400 }, (_, index) => again.decoy('user', `nobody${index}`).memory),
+    Array.from({ length: 400 }, (_, index) => again.decoy('user', `unknown${index}`).memory),
     costs,
   );
 });
 
-test('where no account is configured, an unknown name costs the default', () => {
-  const { memory, passes, parallelism } = createAccounts(configWith()).decoy('client', 'nobody');
+test('an unknown name costs the default where no account is configured', () => {
+  const { memory, passes, parallelism } = createAccounts(configWith()).decoy('client', 'unknown');
   assert.deepEqual({ memory, passes, parallelism }, { memory: 19_456, passes: 2, parallelism: 1 });
 });
 
-test('a fingerprint changes with the hash, and users and clients do not share names', () => {
+test('a fingerprint changes with the hash, and a user is not found as a client', () => {
   const accounts = createAccounts(configWith(64));
   const other = createAccounts(configWith(128));
   assert.notEqual(accounts.find('user', 'user0')?.fingerprint, other.find('user', 'user0')?.fingerprint);
@@ -44,9 +44,9 @@ test('a fingerprint changes with the hash, and users and clients do not share na
   assert.equal(accounts.find('user', '__proto__'), undefined);
 });
 
-test('a hash that cannot be read names its account and shows nothing of itself', () => {
+test('the error for a hash that cannot be read names the account and contains no part of the hash', () => {
   const config = { ...configWith(), users: [{ username: 'admin', passwordHash: 'geheim', roles: [], groups: [] }] };
-  assert.throws(() => createAccounts(config), /^Error: The hash of user admin is no argon2id PHC string\.$/u);
+  assert.throws(() => createAccounts(config), /^Error: The hash of user admin is not an argon2id PHC string\.$/u);
 });
 
 test('the id of a user or client is its name, the text whose digests are in the store', () => {

@@ -10,20 +10,26 @@ export interface Account {
   readonly kind: AccountKind;
   readonly principal: Principal;
   readonly hash: PasswordHash;
-  /** Changes with the password: a token that carries another one was made before the change. */
+  /** Changes with the password. A token with another fingerprint was issued before the password changed. */
   readonly fingerprint: string;
 }
 
 /** The accounts of one configuration. */
 export interface Accounts {
   find(kind: AccountKind, name: string): Account | undefined;
-  /** The user or client of that name: no client has the name of a user. */
+  /** The user or client of that name: users and clients share one set of names. */
   named(name: string): Account | undefined;
-  /** A hash that no password fits, to be computed for a name that is not configured: as dear as a real one. */
+  /**
+   * A hash that no password matches. The caller computes it for a name that is not configured, so that an unknown name takes as
+   * long as a known one.
+   */
   decoy(kind: AccountKind, name: string): PasswordHash;
 }
 
-/** Throws an Error that names the account where a hash cannot be read; the configuration's own check comes before. */
+/**
+ * Throws an Error that names the account if a hash cannot be read. The check of the configuration (`config/`) finds such a hash
+ * first.
+ */
 export function createAccounts(config: AccessOptions): Accounts {
   const users = new Map(config.users.map((user) => [user.username, accountOf('user', user.username, user.passwordHash, user)]));
   const clients = new Map(
@@ -45,15 +51,16 @@ interface Grants {
 
 function accountOf(kind: AccountKind, name: string, hashText: string, { roles, groups }: Grants): Account {
   const hash = parsePasswordHash(hashText);
-  if (hash === undefined) throw new Error(`The hash of ${kind} ${name} is no argon2id PHC string.`);
+  if (hash === undefined) throw new Error(`The hash of ${kind} ${name} is not an argon2id PHC string.`);
   const fingerprint = createHash('sha256').update(hashText).digest('base64url').slice(0, 22);
   return { kind, principal: Object.freeze({ id: name, username: name, roles, groups }), hash, fingerprint };
 }
 
 /**
- * Hashes in the configuration may differ in their cost, and then the time of a failure tells them apart. So an unknown name costs
- * what some account costs, chosen by a keyed hash of the name: in the proportions of the real ones, and the same every time. The
- * key comes from the hashes themselves, which outsiders do not know, and which are the same on every gateway and after a restart.
+ * Hashes of the configuration may differ in cost, and the time of a failed login would then show whether the name exists. So a
+ * keyed hash of an unknown name picks the cost of one of the accounts. The costs of unknown names therefore have the proportions
+ * of the known ones, and one name always has the same cost. The key is derived from the configured hashes: outsiders do not know
+ * it, and it is the same on every gateway and after a restart.
  */
 function createDecoys(accounts: ReadonlyMap<string, Account>): (name: string) => PasswordHash {
   const costs: readonly HashParameters[] = [...accounts.values()].map((account) => account.hash);

@@ -7,8 +7,8 @@ import type { TokenAuthenticator } from './token-authenticator.ts';
 import { credentialsMalformed, credentialsMissing, tokenInvalid } from './unauthenticated.ts';
 
 /**
- * Finds out who calls. What was verified a moment ago is answered at once, without a promise; an Authorization header decides
- * where a cookie comes too. Throws or rejects: 401 with its challenge, 400, 429, 503.
+ * Verifies the credentials of a request. Returns cached verdicts at once, without a promise. If a request has both an
+ * Authorization header and a cookie, the header decides. Throws or rejects: 401 with its challenge, 400, 429, 503.
  */
 export type Authenticate = (presented: PresentedCredentials) => Authentication | Promise<Authentication>;
 
@@ -38,7 +38,7 @@ export function createAuthenticate({ basic, tokens, cacheKey, watcher }: Authent
     const session = readSessionCookie(cookie);
     if (session === undefined) throw credentialsMissing();
     if (session === 'ambiguous') throw tokenInvalid();
-    // No header has a line break: the two never share a key.
+    // No header contains a line break, so this key never equals the key of a header.
     const key = cacheKey(`cookie\n${session.token}`);
     const known = tokens.cached(key);
     watcher.cacheAsked(known !== undefined);

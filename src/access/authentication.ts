@@ -7,14 +7,14 @@ export interface Authentication {
   readonly via: 'basic' | 'bearer' | 'session' | 'oidc';
 }
 
-/** What a request brings along. */
+/** The credentials of a request, and where it came from. */
 export interface PresentedCredentials {
-  /** The `Authorization` header as it came. */
+  /** The `Authorization` header as received. */
   readonly authorization?: string | undefined;
-  /** The `Cookie` header as it came. */
+  /** The `Cookie` header as received. */
   readonly cookie?: string | undefined;
-  /** The caller's address, behind trusted proxies the one they name. */
+  /** The address of the caller. Behind trusted proxies, the address that they report. */
   readonly sourceAddress: string;
-  /** Of the request that brings them, for the log. */
+  /** The id of the request, for the log. */
   readonly requestId?: string | undefined;
 }

@@ -6,22 +6,23 @@ import { credentialsWrong } from './unauthenticated.ts';
 import { createVerifiedCache } from './verified-cache.ts';
 
 /**
- * Milliseconds without use after which credentials are verified anew. Nothing but a reload (which empties the cache) can make them
- * wrong, so the time bounds the memory; it slides, so that somebody else's failures do not throttle a client that is at work.
+ * Milliseconds without use after which credentials are verified again. Only a reload can make verified credentials wrong, and a
+ * reload empties the cache: so this limit serves only to bound memory. Each use starts it again. Without that, failures of other
+ * callers from the same address would throttle an active client.
  */
 const idleLimit = 600_000;
 
 interface VerifiedCredentials {
   readonly authentication: Authentication;
-  /** By the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   usedAt: number;
 }
 
-/** Users by `Authorization: Basic`. */
+/** Authenticates users by `Authorization: Basic`. */
 export interface BasicAuthenticator {
-  /** The caller of a header that was verified before, else `undefined`. */
+  /** The caller of a header that is in the cache, else `undefined`. */
   cached(key: string): Authentication | undefined;
-  /** Rejects with 401 for a wrong password and an unknown user alike, 400, 429 or 503 as the credential check does. */
+  /** Rejects with 401 for a wrong password and for an unknown user alike; with 400, 429 or 503 as the credential check does. */
   verify(credentials: BasicCredentials, key: string): Promise<Authentication>;
   clear(): void;
 }
@@ -30,7 +31,7 @@ interface BasicCredentials {
   readonly name: string;
   readonly password: string;
   readonly sourceAddress: string;
-  /** Of the request that brings them, for the log. */
+  /** The id of the request, for the log. */
   readonly requestId?: string | undefined;
 }
 
@@ -55,11 +56,11 @@ export function createBasicAuthenticator({ rules, check, clock }: BasicAuthentic
       return entry.authentication;
     },
     async verify(credentials, key) {
-      const judgedBy = rules();
-      const account = await check({ kind: 'user', ...credentials }, judgedBy.accounts);
+      const startedWith = rules();
+      const account = await check({ kind: 'user', ...credentials }, startedWith.accounts);
       if (account === undefined) throw credentialsWrong();
       const authentication = Object.freeze({ principal: account.principal, via: 'basic' } as const);
-      if (judgedBy === rules()) cache.set(key, { authentication, usedAt: clock.monotonic() });
+      if (startedWith === rules()) cache.set(key, { authentication, usedAt: clock.monotonic() });
       return authentication;
     },
     clear: () => cache.clear(),

@@ -6,19 +6,19 @@ import type { Account, AccountKind, Accounts } from './accounts.ts';
 import type { AdmittedAttempt, LoginThrottle } from './login-throttle.ts';
 import type { PasswordVerifier } from './password-verifier.ts';
 
-/** A name with its password or secret, and where it came from. */
+/** A name with its password or secret, and the address that sent them. */
 export interface NamedCredentials {
   readonly kind: AccountKind;
   readonly name: string;
   readonly password: string;
   readonly sourceAddress: string;
-  /** Of the request that brings them, for the log. */
+  /** The id of the request, for the log. */
   readonly requestId?: string | undefined;
 }
 
 /**
- * The account that the credentials fit, `undefined` where they fit none: an unknown name and a wrong password take the same way.
- * Rejects with 400 (too long), 429 (throttled, too many at once) or 503 (store).
+ * Resolves with the account that the credentials match, or `undefined` if they match none. An unknown name and a wrong password
+ * take the same steps. Rejects with 400 (too long), 429 (throttled, or too many at once) or 503 (store away).
  */
 export type CredentialCheck = (credentials: NamedCredentials, accounts: Accounts) => Promise<Account | undefined>;
 
@@ -30,10 +30,11 @@ interface CredentialCheckOptions {
 }
 
 export function createCredentialCheck({ throttle, verifier, log, watcher }: CredentialCheckOptions): CredentialCheck {
-  const underWay = new Map<string, Promise<Account | undefined>>();
+  const inProgress = new Map<string, Promise<Account | undefined>>();
   const secret = randomBytes(32);
 
-  // A client that opens many connections at once sends the same credentials on each: that is one attempt, not many.
+  // A client that opens many connections at once sends the same credentials on each. The checks in progress are shared, so the
+  // throttle counts one attempt.
   const keyOf = ({ kind, name, password, sourceAddress }: NamedCredentials): string =>
     createHmac('sha256', secret)
       .update(JSON.stringify([kind, name, password, sourceAddress]))
@@ -45,64 +46,67 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
     accounts: Accounts,
   ): Promise<Account | undefined> => {
     const { kind, name, password, sourceAddress, requestId } = credentials;
-    // First of all: whoever has to wait takes no place from those who need not.
+    // The throttle comes before the place: an attempt that has to wait must not take a place from one that need not.
     await throttle.refuse(credentials);
     const place = verifier.enter(password);
     try {
       const attempt = await throttle.admit(credentials);
       const matches = await verified(place.verify(account?.hash ?? accounts.decoy(kind, name)), attempt);
       if (matches && account !== undefined) {
-        await settle(attempt.succeeded());
+        await updateThrottle(attempt.succeeded());
         return account;
       }
     } finally {
       place.leave();
     }
-    // Only configured names are logged: the others may be anything, a password too.
+    // Only configured names are logged: another name may be a password that somebody typed into the wrong field.
     const origin = { sourceAddress, ...(requestId === undefined ? {} : { requestId }) };
     log.warn('login failed', account === undefined ? origin : { ...origin, principal: name });
     return undefined;
   };
 
-  /** A hash that could not be computed says nothing about the password. */
+  /** A hash that failed to compute says nothing about the password, so its attempt is not counted. */
   const verified = async (matches: Promise<boolean>, attempt: AdmittedAttempt): Promise<boolean> => {
     try {
       return await matches;
     } catch (error) {
-      await settle(attempt.abandoned());
+      await updateThrottle(attempt.abandoned());
       throw error;
     }
   };
 
-  /** A store that fails now does not undo what was decided; the failure stays counted. */
-  const settle = async (bookkeeping: ReturnType<AdmittedAttempt['succeeded']>): Promise<void> => {
+  /** If the store fails now, the verdict remains, and the attempt remains counted as failed. */
+  const updateThrottle = async (update: Promise<void>): Promise<void> => {
     try {
-      await bookkeeping;
+      await update;
     } catch {
-      log.warn('a login could not be taken off the throttle');
+      log.warn('a login attempt that did not fail remains counted as failed: the store is away');
     }
   };
 
   return async (credentials, accounts) => {
     const account = accounts.find(credentials.kind, credentials.name);
     const key = `${keyOf(credentials)} ${account?.fingerprint ?? ''}`;
-    const running = underWay.get(key);
+    const running = inProgress.get(key);
     if (running !== undefined) return (await running) && account;
-    const verdict = told(judge(credentials, account, accounts), (outcome) =>
+    const verdict = watched(judge(credentials, account, accounts), (outcome) =>
       watcher.credentialsChecked(credentials.kind, outcome),
-    ).finally(() => underWay.delete(key));
-    underWay.set(key, verdict);
+    ).finally(() => inProgress.delete(key));
+    inProgress.set(key, verdict);
     return await verdict;
   };
 }
 
-async function told<T>(verdict: Promise<T | undefined>, tell: (outcome: CredentialCheckOutcome) => void): Promise<T | undefined> {
+async function watched<T>(
+  verdict: Promise<T | undefined>,
+  report: (outcome: CredentialCheckOutcome) => void,
+): Promise<T | undefined> {
   try {
     const account = await verdict;
-    tell(account === undefined ? 'wrong' : 'ok');
+    report(account === undefined ? 'wrong' : 'ok');
     return account;
   } catch (error) {
-    tell(error instanceof GatewayError && error.code === 'login-throttled' ? 'throttled' : 'error');
+    report(error instanceof GatewayError && error.code === 'login-throttled' ? 'throttled' : 'error');
     throw error;
   }
 }

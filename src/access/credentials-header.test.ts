@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { readAuthorization } from './credentials-header.ts';
 
-test('every user name without a colon and every password is read back from Basic', () => {
+test('every user name without a colon and every password survives Basic', () => {
   const name = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes(':'));
   fc.assert(
     fc.property(name, fc.string({ unit: 'grapheme' }), (name, password) => {
@@ -13,12 +13,12 @@ test('every user name without a colon and every password is read back from Basic
   );
 });
 
-test('schemes ignore case', () => {
+test('a scheme name is case-insensitive', () => {
   assert.deepEqual(readAuthorization('bAsIc YTpi'), { scheme: 'basic', name: 'a', password: 'b' });
   assert.deepEqual(readAuthorization('BEARER a.b.c'), { scheme: 'bearer', token: 'a.b.c' });
 });
 
-test('what is not well-formed is told apart from nothing', () => {
+test('a header that is not well-formed is malformed', () => {
   const refused = [
     '',
     'Basic',

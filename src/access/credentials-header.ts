@@ -1,4 +1,4 @@
-/** What an Authorization header holds: one of the two schemes, or something that is neither. */
+/** The content of an Authorization header. */
 type AuthorizationHeader =
   | { readonly scheme: 'basic'; readonly name: string; readonly password: string }
   | { readonly scheme: 'bearer'; readonly token: string }
@@ -7,7 +7,9 @@ type AuthorizationHeader =
 const malformed: AuthorizationHeader = { scheme: 'malformed' };
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads RFC 7617 Basic (UTF-8, strict base64) and RFC 6750 Bearer; schemes ignore case (RFC 9110 section 11.1). */
+/**
+ * Parses Basic (RFC 7617; UTF-8, strict base64) and Bearer (RFC 6750). Scheme names are case-insensitive (RFC 9110 section 11.1).
+ */
 export function readAuthorization(header: string): AuthorizationHeader {
   const [, scheme = '', value = ''] = /^([A-Za-z]+) +([A-Za-z0-9._~+/-]+=*)$/u.exec(header) ?? [];
   if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', token: value };
@@ -20,7 +22,7 @@ export function readAuthorization(header: string): AuthorizationHeader {
 
 function decodeBase64(text: string): string | undefined {
   const bytes = Buffer.from(text, 'base64');
-  // Buffer skips what is no base64; the way back shows whether something was skipped.
+  // Buffer skips characters that are not base64. Encoding the bytes again shows whether it skipped any.
   if (bytes.toString('base64') !== text) return undefined;
   try {
     return utf8.decode(bytes);

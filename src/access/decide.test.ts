@@ -13,7 +13,7 @@ test('a principal with one of the roles is allowed, and the decision names the r
   assert.deepEqual(decision, { allowed: true, reason: 'The role engineering allows this.' });
 });
 
-test('a principal without a fitting role is denied, and told what it has and needs', () => {
+test('a principal without a needed role is denied, and the decision names the roles that it has and needs', () => {
   const decision = decide({ principal: holding('readonly'), roles: ['admin', 'engineering'] });
   assert.deepEqual(decision, {
     allowed: false,
@@ -26,7 +26,7 @@ test('a principal without any role is denied everywhere', () => {
   assert.match(decide({ principal: holding(), roles: allRoles }).reason, /you have no role/u);
 });
 
-test('for any roles: allowed exactly where the two lists meet', () => {
+test('a principal is allowed exactly if the two lists of roles have one in common', () => {
   const some = fc.subarray([...allRoles]);
   fc.assert(
     fc.property(some, some, (held, needed) => {

@@ -1,9 +1,9 @@
 import { roles as knownRoles, type Principal, type Role } from './principal.ts';
 
-/** Whether a principal may, and why. */
+/** Whether a principal may do something, and why. */
 interface Decision {
   readonly allowed: boolean;
-  /** For the caller: what it has, what it needs. */
+  /** For the caller: the roles that it has and the roles that it needs. */
   readonly reason: string;
 }
 
@@ -11,7 +11,7 @@ const allowedBy = new Map<Role | undefined, Decision>(
   knownRoles.map((role): [Role, Decision] => [role, { allowed: true, reason: `The role ${role} allows this.` }]),
 );
 
-/** A principal may where it holds at least one of `roles`; with an empty list nobody may. */
+/** A principal is allowed if it has at least one of `roles`. An empty list allows no principal. */
 export function decide({ principal, roles }: { readonly principal: Principal; readonly roles: readonly Role[] }): Decision {
   const allowed = allowedBy.get(roles.find((role) => principal.roles.includes(role)));
   if (allowed !== undefined) return allowed;

@@ -4,17 +4,22 @@ import type { Clock } from '#base/clock.ts';
 import type { Account, AccountKind } from './accounts.ts';
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts';
 
-/** `iss` and `aud` of our own tokens: what another system signs is never ours, and ours is good nowhere else (RFC 8725 3.8, 3.9). */
+/**
+ * `iss` and `aud` of the gateway's own tokens. A token of another issuer fails here, and a token of the gateway fails elsewhere
+ * (RFC 8725 sections 3.8 and 3.9).
+ */
 export const gatewayIssuer = 'orchestration-gateway';
 
-/** RFC 9068: an access token cannot be mistaken for another kind of JWT. */
+/** With this `typ`, no other kind of JWT passes for an access token (RFC 9068). */
 const tokenType = 'at+jwt';
 
-/** What a token of ours says. Roles and groups are not in it: they are the configuration's, at the time of the call. */
+/**
+ * The claims of a token of the gateway. Roles and groups are not among them: the configuration at the time of the call decides.
+ */
 export interface GatewayToken {
   readonly kind: AccountKind;
   readonly name: string;
-  /** Of the account's password hash when the token was made. */
+  /** `Account.fingerprint` when the token was issued. */
   readonly fingerprint: string;
   readonly jti: string;
   /** Milliseconds since the epoch. */
@@ -23,19 +28,25 @@ export interface GatewayToken {
 
 export interface IssuedToken {
   readonly token: string;
-  /** Milliseconds since the epoch, whole seconds. */
+  /** Milliseconds since the epoch, a multiple of 1,000. */
   readonly expiresAt: number;
   readonly lifetimeSeconds: number;
 }
 
 export interface GatewayTokens {
-  /** `lifetime` in milliseconds; a second at least. */
+  /** `lifetime` in milliseconds; the token is valid for one second at least. */
   issue(account: Account, lifetime: number): Promise<IssuedToken>;
-  /** `undefined` for whatever is not a valid token of ours now. Rejects with 503 where a key would have to be fetched and cannot. */
+  /**
+   * `undefined` unless the token is a valid token of the gateway now. Rejects with 503 if the key has to come from the store and
+   * the store is away.
+   */
   verify(token: string): Promise<GatewayToken | undefined>;
 }
 
-/** Tokens as JWTs (RFC 7519), signed and judged by RFC 8725: one algorithm, keys by id from our own store, everything required. */
+/**
+ * Signs and verifies tokens as JWTs (RFC 7519) by the rules of RFC 8725. There is one algorithm, keys come only from the
+ * gateway's own store, and every claim is required.
+ */
 export function createGatewayTokens({ keys, clock }: { readonly keys: SigningKeys; readonly clock: Clock }): GatewayTokens {
   return {
     async issue({ kind, principal, fingerprint }, lifetime) {

@@ -56,13 +56,13 @@ function part(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }
 
-test('the forge makes tokens that hold, so that what follows is refused for its own reason', async (t) => {
+test('the forged token is valid, so that each variant of it is refused for its own fault', async (t) => {
   const { access, header, claims, sign } = await openForge(t);
   const { principal } = await access.authenticate({ authorization: `Bearer ${await sign(header, claims)}`, sourceAddress });
   assert.equal(principal.username, 'admin');
 });
 
-test('R86: no algorithm, a symmetric one, and keys that the token brings along are refused', async (t) => {
+test('R86: a token without an algorithm, with a symmetric one or with its own key is refused', async (t) => {
   const { access, header, claims, publicJwk, token } = await openForge(t);
   const signature = token.split('.')[2] ?? '';
   for (const alg of ['none', 'None', 'nOnE', '', 'ES256', 'RS256']) {
@@ -89,7 +89,7 @@ test('R86: no algorithm, a symmetric one, and keys that the token brings along a
   }
 });
 
-test('R86: a key id is a name, not a path, a query or a property', async (t) => {
+test('R86: a key id is never taken for a path, a query or a property', async (t) => {
   const { access, header, claims, sign } = await openForge(t);
   for (const kid of [
     '../../dev/null',
@@ -106,7 +106,7 @@ test('R86: a key id is a name, not a path, a query or a property', async (t) => 
   }
 });
 
-test('R87: claims that are missing, past, not yet or for others are refused, though the signature holds', async (t) => {
+test('R87: a token with a valid signature is refused if a claim is missing, expired, not yet valid or for another audience', async (t) => {
   const { access, header, claims, now, sign } = await openForge(t);
   const wrong: readonly Record<string, unknown>[] = [
     { exp: undefined },
@@ -122,7 +122,7 @@ test('R87: claims that are missing, past, not yet or for others are refused, tho
     { iss: 'https://elsewhere.example' },
     { aud: 'elsewhere' },
     { aud: [] },
-    { sub: 'nobody' },
+    { sub: 'unknown' },
     { sub: 5 },
     { jti: 5 },
     { kind: 'client' },
@@ -133,7 +133,7 @@ test('R87: claims that are missing, past, not yet or for others are refused, tho
   for (const change of wrong) await assertRefused(access, await sign(header, { ...claims, ...change }), JSON.stringify(change));
 });
 
-test('R87: another type, an unknown critical extension, a token over 8 kB and broken encodings are refused', async (t) => {
+test('R87: a token of another type, with an unknown critical extension, over 8 kB or with a broken encoding is refused', async (t) => {
   const { access, header, claims, sign, token } = await openForge(t);
   for (const typ of [undefined, 'JWT', 'logout+jwt', 'AT+JWTX'])
     await assertRefused(access, await sign({ ...header, typ }, claims), `typ ${typ}`);
@@ -159,7 +159,7 @@ test('R87: another type, an unknown critical extension, a token over 8 kB and br
 
 test('R87: a token with any one character changed is refused', async (t) => {
   const { access, token } = await openForge(t);
-  // The last character is left out: four of its six bits are no part of the signature (RFC 4648 section 3.5).
+  // The last character is never changed: four of its six bits are not part of the signature (RFC 4648 section 3.5).
   const change = fc.tuple(fc.nat(token.length - 2), fc.constantFrom(...Array.from('ABCDwxyz0189-_.')));
   await fc.assert(
     fc.asyncProperty(change, async ([index, character]) => {

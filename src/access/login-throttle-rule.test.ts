@@ -14,8 +14,8 @@ import {
 const start = 1_800_000_000_000;
 const minute = 60_000;
 
-/** Fails as soon as it is allowed to, `times` times; the waits that were imposed, in seconds. */
-function failInHaste(times: number, free: number): readonly number[] {
+/** Fails `times` times, each time as soon as the next attempt is admitted. Returns the imposed waits in seconds. */
+function failAtOnce(times: number, free: number): readonly number[] {
   let record = noFailures;
   let now = start;
   const waits: number[] = [];
@@ -28,11 +28,11 @@ function failInHaste(times: number, free: number): readonly number[] {
   return waits;
 }
 
-test('five failures are free, then waits double from a second to 15 minutes', () => {
-  assert.deepEqual(failInHaste(17, 5), [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
+test('five failures are free, then waits double from one second to 15 minutes', () => {
+  assert.deepEqual(failAtOnce(17, 5), [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
 });
 
-test('failures that lie 15 minutes apart never add up', () => {
+test('failures that are 15 minutes apart never impose a wait', () => {
   let record = noFailures;
   for (let count = 0; count < 50; count += 1) {
     record = addFailure(record, start + count * (throttleWindow / 4), 5);
@@ -40,7 +40,7 @@ test('failures that lie 15 minutes apart never add up', () => {
   }
 });
 
-test('after 15 minutes of calm beyond the last wait everything starts again', () => {
+test('the count starts again after 15 minutes without failures since the last wait', () => {
   let record: FailureRecord = { failures: [start], waits: 8, blockedUntil: start + 128_000 };
   const soon = addFailure(record, start + 128_000 + 14 * minute, 5);
   assert.equal(waitFor(soon, start + 128_000 + 14 * minute), 256_000);
@@ -48,7 +48,7 @@ test('after 15 minutes of calm beyond the last wait everything starts again', ()
   assert.equal(waitFor(record, start + 128_000 + 15 * minute), 0);
 });
 
-test('a clock that is set back keeps nobody out for longer than the longest wait, and its failures are forgotten', () => {
+test('a clock that is set back imposes at most the longest wait, and its failures no longer count', () => {
   let record = noFailures;
   for (let count = 0; count < 30; count += 1) record = addFailure(record, start, 5);
   assert.equal(waitFor(record, start), throttleWindow);
@@ -58,7 +58,7 @@ test('a clock that is set back keeps nobody out for longer than the longest wait
   assert.equal(waitFor(addFailure(record, start - day, 5), start - day), 0);
 });
 
-test('taking a failure back takes back the wait it imposed, and no other', () => {
+test('removing a failure removes the wait that it imposed, and no other', () => {
   let record = noFailures;
   for (let count = 0; count < 4; count += 1) record = addFailure(record, start + count, 5);
   const blocked = addFailure(record, start + 4, 5);
@@ -70,7 +70,7 @@ test('taking a failure back takes back the wait it imposed, and no other', () =>
   assert.equal(waitFor(addFailure(both, start + 6_000, 5), start + 6_000), 2_000);
 });
 
-test('in no 15 minutes of any sequence are more than five failures free', () => {
+test('no sequence has more than five free failures in 15 minutes', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20 * minute }), { maxLength: 60 }), (gaps) => {
       let record = noFailures;

@@ -11,30 +11,32 @@ import {
   waitFor,
 } from './login-throttle-rule.ts';
 
-/** Something failures are counted for, and how many of them are free. */
+/** An account or address whose failures are counted, and how many failures are free. */
 export interface ThrottledSubject {
   readonly subject: string;
   readonly free: number;
 }
 
-/** What each subject's record became, and when. */
+/** The new record of each subject, and when the attempt was counted. */
 interface CountedAttempt {
   readonly at: number;
   readonly records: ReadonlyMap<string, FailureRecord>;
 }
 
 /**
- * The failures of all gateways on this store. Counting locks the rows of the subjects, so attempts that race see each other.
- * rate-limiter-flexible does not fit: its points and block time are fixed, where these waits double, and its SQLite limiter wants
- * a driver that blocks.
+ * The login failures of all gateways that share this store. Counting locks the rows of the subjects, so that concurrent attempts
+ * see each other. The package rate-limiter-flexible does not fit: its points and block time are fixed, but these waits double.
+ * Its SQLite limiter also needs a synchronous driver.
  */
 export interface LoginThrottleStore {
-  /** Milliseconds until all of the subjects may try; writes nothing, so that whoever has to wait cannot fill the store. */
+  /** Milliseconds until every subject is admitted. Writes nothing, so that an attempt that has to wait cannot fill the store. */
   wait(subjects: readonly ThrottledSubject[], now: number): Promise<number>;
-  /** Counts a failure for every subject, unless one of them has to wait: then it answers how many milliseconds. */
+  /**
+   * Counts a failure for every subject. If one of them has to wait, counts nothing and resolves with the milliseconds to wait.
+   */
   count(subjects: readonly ThrottledSubject[], now: number): Promise<CountedAttempt | { readonly wait: number }>;
-  /** Takes back what `count` counted. */
-  giveBack(subjects: readonly string[], counted: CountedAttempt): Promise<void>;
+  /** Reverses what `count` counted. */
+  uncount(subjects: readonly string[], counted: CountedAttempt): Promise<void>;
   forget(subject: string): Promise<void>;
   purge(now: number): Promise<void>;
 }
@@ -72,7 +74,7 @@ export function createLoginThrottleStore(database: Database): LoginThrottleStore
         return { at: now, records };
       }),
 
-    giveBack: (subjects, { at, records }) =>
+    uncount: (subjects, { at, records }) =>
       query.transaction().execute(async (transaction) => {
         for (const subject of subjects.toSorted(byCodeUnit)) {
           const counted = records.get(subject);
@@ -92,7 +94,7 @@ export function createLoginThrottleStore(database: Database): LoginThrottleStore
   };
 }
 
-/** Two attempts that share two subjects would wait for each other for ever if they locked them in different orders. */
+/** Two attempts that share two subjects would deadlock if they locked them in different orders. */
 function inLockOrder(subjects: readonly ThrottledSubject[]): readonly ThrottledSubject[] {
   return subjects.toSorted((a, b) => byCodeUnit(a.subject, b.subject));
 }
@@ -107,7 +109,7 @@ interface LockOptions {
   readonly forUpdate: boolean;
 }
 
-/** A row is made where there is none: PostgreSQL can lock only what exists. */
+/** Inserts the row if there is none, because PostgreSQL can lock only rows that exist. */
 async function lockRecord(transaction: Transaction<Tables>, { subject, now, forUpdate }: LockOptions): Promise<FailureRecord> {
   await transaction
     .insertInto('login_failure')

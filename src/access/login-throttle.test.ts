@@ -12,7 +12,7 @@ const clock: Clock & { time: number } = { time: 1_800_000_000_000, now: () => cl
 
 type Outcome = 'failed' | number;
 
-/** One wrong password: `failed`, or the seconds of Retry-After. */
+/** Fails once. `failed`, or the seconds of Retry-After. */
 async function wrong(throttle: LoginThrottle, name: string, sourceAddress: string): Promise<Outcome> {
   try {
     await throttle.admit({ kind: 'user', name, sourceAddress });
@@ -32,7 +32,7 @@ async function wrongs(throttle: LoginThrottle, times: number, name: string, sour
 }
 
 eachStore((store) => {
-  test('R89: an account has five failures, whoever tries, and then waits, also after the store was opened again', async (t) => {
+  test('R89: an account has five failures from any addresses and then waits, also after the store is reopened', async (t) => {
     const options = await store.fresh(t);
     const before = await openDatabase({ store: options, part: 'main', log: noLog });
     const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
@@ -49,7 +49,7 @@ eachStore((store) => {
     assert.equal(await wrong(second, 'someone else', '192.0.2.99'), 'failed');
   });
 
-  test('R89: an address has fifty failures over any accounts; IPv6 addresses count by their /64', async (t) => {
+  test('R89: an address has fifty failures on any accounts, and IPv6 addresses count by their /64', async (t) => {
     const database = await store.open(t);
     const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
     for (let count = 0; count < 50; count += 1) {
@@ -59,7 +59,7 @@ eachStore((store) => {
     assert.equal(await wrong(throttle, 'name50', '2001:db8:1:3::1'), 'failed');
   });
 
-  test('guesses that race do not slip past the limit, on however many gateways', async (t) => {
+  test('concurrent guesses do not exceed the limit, on any number of gateways', async (t) => {
     const options = await store.fresh(t);
     const gateways = [await store.open(t, options), await store.open(t, options)];
     const throttles = gateways.map((database) => createLoginThrottle({ store: createLoginThrottleStore(database), clock }));
@@ -70,7 +70,7 @@ eachStore((store) => {
     assert.equal(outcomes.filter((outcome) => outcome === 'failed').length, 5);
   });
 
-  test('a success clears its account and is taken off its address, whose failures stay', async (t) => {
+  test('a success clears the failures of its account and leaves those of its address', async (t) => {
     const database = await store.open(t);
     const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
     const sourceAddress = '192.0.2.7';
@@ -87,7 +87,7 @@ eachStore((store) => {
     assert.equal(await wrong(throttle, 'last', sourceAddress), 1);
   });
 
-  test('an attempt that was never judged is not counted', async (t) => {
+  test('an attempt whose password was never checked does not count', async (t) => {
     const database = await store.open(t);
     const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
     for (let count = 0; count < 12; count += 1) {
@@ -96,7 +96,7 @@ eachStore((store) => {
     }
   });
 
-  test('what no longer counts is deleted, and no name is stored in the clear', async (t) => {
+  test('failures that no longer count are deleted, and no name is stored in clear text', async (t) => {
     const database = await store.open(t);
     const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
     await wrong(throttle, 'geheim', '192.0.2.9');
@@ -110,7 +110,7 @@ eachStore((store) => {
   });
 });
 
-test('an address is grouped the way it is given out', () => {
+test('an IPv4 address is a group of its own, and an IPv6 address belongs to its /64', () => {
   assert.equal(addressGroup('192.0.2.1'), '192.0.2.1');
   assert.equal(addressGroup('::ffff:192.0.2.1'), '192.0.2.1');
   assert.equal(addressGroup('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');

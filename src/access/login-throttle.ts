@@ -5,34 +5,34 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { AccountKind } from './accounts.ts';
 import type { LoginThrottleStore, ThrottledSubject } from './login-throttle-store.ts';
 
-/** How many failures in 15 minutes are free (contract section 6). */
+/** Failures within 15 minutes that impose no wait. */
 const freeForAccount = 5;
 const freeForAddress = 50;
 
 interface LoginAttempt {
   readonly kind: AccountKind;
   readonly name: string;
-  /** The caller's address, behind trusted proxies the one they name. */
+  /** The address of the caller. Behind trusted proxies, the address that they report. */
   readonly sourceAddress: string;
 }
 
-/** An attempt that is counted as failed until it says otherwise. */
+/** An attempt. It is counted as failed unless one of these methods is called. */
 export interface AdmittedAttempt {
-  /** Forgets the account's failures and takes back this one of the address. */
+  /** Deletes the account's failures, and removes this attempt from those of the address. */
   succeeded(): Promise<void>;
-  /** Takes the attempt back: it was not judged. */
+  /** Removes the attempt from the count: the password was not checked. */
   abandoned(): Promise<void>;
 }
 
 export interface LoginThrottle {
   /**
-   * Counts the attempt before the password is looked at, so that guesses made at once cannot slip past the limit. Rejects with 429
-   * `login-throttled` and `Retry-After`, or 503 where the store is away. Names that are not configured are counted alike.
+   * Counts the attempt before its password is checked, so that concurrent guesses cannot exceed the limit. Rejects with 429
+   * `login-throttled` and `Retry-After`, or 503 if the store is away. Names that are not configured count too.
    */
   admit(attempt: LoginAttempt): Promise<AdmittedAttempt>;
-  /** Rejects as `admit`, and counts nothing: to be asked before anything is done for the attempt. */
+  /** Rejects as `admit` does, but counts nothing. Call it before any work for the attempt. */
   refuse(attempt: LoginAttempt): Promise<void>;
-  /** Drops what no longer matters. The table stays small by itself: a row costs its maker a password hash. */
+  /** Deletes records that have no effect any more. The table cannot grow fast: each row costs an attacker a password hash. */
   purge(): Promise<void>;
 }
 
@@ -55,16 +55,16 @@ export function createLoginThrottle({
       return {
         async succeeded() {
           await store.forget(account.subject);
-          await store.giveBack([address.subject], counted);
+          await store.uncount([address.subject], counted);
         },
-        abandoned: () => store.giveBack([account.subject, address.subject], counted),
+        abandoned: () => store.uncount([account.subject, address.subject], counted),
       };
     },
     purge: () => store.purge(clock.now()),
   };
 }
 
-/** The account and the address. */
+/** The subject of the account, then that of the address. */
 function subjectsOf({ kind, name, sourceAddress }: LoginAttempt): readonly [ThrottledSubject, ThrottledSubject] {
   return [
     { subject: subjectOf(kind, name), free: freeForAccount },
@@ -72,14 +72,14 @@ function subjectsOf({ kind, name, sourceAddress }: LoginAttempt): readonly [Thro
   ];
 }
 
-/** Names are kept as hashes: people type their passwords into the wrong field. */
+/** Names are stored as hashes, because people type their passwords into the wrong field. */
 function subjectOf(kind: AccountKind | 'address', name: string): string {
   return createHash('sha256').update(`${kind}:${name}`).digest('base64url').slice(0, 22);
 }
 
-/** An IPv4 address by itself, IPv6 by its /64: that much every subscriber has to himself. */
+/** An IPv4 address as it is; of an IPv6 address the /64, because a subscriber has at least a /64 of addresses. */
 export function addressGroup(address: string): string {
-  // ipaddr.js knows no zone id with a dot, a hyphen or an underscore, as those of VLANs and bridges are.
+  // ipaddr.js accepts no zone id with a dot, a hyphen or an underscore; VLANs and bridges have such ids.
   const bare = address.replace(/%.*$/u, '');
   if (!ipaddr.isValid(bare)) return address;
   const parsed = ipaddr.process(bare);

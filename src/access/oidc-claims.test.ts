@@ -4,7 +4,7 @@ import { principalOfClaims } from './oidc-claims.ts';
 
 const names = { issuer: 'https://a', rolesClaim: 'roles', groupsClaim: 'groups' };
 
-test('roles and groups come as arrays or as text, and unknown roles are left out', () => {
+test('roles and groups are arrays or texts, and unknown roles are dropped', () => {
   assert.deepEqual(principalOfClaims({ sub: 's', roles: ['admin', 'pilot', 7, 'admin'], groups: 'noc, core  edge' }, names), {
     id: 'oidc:["https://a","s"]',
     username: 's',
@@ -14,7 +14,7 @@ test('roles and groups come as arrays or as text, and unknown roles are left out
   assert.deepEqual(principalOfClaims({ sub: 's', roles: 'apiread readonly' }, names)?.roles, ['readonly', 'apiread']);
 });
 
-test('claims may be nested, and a claim whose name holds dots comes first', () => {
+test('a claim may be nested, and a claim whose name contains dots comes first', () => {
   const nested = { sub: 's', realm_access: { roles: ['engineering'] }, 'https://example.net/roles': ['other'] };
   assert.deepEqual(principalOfClaims(nested, { ...names, rolesClaim: 'realm_access.roles' })?.roles, ['engineering']);
   assert.deepEqual(principalOfClaims(nested, { ...names, rolesClaim: 'https://example.net/roles' })?.roles, ['other']);
@@ -32,7 +32,7 @@ test('the name is preferred_username, else sub; claims without sub describe no c
   assert.equal(principalOfClaims({ preferred_username: 'ann' }, names), undefined);
 });
 
-test('the id of a principal is made of issuer and subject, which never run together, and not of its name', () => {
+test('the id of a principal differs for each issuer and subject, and does not depend on its name', () => {
   const ids = [
     ['https://a', 'ann'],
     ['https://a/', 'ann'],

@@ -9,8 +9,9 @@ interface TrustedClaims {
 type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * The caller that an issuer's claims describe: named by `preferred_username`, else `sub`. Roles that the gateway does not know are
- * left out, so a token without a known role is a caller who may nothing. `undefined` where there is no `sub` or no name.
+ * The principal that the claims of an issuer describe. Its name is `preferred_username`, else `sub`. Roles that the gateway does
+ * not know are dropped, so a token without a known role gives a principal that may do nothing. `undefined` if there is no `sub`
+ * or no name.
  */
 export function principalOfClaims(claims: Claims, { issuer, rolesClaim, groupsClaim }: TrustedClaims): Principal | undefined {
   const { sub: subject, preferred_username: preferred } = claims;
@@ -24,7 +25,10 @@ export function principalOfClaims(claims: Claims, { issuer, rolesClaim, groupsCl
   return Object.freeze({ id, username, roles, groups });
 }
 
-/** A claim by its whole name first, for names may hold dots (`https://example.net/roles`), then as a path into nested claims. */
+/**
+ * A claim by its full name first, because names may contain dots (`https://example.net/roles`), then as a path into nested
+ * claims.
+ */
 function claimAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let value: unknown = claims;
@@ -35,7 +39,7 @@ function claimAt(claims: Claims, name: string): unknown {
   return value;
 }
 
-/** An array's strings, or a string taken apart at spaces and commas (as RFC 8693 `scope` and many directories have it). */
+/** The strings of an array, or a string split at spaces and commas. RFC 8693 `scope` and many directories send the latter. */
 function listOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split(/[\s,]+/u).filter((part) => part !== '');
   return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];

@@ -4,29 +4,29 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
 
-/** Gets a document of an issuer; the composition root hands in outbound's sender. Rejects or answers any status. */
+/** Fetches a document of an issuer. `wiring/` passes in the sender of `outbound/`. Rejects, or resolves with any status. */
 export type FetchDocument = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
 
 const minute = 60_000;
-/** Keys are fetched again after this, or earlier for a key id that is not among them. */
+/** Milliseconds after which keys are fetched again. A key id that is not among the keys has them fetched earlier. */
 const freshFor = 10 * minute;
-/** An issuer that does not answer does not take its callers down with it at once. */
+/** Milliseconds for which fetched keys remain usable while the issuer does not answer. */
 const usableFor = 60 * minute;
-/** A made-up key id sends us to the issuer this often at most. */
+/** At least this many milliseconds between two fetches for unknown key ids, which attackers can make up. */
 const unknownKeyInterval = 30_000;
 const retryAfterFailure = 5_000;
 const fetchLimit = 10_000;
-/** Callers wait this long for fresh keys where there are usable ones. */
-const patience = 1_000;
+/** Milliseconds for which a caller waits for new keys while the old ones are usable. */
+const refreshWait = 1_000;
 const documentLengthAtMost = 1_048_576;
 
-/** An issuer's signing keys, found by OpenID Connect Discovery. */
+/** The signing keys of an issuer, found by OpenID Connect Discovery. */
 export interface IssuerKeys {
-  /** The keys as far as they are known. Rejects with 503 where there are none to be had. */
+  /** The keys fetched so far. Rejects with 503 if no keys are usable. */
   get(): Promise<JWTVerifyGetKey>;
   /**
-   * Fetches again, for a key id that is not known. `undefined` where that was done a moment ago. Rejects with 503 where it fails, or did a moment
-   * ago: the key may be one that the issuer has published since.
+   * Fetches the keys again for a key id that is not among them. Resolves with `undefined` if they were fetched less than 30
+   * seconds ago. Rejects with 503 if this or the last fetch failed: the issuer may have published the key since.
    */
   renewed(): Promise<JWTVerifyGetKey | undefined>;
 }
@@ -47,11 +47,11 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
   let fetched: Fetched | undefined;
   let tried = Number.NEGATIVE_INFINITY;
   let failed = false;
-  let underWay: Promise<boolean> | undefined;
+  let inProgress: Promise<boolean> | undefined;
 
   const age = (): number => (fetched === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - fetched.at);
 
-  /** Resolves to whether there are new keys now. */
+  /** Resolves with true if the fetch succeeded. */
   const renew = async (): Promise<boolean> => {
     tried = clock.monotonic();
     try {
@@ -60,30 +60,30 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
       return true;
     } catch (error) {
       failed = true;
-      log.warn('the keys of an OIDC issuer cannot be had', {
+      log.warn('the keys of an OIDC issuer could not be fetched', {
         address: issuer,
         reason: error instanceof KeysUnusable ? error.message : 'no answer',
       });
       return false;
     } finally {
-      underWay = undefined;
+      inProgress = undefined;
     }
   };
-  const renewOnce = (): Promise<boolean> => (underWay ??= renew());
+  const renewOnce = (): Promise<boolean> => (inProgress ??= renew());
 
   return {
     async get() {
-      const mayTry = underWay !== undefined || clock.monotonic() - tried >= retryAfterFailure;
+      const mayTry = inProgress !== undefined || clock.monotonic() - tried >= retryAfterFailure;
       if (age() >= freshFor && mayTry) {
         const renewed = renewOnce();
-        await (age() >= usableFor ? renewed : inTime(renewed, patience, () => false));
+        await (age() >= usableFor ? renewed : inTime(renewed, refreshWait, () => false));
       }
       if (fetched === undefined || age() >= usableFor) throw keysUnavailable();
       return fetched.keys;
     },
     async renewed() {
       const interval = failed ? retryAfterFailure : unknownKeyInterval;
-      const mayTry = underWay !== undefined || clock.monotonic() - tried >= interval;
+      const mayTry = inProgress !== undefined || clock.monotonic() - tried >= interval;
       const renewed = mayTry && (await renewOnce());
       if (failed) throw keysUnavailable();
       return renewed ? fetched?.keys : undefined;
@@ -91,17 +91,17 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
   };
 }
 
-/** What the issuer published is not usable; the message holds no data of it. */
+/** The documents of the issuer are not usable. The message contains no data from them. */
 class KeysUnusable extends Error {}
 
 async function fetchKeys(issuer: string, fetchDocument: FetchDocument): Promise<JWTVerifyGetKey> {
   const discovery = await fetchJson(`${issuer.replace(/\/$/u, '')}/.well-known/openid-configuration`, fetchDocument);
-  // OpenID Connect Discovery 4.3: a document of another issuer may not speak for this one.
+  // The document of another issuer must not decide the keys of this one (OpenID Connect Discovery 1.0, section 4.3).
   if (discovery['issuer'] !== issuer) throw new KeysUnusable('its discovery document names another issuer');
   const address = discovery['jwks_uri'];
   if (typeof address !== 'string' || !URL.canParse(address)) throw new KeysUnusable('its discovery document has no jwks_uri');
   const { protocol } = new URL(address);
-  // An issuer reached over TLS may not have its keys fetched in the clear, where anyone on the way can replace them.
+  // If the issuer has TLS, its keys must come over TLS too. Otherwise anyone on the path could replace them.
   if (protocol !== 'https:' && protocol !== new URL(issuer).protocol) throw new KeysUnusable('its jwks_uri is not https');
   const document = await fetchJson(address, fetchDocument);
   if (!Array.isArray(document['keys'])) throw new KeysUnusable('its key document has no keys');
@@ -122,18 +122,22 @@ async function fetchJson(url: string, fetchDocument: FetchDocument): Promise<Rea
   try {
     value = JSON.parse(body);
   } catch {
-    throw new KeysUnusable('its document is no JSON');
+    throw new KeysUnusable('its document is not JSON');
   }
-  if (typeof value !== 'object' || value === null) throw new KeysUnusable('its document is no JSON object');
+  if (typeof value !== 'object' || value === null) throw new KeysUnusable('its document is not a JSON object');
   return value as Readonly<Record<string, unknown>>;
 }
 
 /**
- * 503 and not 401: the token may well be good, and a client that is told otherwise throws it away. The table has no code for an
- * issuer; `store-unavailable` is the one that says "the gateway cannot judge this now".
+ * 503 and not 401: the token may be valid, and a client that gets a 401 discards its token. There is no error code for an issuer;
+ * `store-unavailable` is the code for "the gateway cannot decide this now".
  */
 function keysUnavailable(): GatewayError {
-  return new GatewayError('store-unavailable', "The keys of the token's issuer cannot be had right now: try again later.", {
-    headers: { 'Retry-After': '5' },
-  });
+  return new GatewayError(
+    'store-unavailable',
+    "The gateway cannot get the keys of the token's issuer right now: try again later.",
+    {
+      headers: { 'Retry-After': '5' },
+    },
+  );
 }

@@ -5,14 +5,17 @@ import { principalOfClaims } from './oidc-claims.ts';
 import type { IssuerKeys } from './oidc-keys.ts';
 import type { Principal } from './principal.ts';
 
-/** Access tokens and ID tokens; a logout or proof token, signed by the same keys, is none (RFC 8725 section 3.11). */
+/**
+ * Access tokens and ID tokens. Logout tokens and proof tokens, signed with the same keys, are not accepted (RFC 8725 section
+ * 3.11).
+ */
 const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
 const clockTolerance = 60;
 
 export interface OidcToken {
   readonly principal: Principal;
-  /** Milliseconds since the epoch, a whole number that a store can hold, whatever the issuer wrote. */
+  /** Milliseconds since the epoch, a safe integer for any `exp` that the issuer sent. */
   readonly expiresAt: number;
 }
 
@@ -22,7 +25,7 @@ interface VerifyOptions {
   readonly clock: Clock;
 }
 
-/** `undefined` for a token that does not hold. Rejects with 503 where the issuer's keys cannot be had. */
+/** `undefined` if the token is not valid. Rejects with 503 if the keys of the issuer are not available. */
 export async function verifyOidcToken(token: string, options: VerifyOptions): Promise<OidcToken | undefined> {
   const payload = await verifiedClaims(token, await options.keys.get(), options);
   if (payload !== 'unknown-key') return toOidcToken(payload, options.issuer);
@@ -47,7 +50,7 @@ async function verifiedClaims(token: string, keys: JWTVerifyGetKey, { issuer, cl
     return typ === undefined || acceptableTypes.has(typ.toLowerCase()) ? payload : undefined;
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return 'unknown-key';
-    // TypeError: a published key that does not fit its algorithm, such as RSA below 2048 bits.
+    // TypeError: a published key that does not suit its algorithm, such as RSA below 2,048 bits.
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) return undefined;
     throw error;
   }

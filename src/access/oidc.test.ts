@@ -16,12 +16,12 @@ const sourceAddress = '192.0.2.1';
 
 interface Issuer {
   readonly url: string;
-  /** Published keys; what is not JSON is sent as it is. */
+  /** The published keys. A text is sent as it is, everything else as JSON. */
   keys: unknown;
   discovery: Record<string, unknown> | undefined;
   status: number;
   isSilent: boolean;
-  /** Paths asked for. */
+  /** The requested paths. */
   readonly asked: string[];
   stop(): Promise<void>;
 }
@@ -129,7 +129,7 @@ test('a token of a configured issuer is accepted with the roles and groups of it
   assert.equal(issuer.asked.length, 2);
 });
 
-test('R87: what does not hold is refused (row 86), and nothing that a token names is fetched', async (t) => {
+test('R87: a token that is not valid is refused (row 86), and no address in a token is fetched', async (t) => {
   const issuer = await startIssuer(t);
   const [key, stranger] = [await makeKey('ES256', 'one'), await makeKey('ES256', 'one')];
   issuer.keys = { keys: [key.jwk] };
@@ -171,7 +171,7 @@ test('R87: what does not hold is refused (row 86), and nothing that a token name
   assert.ok(issuer.asked.every((path) => path !== '/evil'));
 });
 
-test('algorithms outside the configured list are refused', async (t) => {
+test('a token with an algorithm outside the configured list is refused', async (t) => {
   const issuer = await startIssuer(t);
   const key = await makeKey('ES384', 'one');
   issuer.keys = { keys: [key.jwk] };
@@ -193,7 +193,7 @@ test('R88: a published RSA key below 2,048 bits verifies nothing', async (t) => 
   );
 });
 
-test('a new key of the issuer is found, but made-up key ids fetch at most every 30 seconds', async (t) => {
+test('a new key of the issuer is found, but unknown key ids cause a fetch at most every 30 seconds', async (t) => {
   const issuer = await startIssuer(t);
   const [old, young] = [await makeKey('ES256', 'old'), await makeKey('RS256', 'young')];
   issuer.keys = { keys: [old.jwk] };
@@ -209,7 +209,7 @@ test('a new key of the issuer is found, but made-up key ids fetch at most every 
   assert.equal(issuer.asked.length, 4);
 });
 
-test('a new key of an issuer that does not answer is 503 and not 401, its other callers stay, and it is asked again after 5 seconds', async (t) => {
+test('a token with a new key gets 503 while its issuer does not answer, known keys stay valid, and a fetch follows after 5 seconds', async (t) => {
   const issuer = await startIssuer(t);
   const [old, young] = [await makeKey('ES256', 'old'), await makeKey('RS256', 'young')];
   issuer.keys = { keys: [old.jwk] };
@@ -228,7 +228,7 @@ test('a new key of an issuer that does not answer is 503 and not 401, its other 
   assert.equal(await codeOf(access, await young.sign(claims)), 'accepted');
 });
 
-test('an issuer that cannot be reached or answers nonsense is 503, never 500 or 401, and is not asked at each call', async (t) => {
+test('an issuer without usable documents gives 503, never 500 or 401, and is not asked at each call', async (t) => {
   const faults: readonly ((issuer: Issuer) => void | Promise<void>)[] = [
     (issuer) => issuer.stop(),
     (issuer) => void (issuer.status = 500),
@@ -254,7 +254,7 @@ test('an issuer that cannot be reached or answers nonsense is 503, never 500 or 
   }
 });
 
-test('an issuer that goes away for a while does not take its callers along', async (t) => {
+test('the callers of an issuer continue while the issuer is away for a short time', async (t) => {
   const issuer = await startIssuer(t);
   const key = await makeKey('ES256', 'one');
   issuer.keys = { keys: [key.jwk] };
@@ -271,7 +271,7 @@ test('an issuer that goes away for a while does not take its callers along', asy
   assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'accepted');
 });
 
-test('an issuer that hangs holds nobody up for long while its keys can be used', async (t) => {
+test('an issuer that hangs delays callers only briefly while its old keys are usable', async (t) => {
   const issuer = await startIssuer(t);
   const key = await makeKey('ES256', 'one');
   issuer.keys = { keys: [key.jwk] };
@@ -284,7 +284,7 @@ test('an issuer that hangs holds nobody up for long while its keys can be used',
   assert.ok(performance.now() - begun < 5_000);
 });
 
-test('an issuer taken out of the configuration is no longer believed, and its tokens are no session cookies', async (t) => {
+test('an issuer removed from the configuration is not trusted, and its tokens are not session cookies', async (t) => {
   const issuer = await startIssuer(t);
   const key = await makeKey('ES256', 'one');
   issuer.keys = { keys: [key.jwk] };
@@ -299,7 +299,7 @@ test('an issuer taken out of the configuration is no longer believed, and its to
   assert.equal(await codeOf(access, token), 'unauthenticated');
 });
 
-/** Another signature that holds for the same signed part: who has one for ECDSA has two (SEC 1 section 4.1.4). */
+/** Another valid signature for the same signed part: every ECDSA signature has a second form (SEC 1 section 4.1.4). */
 function signedOtherwise(token: string): string {
   const end = token.lastIndexOf('.') + 1;
   const signature = Buffer.from(token.slice(end), 'base64url');
@@ -310,7 +310,7 @@ function signedOtherwise(token: string): string {
 }
 
 eachStore((store) => {
-  test('a logout ends a token of an issuer, however it is signed and whenever it would end', async (t) => {
+  test('a logout revokes a token of an issuer, with any valid signature and any expiry time', async (t) => {
     const issuer = await startIssuer(t);
     const key = await makeKey('ES256', 'one');
     issuer.keys = { keys: [key.jwk] };
@@ -325,7 +325,7 @@ eachStore((store) => {
       for (const each of [token, other]) assert.equal(await codeOf(access, each), 'unauthenticated');
     }
     assert.equal(await codeOf(access, await key.sign({ ...claims, jti: 'another' })), 'accepted');
-    // As a session it was never accepted, so there is none to end.
+    // The token was never accepted as a session cookie, so a logout with this cookie revokes nothing.
     const kept = await key.sign({ ...claims, jti: 'kept' });
     await access.logout({ cookie: `orchestration_gateway_session=${kept}` });
     assert.equal(await codeOf(access, kept), 'accepted');

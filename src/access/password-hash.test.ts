@@ -9,7 +9,7 @@ async function hashOf(password: string): Promise<PasswordHash> {
   return hash;
 }
 
-test('a hash has the recommended parameters, a new salt each time, and fits its password alone', async () => {
+test('a hash has the recommended parameters, a new salt each time, and matches only its password', async () => {
   const [one, two] = [await hashPassword('correct horse'), await hashPassword('correct horse')];
   assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/u);
   assert.notEqual(one, two);
@@ -20,7 +20,7 @@ test('a hash has the recommended parameters, a new salt each time, and fits its 
   assert.equal(await matchesPassword('', hash), false);
 });
 
-test('R92: length, NUL and Unicode forms are part of the password as they are', async () => {
+test('R92: a password is hashed as it is, with its length, NUL characters and Unicode form', async () => {
   const long = await hashOf('x'.repeat(64));
   assert.equal(await matchesPassword('x'.repeat(64), long), true);
   assert.equal(await matchesPassword('x'.repeat(63), long), false);
@@ -31,14 +31,14 @@ test('R92: length, NUL and Unicode forms are part of the password as they are', 
   assert.equal(await matchesPassword('e\u0301', composed), false);
 });
 
-test('a hash made by the argon2 reference programme is understood', async () => {
+test('a hash from the argon2 reference program is accepted', async () => {
   // echo -n password | argon2 somesalt -id -t 2 -k 65536 -p 1 -l 24  (test vector of phc-winner-argon2/src/test.c, version 19)
   const hash = parsePasswordHash('$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc');
   assert.ok(hash);
   assert.equal(await matchesPassword('password', hash), true);
 });
 
-test('every hash is written and read back the same', () => {
+test('every hash stays the same when it is formatted and parsed', () => {
   const bytes = (minLength: number): fc.Arbitrary<Buffer> =>
     fc.uint8Array({ minLength, maxLength: 64 }).map((array) => Buffer.from(array));
   const any = fc.record({
@@ -51,7 +51,7 @@ test('every hash is written and read back the same', () => {
   fc.assert(fc.property(any, (hash) => assert.deepEqual(parsePasswordHash(formatPasswordHash(hash)), { ...hash })));
 });
 
-test('what is no usable argon2id hash is refused', () => {
+test('a text that is not a usable argon2id hash is refused', () => {
   const salt = 'c29tZXNhbHQ';
   const tag = 'CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
   const refused = [

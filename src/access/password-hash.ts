@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** An argon2id hash (RFC 9106) with what it takes to compute it again. `memory` is in KiB. */
+/** An argon2id hash (RFC 9106) with its parameters. `memory` is in KiB. */
 export interface PasswordHash extends HashParameters {
   readonly salt: Buffer;
   readonly tag: Buffer;
@@ -12,18 +12,18 @@ export interface HashParameters {
   readonly parallelism: number;
 }
 
-/** Longest password or secret that is hashed, in UTF-8 bytes (hardening row 92). */
+/** Longest password or secret that is hashed, in UTF-8 bytes (docs/security.md, row 92). */
 export const passwordBytesAtMost = 1_024;
 
-/** OWASP Password Storage Cheat Sheet; ASVS 5.0 appendix C. */
+/** OWASP Password Storage Cheat Sheet; OWASP ASVS 5.0, appendix C. */
 export const defaultHashParameters: HashParameters = { memory: 19_456, passes: 2, parallelism: 1 };
 
-/** 1 GiB: a mistyped hash may not take the machine down with each login. */
+/** KiB, so 1 GiB: a mistyped hash must not use up the memory of the machine on each login. */
 const memoryAtMost = 1_048_576;
 
 const phc = /^\$argon2id\$v=19\$m=([1-9]\d{0,6}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/u;
 
-/** A new salt each time, default parameters; the PHC string to put into the configuration. About 50 ms of a core. */
+/** The PHC string for the configuration, with a new salt and the default parameters. Takes about 50 ms of one core. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const tag = await argon2id(password, { ...defaultHashParameters, salt, tagLength: 32 });
@@ -36,15 +36,15 @@ export function formatPasswordHash(hash: PasswordHash): string {
 }
 
 /**
- * Reads `$argon2id$v=19$m=…,t=…,p=…$salt$hash` (unpadded base64, salt 8–64 bytes, hash 16–64 bytes, at most 1 GiB, 99 passes).
- * `undefined` for anything else, other argon2 variants included.
+ * Parses `$argon2id$v=19$m=…,t=…,p=…$salt$hash`: unpadded base64, salt 8–64 bytes, hash 16–64 bytes, at most 1 GiB and 99 passes.
+ * `undefined` for anything else, including other argon2 variants.
  */
 export function parsePasswordHash(text: string): PasswordHash | undefined {
   const [, m, t, p, saltText, tagText] = phc.exec(text) ?? [];
   if (saltText === undefined || tagText === undefined) return undefined;
   const salt = Buffer.from(saltText, 'base64');
   const tag = Buffer.from(tagText, 'base64');
-  // Two spellings of one value would pass a decoder that ignores stray bits.
+  // A decoder that ignores surplus bits accepts several spellings of one value; only the canonical one is accepted here.
   if (unpadded(salt) !== saltText || unpadded(tag) !== tagText) return undefined;
   const hash = { memory: Number(m), passes: Number(t), parallelism: Number(p), salt, tag };
   return isComputable(hash) ? hash : undefined;
@@ -55,7 +55,7 @@ function isComputable({ memory, parallelism, salt, tag }: PasswordHash): boolean
   return memoryFits && salt.length >= 8 && salt.length <= 64 && tag.length >= 16 && tag.length <= 64;
 }
 
-/** Computes the hash of `password` with the parameters of `hash` and compares in constant time. */
+/** Computes the hash of `password` with the parameters of `hash`, and compares the two in constant time. */
 export async function matchesPassword(password: string, hash: PasswordHash): Promise<boolean> {
   const tag = await argon2id(password, { ...hash, tagLength: hash.tag.length });
   return timingSafeEqual(tag, hash.tag);

@@ -16,7 +16,7 @@ async function verify(verifier: PasswordVerifier, password = 'x'): Promise<boole
   }
 }
 
-test('R91: of 200 logins at once two are hashed at a time, 32 wait, and the others are told to come back', async () => {
+test('R91: of 200 concurrent logins two are hashed at a time, 32 wait, and the others get 429 with Retry-After', async () => {
   let running = 0;
   let most = 0;
   const verifier = createPasswordVerifier({
@@ -42,12 +42,12 @@ test('R91: of 200 logins at once two are hashed at a time, 32 wait, and the othe
   assert.equal(await verify(verifier), true);
 });
 
-test('a hash that fails gives its place back', async () => {
+test('a hash that fails releases its place', async () => {
   const verifier = createPasswordVerifier({ concurrency: 1, queue: 0, matches: () => Promise.reject(new Error('no memory')) });
   for (let round = 0; round < 3; round += 1) await assert.rejects(verify(verifier), /no memory/u);
 });
 
-test('R92: a password of 1,024 bytes is admitted, one of 1,025 is 400', () => {
+test('R92: a password of 1,024 bytes is admitted, one of 1,025 gets 400', () => {
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 2 });
   verifier.enter('x'.repeat(1_024));
   verifier.enter('é'.repeat(512));

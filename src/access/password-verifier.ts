@@ -2,26 +2,29 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { matchesPassword, type PasswordHash, passwordBytesAtMost } from './password-hash.ts';
 
-/** Passwords checked a few at a time, so that a flood of logins neither fills the memory nor starves the thread pool. */
+/** Checks passwords a few at a time, so that a flood of logins neither fills the memory nor uses up the thread pool. */
 export interface PasswordVerifier {
   /**
-   * Takes a place, before anything is done for the attempt. Throws 400 for a password over 1,024 bytes and 429
-   * `too-many-requests` where no place is free.
+   * Takes a place; call it before any work for the attempt. Throws 400 for a password over 1,024 bytes, and 429
+   * `too-many-requests` if no place is free.
    */
   enter(password: string): PasswordPlace;
 }
 
-/** Room for one attempt, to be left whatever happens. */
+/** A place for one attempt. Call `leave` in every case. */
 interface PasswordPlace {
-  /** Waits for its turn, then hashes. */
+  /** Waits for a permit of the semaphore, then hashes. */
   verify(hash: PasswordHash): Promise<boolean>;
   leave(): void;
 }
 
 interface PasswordVerifierOptions {
-  /** Hashes under way at once. Each takes one of libuv's threads (16, see main.ts), which look-ups of names and files need too. */
+  /**
+   * Hashes that are computed at once. Each occupies a thread of libuv (16, see main.ts); DNS look-ups and file operations need
+   * those threads too.
+   */
   readonly concurrency: number;
-  /** How many attempts may be there beyond those that hash. */
+  /** How many attempts may wait for a permit. */
   readonly queue: number;
   readonly matches?: typeof matchesPassword;
 }
@@ -31,18 +34,18 @@ export function createPasswordVerifier({
   queue,
   matches = matchesPassword,
 }: PasswordVerifierOptions): PasswordVerifier {
-  const turns = new Semaphore(concurrency);
+  const permits = new Semaphore(concurrency);
   let present = 0;
 
   return {
     enter(password) {
       if (Buffer.byteLength(password, 'utf8') > passwordBytesAtMost) {
-        throw new GatewayError('invalid-request', 'The password or secret is over 1,024 bytes: send the one you were given.');
+        throw new GatewayError('invalid-request', 'The password or secret is longer than 1,024 bytes: send the right one.');
       }
       if (present >= concurrency + queue) throw tooManyLogins();
       present += 1;
       return {
-        verify: (hash) => turns.run(() => matches(password, hash)),
+        verify: (hash) => permits.run(() => matches(password, hash)),
         leave() {
           present -= 1;
         },
@@ -52,7 +55,7 @@ export function createPasswordVerifier({
 }
 
 function tooManyLogins(): GatewayError {
-  return new GatewayError('too-many-requests', 'Too many logins are being checked right now: try again in a moment.', {
+  return new GatewayError('too-many-requests', 'The gateway is checking too many logins right now: try again in a moment.', {
     headers: { 'Retry-After': '1' },
   });
 }

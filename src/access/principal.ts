@@ -1,4 +1,4 @@
-/** The closed list of roles (interface-specification, Authentication). */
+/** The roles of the interface specification, a closed list. */
 export const roles = ['admin', 'engineering', 'other', 'readonly', 'apiread'] as const;
 
 export type Role = (typeof roles)[number];

@@ -1,13 +1,13 @@
 import { inCheckPhase } from '#base/check-phase.ts';
 import type { RevokedTokenStore } from './revoked-token-store.ts';
 
-/** How many revocations of this process are remembered; older ones are in the store long since. */
+/** How many revocations of this process are remembered. Older ones have been in the store for a long time. */
 const rememberedAtMost = 10_000;
 
 export interface Revocations {
-  /** Whether the token was ended, on any gateway. Questions asked together become one query. Rejects with 503. */
+  /** Whether the token was revoked on any gateway. Calls of one iteration of the event loop share a query. Rejects with 503. */
   isRevoked(jti: string): Promise<boolean>;
-  /** Ends the token: here at once, on the other gateways when they next ask. */
+  /** Revokes the token: in this process at once, on the other gateways with their next query. */
   revoke(jti: string, expiresAt: number): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createRevocations({ store }: { readonly store: RevokedTokenStore
   return {
     async isRevoked(jti) {
       const revoked = await ask(jti);
-      // Looked at last: the token may have been ended here while the query was on its way.
+      // `endedHere` is read after the query: this process may have revoked the token while the query ran.
       return revoked.has(jti) || endedHere.has(jti);
     },
     async revoke(jti, expiresAt) {

@@ -1,16 +1,16 @@
 import type { Database } from '#database/database.ts';
 
-/** Tokens that were ended before they expired, for all gateways on this store. */
+/** Tokens that were revoked before they expired, shared by all gateways of this store. */
 export interface RevokedTokenStore {
   /** Which of the given token ids are revoked. */
   among(jtis: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Revoking twice is no error. `expiresAt` in milliseconds since the epoch. */
+  /** Revoking a token twice is not an error. `expiresAt` is in milliseconds since the epoch. */
   add(jti: string, expiresAt: number): Promise<void>;
   /** Deletes tokens that expired before the given time. */
   purge(expiredBefore: number): Promise<void>;
 }
 
-/** Well below the 32,766 parameters that SQLite takes in a statement. */
+/** Far below the 32,766 parameters that SQLite allows in one statement. */
 const idsAtOnce = 500;
 
 export function createRevokedTokenStore({ query, read }: Database): RevokedTokenStore {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clearSessionCookie, readSessionCookie, writeSessionCookie } from './session-cookie.ts';
 
-test('the cookie is out of reach of scripts and other sites, and of plain HTTP where there is TLS', () => {
+test('the cookie is HttpOnly and SameSite=Strict, and Secure where there is TLS', () => {
   assert.equal(
     writeSessionCookie({ token: 'a.b.c', lifetimeSeconds: 3600, secure: false }),
     'orchestration_gateway_session=a.b.c; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict',
@@ -11,7 +11,7 @@ test('the cookie is out of reach of scripts and other sites, and of plain HTTP w
   assert.match(clearSessionCookie({ secure: false }), /^orchestration_gateway_session=; Path=\/; Max-Age=0;/u);
 });
 
-test('the session is found among other cookies by its exact name', () => {
+test('the session cookie is found among other cookies by its exact name', () => {
   assert.deepEqual(readSessionCookie('theme=dark; orchestration_gateway_session=a.b.c;x=y'), { token: 'a.b.c' });
   for (const header of [
     '',
@@ -25,6 +25,6 @@ test('the session is found among other cookies by its exact name', () => {
   }
 });
 
-test('two sessions at once are ambiguous, so that none can be planted beside the real one', () => {
+test('two session cookies in one header are ambiguous, because one of them may be planted', () => {
   assert.equal(readSessionCookie('orchestration_gateway_session=a; orchestration_gateway_session=b'), 'ambiguous');
 });

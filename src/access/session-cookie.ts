@@ -3,23 +3,26 @@ const cookieName = 'orchestration_gateway_session';
 interface SessionCookieOptions {
   readonly token: string;
   readonly lifetimeSeconds: number;
-  /** True where the gateway is reached over TLS. */
+  /** True if callers reach the gateway over TLS. */
   readonly secure: boolean;
 }
 
-/** A `Set-Cookie` value. Scripts cannot read it, and no other site's page can make the browser send it (RFC 6265bis). */
+/**
+ * The `Set-Cookie` value. Scripts cannot read the cookie, and the browser sends it with no request from another site (RFC
+ * 6265bis).
+ */
 export function writeSessionCookie({ token, lifetimeSeconds, secure }: SessionCookieOptions): string {
   return `${cookieName}=${token}; Path=/; Max-Age=${lifetimeSeconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
 }
 
-/** The `Set-Cookie` value that ends the session in the browser. */
+/** The `Set-Cookie` value that deletes the session cookie in the browser. */
 export function clearSessionCookie({ secure }: { readonly secure: boolean }): string {
   return writeSessionCookie({ token: '', lifetimeSeconds: 0, secure });
 }
 
 /**
- * The session's token in a `Cookie` header: `undefined` where there is none, `'ambiguous'` where it is there twice, for then a
- * cookie planted from a sibling domain would compete with the real one.
+ * The token of the session in a `Cookie` header, or `undefined` if there is none. `'ambiguous'` if there are two: one may be a
+ * cookie that a sibling domain planted.
  */
 export function readSessionCookie(header: string): { readonly token: string } | 'ambiguous' | undefined {
   const found: string[] = [];

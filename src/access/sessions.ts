@@ -16,9 +16,11 @@ export interface LoginRequest {
   readonly username: string;
   readonly password: string;
   readonly sourceAddress: string;
-  /** Of the request that brings them, for the log. */
+  /** The id of the request, for the log. */
   readonly requestId?: string | undefined;
-  /** Hears whose credentials are tried, where that is a configured account: another name may be anything, a password too. */
+  /**
+   * Called with the principal whose credentials are tried, if the name is a configured account. Any other name may be a password.
+   */
   readonly tried?: (principal: Principal) => void;
 }
 
@@ -32,29 +34,32 @@ export interface LoggedIn {
 }
 
 export interface ClientTokenRequest {
-  /** The form as it came, repeated parameters included. */
+  /** The form as received, including repeated parameters. */
   readonly form: URLSearchParams;
   readonly authorization?: string | undefined;
   readonly sourceAddress: string;
-  /** Of the request that brings them, for the log. */
+  /** The id of the request, for the log. */
   readonly requestId?: string | undefined;
-  /** As with a login. */
+  /** As in `LoginRequest`. */
   readonly tried?: (principal: Principal) => void;
 }
 
-/** The two members of RFC 6749 section 5.1 (`expiresIn` in seconds), or its section 5.2. */
+/** The successful response of RFC 6749 section 5.1 (`expiresIn` in seconds), or the error response of section 5.2. */
 export type ClientTokenAnswer = { readonly ok: true; readonly accessToken: string; readonly expiresIn: number } | TokenRefusal;
 
-/** How tokens begin and end. */
+/** Issues and revokes tokens. */
 export interface Sessions {
-  /** Rejects with 401 where user and password do not fit, 400, 429 or 503. */
+  /** Rejects with 401 if user name and password do not match, or with 400, 429 or 503. */
   login(request: LoginRequest): Promise<LoggedIn>;
-  /** Ends the tokens in header and cookie, on every gateway within two seconds; answers the `Set-Cookie` value. Rejects with 503. */
+  /**
+   * Revokes the tokens in the header and the cookie, on every gateway within two seconds. Resolves with the `Set-Cookie` value.
+   * Rejects with 503.
+   */
   logout(presented: {
     readonly authorization?: string | undefined;
     readonly cookie?: string | undefined;
   }): Promise<{ readonly cookie: string }>;
-  /** RFC 6749 client credentials. Rejects with 429 (throttled) or 503; everything else is an answer. */
+  /** The client credentials grant of RFC 6749. Rejects with 429 (throttled) or 503; every other error is a `TokenRefusal`. */
   issueClientToken(request: ClientTokenRequest): Promise<ClientTokenAnswer>;
 }
 
@@ -64,7 +69,7 @@ interface SessionsOptions {
   readonly tokens: GatewayTokens;
   readonly revocations: Revocations;
   readonly clock: Clock;
-  /** Called with the id of a token that was ended. */
+  /** Called with the id of a token that was revoked. */
   readonly ended: (jti: string) => void;
   readonly secureCookies: boolean;
 }

@@ -1,9 +1,9 @@
 import type { Database } from '#database/database.ts';
 
-/** A signing key as it is kept. Times are milliseconds since the epoch. */
+/** A row of the table `signing_key`. Times are milliseconds since the epoch. */
 export interface StoredKey {
   readonly kid: string;
-  /** JSON texts of the JWKs. */
+  /** The JWKs as JSON. */
   readonly privateJwk: string;
   readonly publicJwk: string;
   readonly createdAt: number;
@@ -13,7 +13,10 @@ export interface StoredKey {
 export interface SigningKeyStore {
   /** Newest first. */
   all(): Promise<readonly StoredKey[]>;
-  /** Retires what signs now and adds `key`, unless a key that signs is newer than `olderThan`: gateways that race add one. */
+  /**
+   * Retires the key that signs now and adds `key`, unless the key that signs is newer than `olderThan`. So concurrent gateways
+   * add one key.
+   */
   replace(key: StoredKey, olderThan: number): Promise<void>;
   /** Deletes keys retired before `retiredBefore`. */
   purge(retiredBefore: number): Promise<void>;

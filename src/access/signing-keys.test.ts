@@ -28,7 +28,7 @@ eachStore((store) => {
     );
   });
 
-  test('gateways that find the key too old at the same moment make one new key', async (t) => {
+  test('gateways that find the key too old at the same time make one new key', async (t) => {
     const clock = createTestClock();
     const options = await store.fresh(t);
     const databases = [await store.open(t, options), await store.open(t, options)];
@@ -40,7 +40,7 @@ eachStore((store) => {
     assert.equal(new Set(gateways.map((keys) => keys.current().kid)).size, 1);
   });
 
-  test('R86: a key id is only ever compared, and made-up ones do not send every call to the store', async (t) => {
+  test('R86: a key id is only compared, and unknown ones do not cause a query for each call', async (t) => {
     const clock = createTestClock();
     const keyStore = createSigningKeyStore(await store.open(t));
     let reads = 0;

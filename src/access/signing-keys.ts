@@ -2,13 +2,13 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, imp
 import type { Clock } from '#base/clock.ts';
 import type { SigningKeyStore, StoredKey } from './signing-key-store.ts';
 
-/** Ed25519 (RFC 8037): small, quick to verify, and no choice of parameters to get wrong. */
+/** Ed25519 (RFC 8037): small, fast to verify, and without parameters to choose wrongly. */
 export const signingAlgorithm = 'EdDSA';
 
 const day = 86_400_000;
 const signsFor = 30 * day;
 
-/** Unknown key ids send a gateway to the store at most this often, whoever makes them up. */
+/** Milliseconds between two reads of the store for unknown key ids, which attackers can make up. */
 const reloadInterval = 1_000;
 
 interface SigningKey {
@@ -16,16 +16,25 @@ interface SigningKey {
   readonly key: CryptoKey;
 }
 
-/** The keys of all gateways on this store. One signs; those before it verify until no token of theirs can be left. */
+/**
+ * The signing keys of all gateways that share this store. One key signs. Older keys only verify, until every token that they
+ * signed has expired.
+ */
 export interface SigningKeys {
   current(): SigningKey;
-  /** The public key of that id, looked up by equality alone; asks the store where another gateway may have made it. */
+  /**
+   * The public key of that id, compared only for equality. Reads the store if the id is unknown, because another gateway may have
+   * made the key.
+   */
   find(kid: string): Promise<CryptoKey | undefined>;
-  /** Takes over what other gateways did, replaces a key older than 30 days (its tokens stay valid), deletes what no token needs. */
+  /**
+   * Loads the keys of other gateways, replaces a signing key older than 30 days (its tokens remain valid), and deletes keys that
+   * no token needs. `longestToken` is the longest lifetime of a token, in milliseconds.
+   */
   maintain(longestToken: number): Promise<void>;
 }
 
-/** Makes the first key where there is none. Rejects with 503 where the store is away. */
+/** Makes the first key if the store has none. Rejects with 503 if the store is away. */
 export async function createSigningKeys({
   store,
   clock,
@@ -49,12 +58,12 @@ export async function createSigningKeys({
     return newest;
   };
 
-  let underWay: Promise<StoredKey | undefined> | undefined;
+  let inProgress: Promise<StoredKey | undefined> | undefined;
   const load = (): Promise<StoredKey | undefined> => {
-    underWay ??= read().finally(() => {
-      underWay = undefined;
+    inProgress ??= read().finally(() => {
+      inProgress = undefined;
     });
-    return underWay;
+    return inProgress;
   };
 
   const ensureCurrent = async (): Promise<void> => {
@@ -62,8 +71,8 @@ export async function createSigningKeys({
     const tooOld = clock.now() - signsFor;
     if (newest !== undefined && newest.createdAt > tooOld) return;
     await store.replace(await makeKey(clock.now()), tooOld);
-    // One that began before the replacement may have missed it.
-    await underWay;
+    // A load that began before the replacement may not have read the new key.
+    await inProgress;
     await load();
   };
 
@@ -74,7 +83,7 @@ export async function createSigningKeys({
       return signing;
     },
     async find(kid) {
-      const mayLoad = underWay !== undefined || clock.monotonic() - lastLoad >= reloadInterval;
+      const mayLoad = inProgress !== undefined || clock.monotonic() - lastLoad >= reloadInterval;
       if (!verifying.has(kid) && mayLoad) await load();
       return verifying.get(kid);
     },

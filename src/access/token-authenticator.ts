@@ -8,11 +8,14 @@ import { judgeToken, type TokenVerdict } from './token-verdict.ts';
 import { tokenInvalid } from './unauthenticated.ts';
 import { createVerifiedCache } from './verified-cache.ts';
 
-/** A cached token's revocation is asked for in the background from this age on, and waited for from the second. */
+/**
+ * Milliseconds after which the revocation of a cached token is checked again, in the background up to `trustedFor`. After
+ * `trustedFor`, the caller waits for that check.
+ */
 const refreshAfter = 500;
 const trustedFor = 1_000;
 
-/** A store that hangs may hold a caller whose token is cached this long. */
+/** The longest time, in milliseconds, that a store without an answer delays a caller with a cached token. */
 const recheckLimit = 500;
 
 interface VerifiedToken extends TokenVerdict {
@@ -20,13 +23,15 @@ interface VerifiedToken extends TokenVerdict {
   recheck?: Promise<boolean>;
 }
 
-/** Bearer tokens and session cookies: ours, and those of the configured issuers. */
+/** Authenticates by bearer token and session cookie: tokens of the gateway and of the configured issuers. */
 export interface TokenAuthenticator {
-  /** The caller of a token seen before; at once while its last check is under a second old. `undefined` where it is not cached. */
+  /**
+   * The caller of a cached token, else `undefined`. Returns no promise if the last check of the token is less than a second old.
+   */
   cached(key: string): Authentication | Promise<Authentication> | undefined;
-  /** Rejects with 401 for a token that does not hold, 503 where that cannot be found out. */
+  /** Rejects with 401 if the token is not valid, or 503 if the gateway cannot decide that now. */
   verify(token: string, key: string, via: 'bearer' | 'session'): Promise<Authentication>;
-  /** Forgets the tokens of that id. */
+  /** Removes the tokens with that id from the cache. */
   end(jti: string): void;
   clear(): void;
 }
@@ -41,7 +46,7 @@ interface TokenAuthenticatorOptions {
 export function createTokenAuthenticator({ rules, tokens, revocations, clock }: TokenAuthenticatorOptions): TokenAuthenticator {
   const cache = createVerifiedCache<VerifiedToken>({ entries: 10_000 });
 
-  /** Whether the token was ended meanwhile. A store that is away ends nobody's session. */
+  /** Whether the token was revoked since. A store that is away ends no session. */
   const recheck = async (key: string, entry: VerifiedToken, jti: string): Promise<boolean> => {
     const askedAt = clock.monotonic();
     const revoked = await inTime(
@@ -74,11 +79,11 @@ export function createTokenAuthenticator({ rules, tokens, revocations, clock }: 
     },
 
     async verify(token, key, via) {
-      const judgedBy = rules();
-      const verdict = await judgeToken(token, via, { rules: judgedBy, tokens, revocations, clock });
+      const startedWith = rules();
+      const verdict = await judgeToken(token, via, { rules: startedWith, tokens, revocations, clock });
       if (verdict === undefined) throw tokenInvalid();
-      // A reload in between may have changed what the verdict rests on: do not keep it.
-      if (judgedBy === rules()) cache.set(key, { ...verdict });
+      // A reload meanwhile may have changed the basis of the verdict, so it is not cached.
+      if (startedWith === rules()) cache.set(key, { ...verdict });
       return verdict.authentication;
     },
 

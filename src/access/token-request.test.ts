@@ -13,13 +13,13 @@ function read(form: string, authorization?: string): unknown {
 
 const grant = 'grant_type=client_credentials';
 
-test('the client is taken from the form or from Basic, whose halves are form-encoded', () => {
+test('the client credentials are in the form, or form-encoded in Basic', () => {
   assert.deepEqual(read(`${grant}&client_id=reporting&client_secret=a%2Bb`), ['reporting', 'a+b']);
   assert.deepEqual(read(grant, basic('report%3Aing', 'a%2Bb+c')), ['report:ing', 'a+b c']);
   assert.deepEqual(read(`${grant}&client_id=reporting&unknown=x&scope=`, basic('reporting', 's')), ['reporting', 's']);
 });
 
-test('each fault has its own error of RFC 6749', () => {
+test('each fault has its error of RFC 6749', () => {
   const faults: readonly (readonly [string, string | undefined, string])[] = [
     ['', undefined, 'invalid_request'],
     ['grant_type=', undefined, 'invalid_request'],
@@ -37,7 +37,7 @@ test('each fault has its own error of RFC 6749', () => {
   for (const [form, authorization, error] of faults) assert.equal(read(form, authorization), error, form);
 });
 
-test('a client that is refused is 401 and told the scheme', () => {
+test('a refused client gets 401 with a Basic challenge', () => {
   const answer = readTokenRequest(new URLSearchParams(grant), undefined);
   assert.ok(!answer.ok);
   assert.equal(answer.status, 401);

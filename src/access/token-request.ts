@@ -1,7 +1,7 @@
 import { readAuthorization } from './credentials-header.ts';
 import { basicChallenge } from './unauthenticated.ts';
 
-/** An answer of the token endpoint that is no token (RFC 6749 section 5.2). */
+/** An error response of the token endpoint (RFC 6749 section 5.2). */
 export interface TokenRefusal {
   readonly ok: false;
   readonly status: 400 | 401;
@@ -20,29 +20,31 @@ export function refuse(error: Exclude<TokenRefusal['error'], 'invalid_client'>, 
   return { ok: false, status: 400, error, description, headers: {} };
 }
 
-/** 401 with the scheme to use, whichever way the client took. */
+/** 401 with the challenge of Basic, also if the client sent its secret in the form. */
 export function refuseClient(description: string): TokenRefusal {
   return { ok: false, status: 401, error: 'invalid_client', description, headers: { 'WWW-Authenticate': basicChallenge } };
 }
 
 /**
- * Reads a client credentials request (RFC 6749 section 4.4.2): the client in the form or in Basic, not in both; each parameter
- * once; a parameter without a value counts as left out (section 3.2), one that is not known is ignored.
+ * Reads a request of the client credentials grant (RFC 6749 section 4.4.2). The client credentials are in the form or in Basic,
+ * not in both. A parameter may occur only once. A parameter without a value counts as omitted (section 3.2), and unknown
+ * parameters are ignored.
  */
 export function readTokenRequest(form: URLSearchParams, authorization: string | undefined): ClientSecret | TokenRefusal {
   const seen = new Set<string>();
   for (const name of form.keys()) {
-    if (seen.has(name)) return refuse('invalid_request', 'A parameter is given twice: send each one once.');
+    if (seen.has(name)) return refuse('invalid_request', 'A parameter occurs twice: send each parameter once.');
     seen.add(name);
   }
   const grantType = form.get('grant_type') || undefined;
   if (grantType === undefined) return refuse('invalid_request', 'grant_type is missing: send grant_type=client_credentials.');
   if (grantType !== 'client_credentials')
-    return refuse('unsupported_grant_type', 'The one grant type here is client_credentials.');
+    return refuse('unsupported_grant_type', 'The gateway supports only the grant type client_credentials.');
   const client = readClient(form, authorization);
   if (!client.ok) return client;
-  // Contract section 6 knows no scopes: a client has its roles. Granting less than was asked for would be silent otherwise.
-  if (form.get('scope')) return refuse('invalid_scope', 'There are no scopes here: leave scope out.');
+  // The gateway has no scopes: a client has its roles. To ignore the parameter would silently grant less than the client asked
+  // for.
+  if (form.get('scope')) return refuse('invalid_scope', 'The gateway has no scopes: omit the parameter scope.');
   return client;
 }
 
@@ -51,21 +53,30 @@ function readClient(form: URLSearchParams, authorization: string | undefined): C
   const secret = form.get('client_secret') || undefined;
   if (authorization !== undefined) {
     if (secret === undefined) return readBasicClient(authorization, clientId);
-    return refuse('invalid_request', 'The client is in the form and in the Authorization header: send it once.');
+    return refuse(
+      'invalid_request',
+      'The client credentials are both in the form and in the Authorization header: send them once.',
+    );
   }
   if (clientId !== undefined && secret !== undefined) return { ok: true, clientId, secret };
-  return refuseClient('Send client_id and client_secret, in the form or in Basic.');
+  return refuseClient('Send client_id and client_secret, in the form or in an Authorization header with Basic.');
 }
 
 function readBasicClient(authorization: string, alsoNamed: string | undefined): ClientSecret | TokenRefusal {
   const header = readAuthorization(authorization);
-  if (header.scheme !== 'basic') return refuseClient('The Authorization header is no well-formed Basic.');
+  if (header.scheme !== 'basic') return refuseClient('The Authorization header is not well-formed Basic.');
   const [clientId, secret] = [formDecoded(header.name), formDecoded(header.password)];
   if (clientId === undefined || secret === undefined) {
-    return refuse('invalid_request', 'Both halves of Basic are form-encoded first (RFC 6749 section 2.3.1).');
+    return refuse(
+      'invalid_request',
+      'The client id and the secret in Basic are not form-encoded: encode both first (RFC 6749 section 2.3.1).',
+    );
   }
   if (alsoNamed === undefined || alsoNamed === clientId) return { ok: true, clientId, secret };
-  return refuse('invalid_request', 'client_id names another client than Basic does.');
+  return refuse(
+    'invalid_request',
+    'The parameter client_id and the Authorization header name different clients: send one of them.',
+  );
 }
 
 function formDecoded(text: string): string | undefined {

@@ -7,20 +7,23 @@ import { type GatewayTokens, gatewayIssuer } from './gateway-tokens.ts';
 import { type OidcToken, verifyOidcToken } from './oidc-tokens.ts';
 import type { Revocations } from './revocations.ts';
 
-/** Longer tokens are refused unread (hardening row 87). */
+/** Longer tokens are refused without parsing (docs/security.md, row 87). */
 const tokenLengthAtMost = 8_192;
 
-/** Keys that an issuer withdraws take effect within this time, in milliseconds. */
+/**
+ * Milliseconds for which a verdict on a token of an issuer is cached. A key that the issuer withdraws is trusted this long at
+ * most.
+ */
 const oidcTrustedFor = 300_000;
 
-/** What a token that holds gives its bearer. */
+/** The caller of a valid token, and how long that is true. */
 export interface TokenVerdict {
   readonly authentication: Authentication;
-  /** Milliseconds since the epoch: until then the verdict may be kept. */
+  /** Milliseconds since the epoch until which the verdict may be cached. */
   readonly expiresAt: number;
-  /** What the token is revoked by. */
+  /** The id under which the token is revoked. */
   readonly jti: string;
-  /** When the revocations were asked, by the monotonic clock. */
+  /** Milliseconds of the monotonic clock when the revocations were read. */
   readonly checkedAt: number;
 }
 
@@ -31,7 +34,7 @@ interface JudgeOptions {
   readonly clock: Clock;
 }
 
-/** `undefined` for a token that does not hold. Rejects with 503 where that cannot be found out. */
+/** `undefined` if the token is not valid. Rejects with 503 if the gateway cannot decide that now. */
 export async function judgeToken(
   token: string,
   via: 'bearer' | 'session',
@@ -40,17 +43,17 @@ export async function judgeToken(
   const issuer = issuerOf(token);
   if (issuer === undefined) return undefined;
   if (issuer === gatewayIssuer) return await judgeOwn(token, via, options);
-  // The session cookie holds only what /login put there.
+  // A session cookie holds only tokens that /login issued.
   return via === 'session' ? undefined : await judgeForeign(token, issuer, options);
 }
 
-/** What a token is revoked by, and until when that must be remembered (milliseconds since the epoch). */
+/** The id under which a token is revoked, and until when the revocation has to be kept (milliseconds since the epoch). */
 interface RevocableToken {
   readonly jti: string;
   readonly expiresAt: number;
 }
 
-/** `undefined` for a token that does not hold, revoked ones aside. Rejects with 503 where that cannot be found out. */
+/** As `judgeToken`, but does not read the revocations: a revoked token counts as valid. */
 export async function revocableToken(
   token: string,
   via: 'bearer' | 'session',
@@ -63,7 +66,9 @@ export async function revocableToken(
   return verified === undefined ? undefined : { jti: foreignId(token), expiresAt: verified.expiresAt };
 }
 
-/** The issuer a token claims, to find out who may judge it. Nothing is trusted yet, and no key is taken from the token. */
+/**
+ * The issuer that a token claims, to choose who verifies it. No part of the token is trusted yet, and no key in it is ever used.
+ */
 function issuerOf(token: string): string | undefined {
   if (token.length > tokenLengthAtMost) return undefined;
   try {
@@ -81,7 +86,7 @@ async function judgeOwn(
   const claims = await tokens.verify(token);
   if (claims === undefined) return undefined;
   const account = rules.accounts.find(claims.kind, claims.name);
-  // Removed since, or its password was changed.
+  // The configuration no longer has the account, or its password changed.
   if (account === undefined || account.fingerprint !== claims.fingerprint) return undefined;
   const checkedAt = clock.monotonic();
   if (await revocations.isRevoked(claims.jti)) return undefined;
@@ -109,7 +114,10 @@ async function verifyForeign(
   return trusted && (await verifyOidcToken(token, { ...trusted, clock }));
 }
 
-/** Of the signed part alone, for a token may have several signatures that hold. Its colon keeps it apart from the ids of our own tokens. */
+/**
+ * A digest of the signed part only, because one signed part may have several valid signatures. Ids of the gateway's own tokens
+ * contain no colon, so the two kinds of ids never collide.
+ */
 function foreignId(token: string): string {
   return `oidc:${hash('sha256', token.slice(0, token.lastIndexOf('.')), 'base64url')}`;
 }

@@ -2,15 +2,15 @@ import { GatewayError } from '#base/gateway-error.ts';
 
 const realm = 'realm="Orchestration Gateway"';
 
-/** RFC 7617: the client may send the user name and password in UTF-8. */
+/** `charset` tells the client to send user name and password in UTF-8 (RFC 7617). */
 export const basicChallenge = `Basic ${realm}, charset="UTF-8"`;
 
 const challenges = `${basicChallenge}, Bearer ${realm}`;
 
-/** RFC 6750 section 3: a request that carried a token is told that the token was at fault. */
+/** `error` says that the request had a token and that the token is at fault (RFC 6750 section 3). */
 const tokenChallenges = `${challenges}, error="invalid_token", error_description="The token is expired, ended or not valid here"`;
 
-/** No credentials were sent. */
+/** The request has no credentials. */
 export function credentialsMissing(): GatewayError {
   return unauthenticated(
     'Send Basic credentials, a Bearer token of POST /login or POST /oauth/token, or the session cookie.',
@@ -18,17 +18,17 @@ export function credentialsMissing(): GatewayError {
   );
 }
 
-/** The Authorization header is neither Basic nor Bearer, or not well-formed. */
+/** The Authorization header is not well-formed Basic or Bearer. */
 export function credentialsMalformed(): GatewayError {
   return unauthenticated('The Authorization header is neither well-formed Basic nor Bearer: send one of the two.', challenges);
 }
 
-/** Wrong password and unknown user alike. */
+/** One error for a wrong password and an unknown user. */
 export function credentialsWrong(): GatewayError {
   return unauthenticated('The user name or the password is wrong.', challenges);
 }
 
-/** One answer for every token that does not hold, whatever is wrong with it. */
+/** One error for every token that is not valid, without the reason. */
 export function tokenInvalid(): GatewayError {
   return unauthenticated('The token is expired, ended or not valid here: get a new one.', tokenChallenges);
 }

@@ -9,21 +9,21 @@ function filled(...keys: readonly string[]) {
   return { cache, kept: (...asked: readonly string[]) => asked.filter((key) => cache.get(key) === key) };
 }
 
-test('the oldest goes first of those that nobody asked for', () => {
+test('a full cache drops the oldest entry that was not read', () => {
   const { cache, kept } = filled('a', 'b', 'c');
   cache.get('a');
   cache.set('d', 'd');
   assert.deepEqual(kept('a', 'b', 'c', 'd'), ['a', 'c', 'd']);
 });
 
-test('where all were asked for the oldest goes, and what is new stays', () => {
+test('a full cache whose entries were all read drops the oldest one, and keeps the new entry', () => {
   const { cache, kept } = filled('a', 'b', 'c');
   for (const key of ['a', 'b', 'c']) cache.get(key);
   cache.set('d', 'd');
   assert.deepEqual(kept('a', 'b', 'c', 'd'), ['b', 'c', 'd']);
 });
 
-test('however it is used it holds no more than it may, and always what was set last', () => {
+test('the cache never exceeds its limit, and always has the entry that was set last', () => {
   const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.boolean(), key)), key, (uses, last) => {
@@ -39,7 +39,7 @@ test('however it is used it holds no more than it may, and always what was set l
   );
 });
 
-test('what is forgotten by its value is gone', () => {
+test('an entry that is deleted by its value is gone', () => {
   const { cache, kept } = filled('a', 'b');
   cache.deleteWhere((value) => value === 'a');
   assert.deepEqual(kept('a', 'b'), ['b']);

@@ -1,18 +1,18 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * A function that turns a header or token into the key it is cached under: the same text gives the same key within this process
- * only, and the key shows nothing of the text.
+ * Makes the function that turns a header or token into its cache key. Equal texts have equal keys within this process only, and a
+ * key reveals nothing of its text.
  */
 export function createCacheKey(): (text: string) => string {
-  // A secret prefix of fixed length: enough where nobody ever sees a digest, and a fifth of what HMAC costs on each call.
+  // A secret prefix of fixed length is enough, because no digest leaves the process. It costs a fifth of an HMAC on each call.
   const secret = randomBytes(32).toString('base64url');
   return (text) => hash('sha256', secret + text, 'base64url');
 }
 
 /**
- * What was verified, by the key of what was sent. Bounded: of those that were not asked for since the last look at them the oldest goes
- * first (second chance), so that asking moves nothing.
+ * A bounded cache of verified credentials by cache key. When it is full, it drops the oldest entry that was not read since it was
+ * last examined (second-chance algorithm). So a read moves no entry.
  */
 interface VerifiedCache<T> {
   get(key: string): T | undefined;
@@ -28,7 +28,7 @@ export function createVerifiedCache<T>({ entries }: { readonly entries: number }
     for (const [key, entry] of kept) {
       if (kept.size < entries) return;
       kept.delete(key);
-      // To the end, where it is come by again.
+      // Moves a read entry to the end, to examine it again later.
       if (entry.asked) kept.set(key, { value: entry.value, asked: false });
     }
   };

@@ -20,7 +20,7 @@ const day = 86_400_000;
 const longestCall = 300_000;
 const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', verb: 'POST', address: '/restconf/operations/x' };
 
-/** `tick`: milliseconds that pass whenever somebody looks at it. */
+/** `tick`: milliseconds by which each read of the time advances the clock. */
 function clockAt(start = Date.UTC(2026, 10, 21), tick = 0) {
   let now = start;
   return { now: () => (now += tick), monotonic: () => now, pass: (milliseconds: number) => (now += milliseconds) };
@@ -41,7 +41,7 @@ async function act(log: AuditLog, facts: AuditFacts = call): Promise<void> {
   await intended.outcome({ event: 'request', outcome: 'ok', upstreamStatus: 204 });
 }
 
-/** A store with a chain of some ten entries that has ended. */
+/** A store with one chain of about ten entries that has ended. */
 async function endedChain(t: TestContext, store: TestStore, checkpointFile?: string): Promise<Database> {
   const database = await store.openAudit(t);
   const { log } = await begin(database, checkpointFile === undefined ? {} : { checkpointFile });
@@ -55,7 +55,7 @@ async function problems(database: Database, checkpoints: readonly Checkpoint[] =
   return (await verifyAudit(database, checkpoints)).problems.join('; ').replaceAll(/[\w-]+(?=\/\d)/g, 'C');
 }
 
-test('on SQLite an intent is flushed to the disk before its call leaves, and what came of it need not be', async (t) => {
+test('an intent on SQLite is flushed to the disk before its call leaves, and its outcome is not flushed', async (t) => {
   const database = await sqliteStore.openAudit(t);
   const { log } = await begin(database);
   t.after(() => log.close());
@@ -74,11 +74,11 @@ eachStore((store) => {
     const database = await store.openAudit(t);
     const { log, reader } = await begin(database);
     const intended = await log.intend(call);
-    const [underWay] = (await reader.list({ limit: 1 })).list;
-    assert.deepEqual([underWay?.address, underWay?.outcome], [call.address, undefined]);
+    const [before] = (await reader.list({ limit: 1 })).list;
+    assert.deepEqual([before?.address, before?.outcome], [call.address, undefined]);
     await intended.outcome({ event: 'request', outcome: 'failed', code: 'upstream-error' });
-    const [over] = (await reader.list({ limit: 1 })).list;
-    assert.deepEqual([over?.principal, over?.outcome, over?.code], ['ann', 'failed', 'upstream-error']);
+    const [after] = (await reader.list({ limit: 1 })).list;
+    assert.deepEqual([after?.principal, after?.outcome, after?.code], ['ann', 'failed', 'upstream-error']);
     await log.close();
     const { list } = await reader.list({ limit: 10 }, 'oldest');
     assert.deepEqual(
@@ -88,7 +88,7 @@ eachStore((store) => {
     assert.equal(await problems(database), '');
   });
 
-  test('a call without an outcome is unknown once its gateway has said nothing for ten seconds, or once it is over its time', async (t) => {
+  test('a call without an outcome is unknown ten seconds after its gateway was last alive, or once no call can last that long', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader, clock } = await begin(database);
     t.after(() => log.close());
@@ -105,7 +105,7 @@ eachStore((store) => {
     assert.equal((await reader.list({ limit: 1 })).list[0]?.outcome, 'unknown');
   });
 
-  test('many calls at once go together, and every one of them is durable when it is told so', async (t) => {
+  test('concurrent calls share statements, and each is durable when its promise resolves', async (t) => {
     const database = await store.openAudit(t);
     const { log } = await begin(database);
     await Promise.all(Array.from({ length: 1_200 }, () => act(log)));
@@ -116,7 +116,7 @@ eachStore((store) => {
     assert.equal(await problems(database), '');
   });
 
-  test('several gateways write to one store, each a chain of its own, and later ones name where the earlier stand', async (t) => {
+  test('several gateways write to one store, each its own chain, and a later chain links to the heads of the earlier ones', async (t) => {
     const database = await store.openAudit(t);
     const [first, second] = await Promise.all([begin(database), begin(database)]);
     await Promise.all(Array.from({ length: 50 }, () => [act(first.log), act(second.log)]).flat());
@@ -130,7 +130,7 @@ eachStore((store) => {
     assert.ok(start !== undefined && !('links' in start));
   });
 
-  test('texts that a database could stumble over are kept', async (t) => {
+  test('texts with special characters are stored unchanged', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader } = await begin(database);
     const principal = 'nul \0, half \ud800, quote " \\ \u2028';
@@ -143,7 +143,7 @@ eachStore((store) => {
 
   const tamperings: readonly (readonly [string, string, RegExp])[] = [
     ['changed', `update audit_entry set facts = replace(facts, 'ann', 'eve') where seq = 4`, /^C\/4 was changed$/],
-    ['changed in what it is found by', `update audit_entry set principal = 'eve' where seq = 4`, /^C\/4 was changed: /],
+    ['changed in its columns for searches', `update audit_entry set principal = 'eve' where seq = 4`, /^C\/4 was changed: /],
     ['removed', 'delete from audit_entry where seq = 5', /^C\/5 was removed$/],
     ['removed with others', 'delete from audit_entry where seq in (5, 6)', /^C\/5 to C\/6 were removed$/],
     ['cut off at the end', 'delete from audit_entry where seq > 7', /^C\/8 and what followed was cut off/],
@@ -158,20 +158,26 @@ eachStore((store) => {
     });
   }
 
-  test('R95: verification notices that all records of a chain were deleted, also where it has not ended or its row is gone', async (t) => {
+  test('R95: verification reports that all records of a chain were deleted, also if the chain has not ended or has no row', async (t) => {
     const database = await endedChain(t, store);
     await database.query.deleteFrom('audit_entry').execute();
-    assert.match(await problems(database), /^C\/1 and what followed was cut off: the chain has ended, and its end is gone$/);
+    assert.match(
+      await problems(database),
+      /^C\/1 and what followed was cut off: the chain has ended, but its last record is missing$/,
+    );
     await database.query.updateTable('audit_chain').set({ ended_at: null }).execute();
-    assert.match(await problems(database), /^C\/1 and what followed was cut off: a chain has its start, and nothing was pruned$/);
+    assert.match(
+      await problems(database),
+      /^C\/1 and what followed was cut off: the chain has no records, but none were pruned$/,
+    );
     await database.query.deleteFrom('audit_chain').execute();
     assert.match(await problems(database), /^all chains were removed: /);
   });
 
-  test('R95: verification notices that all that pruning had left of an ended chain was deleted, and not that pruning took all', async (t) => {
+  test('R95: verification reports a chain whose records were deleted after pruning, but not one that pruning deleted whole', async (t) => {
     for (const maxSize of [undefined, 1]) {
       const database = await store.openAudit(t);
-      // The end is on record some time before the chain is said to have ended.
+      // The record of the end is earlier than the time at which the chain is marked as ended.
       const clock = clockAt(undefined, 1);
       const { log } = await begin(database, { clock });
       await act(log);
@@ -184,7 +190,10 @@ eachStore((store) => {
       await log.close();
       const whole = await database.read.selectFrom('audit_entry').selectAll().execute();
       await database.query.deleteFrom('audit_entry').execute();
-      assert.match(await problems(database), /^C\/\d+ and what followed was cut off: the chain has ended, and its end is gone$/);
+      assert.match(
+        await problems(database),
+        /^C\/\d+ and what followed was cut off: the chain has ended, but its last record is missing$/,
+      );
       await database.query.insertInto('audit_entry').values(whole).execute();
       clock.pass(longestCall + 60_001);
       await prune();
@@ -215,7 +224,7 @@ eachStore((store) => {
     assert.match(await problems(inserted), /^C\/5 was inserted$/);
   });
 
-  test('R95: verification notices a chain that is gone or begins late, and a checkpoint kept elsewhere shows what the store itself cannot', async (t) => {
+  test('R95: verification reports a chain that is missing or begins late, and a checkpoint kept elsewhere shows what the store alone cannot', async (t) => {
     const file = join(tmpdir(), `checkpoints-${randomBytes(6).toString('hex')}`);
     const database = await endedChain(t, store, file);
     const next = await begin(database, { checkpointFile: file });
@@ -232,7 +241,7 @@ eachStore((store) => {
     assert.match(await problems(database, [{ ...(forged as Checkpoint), seq: 2 }]), /not signed/);
     const chains = await database.read.selectFrom('audit_chain').select('chain').orderBy('started_at').orderBy('chain').execute();
     const last = chains.map(({ chain }) => chain).find((chain) => checkpoints.at(-1)?.chain === chain) ?? '';
-    // Whoever has the store and knows how it works can end the last chain early, and only the checkpoint knows better.
+    // Somebody with access to the store can cut off the end of the last chain; only the checkpoint reveals that.
     await database.query.deleteFrom('audit_entry').where('chain', '=', last).where('seq', '>', 2).execute();
     await database.query.updateTable('audit_chain').set({ ended_at: null }).where('chain', '=', last).execute();
     assert.equal(await problems(database), '');
@@ -243,7 +252,7 @@ eachStore((store) => {
     assert.match(await problems(database), /^the chain .* was removed: the beginning of/);
   });
 
-  test('pruning leaves a chain that can be verified, and takes nothing that may be under way', async (t) => {
+  test('pruning leaves a chain that can be verified, and deletes no call that may be in progress', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader, clock } = await begin(database);
     await act(log);
@@ -264,10 +273,10 @@ eachStore((store) => {
     await log.close();
     assert.equal(await problems(database), '');
     await database.query.updateTable('audit_chain').set({ pruned_before: 1 }).execute();
-    assert.match(await problems(database), /the beginning of chain .* was removed, and not by a gateway/);
+    assert.match(await problems(database), /the beginning of chain .* was removed, but not by a gateway/);
   });
 
-  test('pages follow each other without a gap or a repetition while records come', async (t) => {
+  test('pages have no gap and no repetition while records are written', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader, clock } = await begin(database);
     for (let count = 0; count < 25; count += 1) {
@@ -290,7 +299,7 @@ eachStore((store) => {
     );
   });
 
-  test('records of one millisecond are listed, found and verified each by itself, from either end and however long a page is', async (t) => {
+  test('records of one millisecond are listed, found and verified one by one, in both orders and with any page size', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader, clock } = await begin(database);
     const who = (count: number): string => (count % 3 === 0 ? 'ann' : 'bob');
@@ -339,7 +348,7 @@ eachStore((store) => {
         }
   });
 
-  test('R95: verification names the entry of which one record was changed or removed, or that is to be found by a name', async (t) => {
+  test('R95: verification names the entry in which one record was changed or removed, or whose search columns were changed', async (t) => {
     const database = await store.openAudit(t);
     const { log } = await begin(database);
     for (const principal of ['ann', 'bob', 'carol']) log.record({ event: 'request', principal });
@@ -357,10 +366,10 @@ eachStore((store) => {
     await change({ facts });
     assert.equal(await problems(database), '');
     await change({ principal: 'ann' });
-    assert.match(await problems(database), /^C\/2 was changed: what it is found by/);
+    assert.match(await problems(database), /^C\/2 was changed: its columns for searches/);
   });
 
-  test('records of two gateways at the same time are all listed, and found by names that no database keeps as they are', async (t) => {
+  test('records of two gateways with one time are all listed, and are found by names that databases cannot store unchanged', async (t) => {
     const database = await store.openAudit(t);
     const clock = clockAt();
     const { log, reader } = await begin(database, { clock });
@@ -382,7 +391,7 @@ eachStore((store) => {
       }
   });
 
-  test('what the gateway says of itself is an entry of its own', async (t) => {
+  test('a record of the gateway itself has its own entry', async (t) => {
     const database = await store.openAudit(t);
     const { log } = await begin(database);
     log.record({ event: 'request', principal: 'ann' });
@@ -396,7 +405,7 @@ eachStore((store) => {
     );
   });
 
-  test('a cursor of before records were written together goes on where it stands', async (t) => {
+  test('a cursor from before records were combined continues at its position', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader } = await begin(database);
     for (let count = 0; count < 3; count += 1) log.record({ event: 'request', requestId: String(count) });
@@ -417,7 +426,7 @@ eachStore((store) => {
     );
   });
 
-  test('a name that is rare does not have one request look through the whole log', async (t) => {
+  test('a request for a rare name does not read the whole log', async (t) => {
     const database = await store.openAudit(t);
     const { log, reader, clock } = await begin(database);
     t.after(() => log.close());
@@ -431,7 +440,7 @@ eachStore((store) => {
       const first = await reader.list({ limit: 5, ...filter });
       assert.deepEqual(first.list, []);
       const after = readCursor(first.cursor ?? '');
-      assert.ok(after !== undefined, 'there is more to look at');
+      assert.ok(after !== undefined, 'there are more records to read');
       const second = await reader.list({ limit: 5, ...filter, after });
       assert.deepEqual([second.list.length, second.list[0]?.principal, second.cursor], [1, 'rare', undefined]);
       assert.deepEqual([(await reader.list({ limit: 1, ...filter }, 'oldest')).list.length], [1]);
@@ -439,7 +448,7 @@ eachStore((store) => {
   });
 });
 
-test('a gateway that could not write that it ends has not ended: its log was not tampered with', async (t) => {
+test('verification does not report a chain whose gateway could not write its last record', async (t) => {
   const database = await sqliteStore.openAudit(t);
   const { log } = await begin(database);
   await act(log);
@@ -449,7 +458,7 @@ test('a gateway that could not write that it ends has not ended: its log was not
   assert.equal(await problems(database), '');
 });
 
-test('a line whose numbers no checkpoint can have is no checkpoint', () => {
+test('a line with numbers that no checkpoint can have is not a checkpoint', () => {
   const line = (changes: object): string => JSON.stringify({ chain: 'a', seq: 1, mac: 'm', at: 1, signature: 's', ...changes });
   assert.equal(readCheckpoint(line({}))?.seq, 1);
   for (const changes of [{ at: 1e20 }, { at: -1 }, { seq: 0.5 }, { seq: 1e300 }])

@@ -17,33 +17,38 @@ import { forgetKeys } from './idempotency-store.ts';
 import type { IdempotentRequest } from './idempotent-request.ts';
 import { type KeyEffect, KeysTaken } from './key-effect.ts';
 
-/** Who did what, and what came of it, kept in the store. */
+/** Records in the store which principal did what, and how it ended. */
 export interface AuditLog {
-  /** Resolves once the intent is durable: the call may leave. Rejects with 503 `audit-unavailable`, and then it may not. */
+  /**
+   * Resolves once the intent is durable: then the call may leave. Rejects with 503 `audit-unavailable`: then it must not leave.
+   */
   intend(facts: AuditFacts): Promise<Intended>;
   /**
-   * As `intend`, with the key that the call came with: at most one call is made for it, whichever gateway it comes to. Resolves with the
-   * reply that was kept where the call was made before; rejects with 409 or 422 where that cannot be repeated.
+   * As `intend`, for a call with an Idempotency-Key. All gateways together make at most one call for a key. If the call was made
+   * before, resolves with its stored reply, or rejects with 409 or 422 if there is no reply to repeat.
    */
   intendOnce(facts: AuditFacts, request: IdempotentRequest): Promise<Intended | EarlierReply>;
-  /** Written within a second, or dropped and counted where the store is away for long. */
+  /** Written within a second. If the store is away for long, the record is dropped and counted. */
   record(facts: AuditFacts): void;
   counts(): { readonly waiting: number; readonly dropped: number };
-  /** Writes everything, and that the gateway ends. */
+  /** Writes all entries, then a record that the gateway ended. */
   close(): Promise<void>;
 }
 
-/** A call that is on record and has not ended. */
+/** A call whose intent is durable and that has not ended. */
 export interface Intended {
-  /** The call is about to go on to another address. As `intend`. */
+  /** The call is about to go to another address. Resolves and rejects as `intend`. */
   step(facts: AuditFacts): Promise<void>;
   /**
-   * Resolves once it is durable; where the store does not take it, it is kept and written as soon as it does. `key`: what becomes
-   * of the idempotency key, where there is one.
+   * Resolves once the outcome is durable. If the store does not accept it, resolves too: the outcome is kept in memory until the
+   * store does. `key`: the effect on the idempotency key, if the call has one.
    */
   outcome(facts: AuditFacts, key?: KeyEffect): Promise<void>;
-  /** More is known than with `outcome`, such as the size of a long reply, or that it broke off; written within a second. `key` as there. */
-  afterword(facts: AuditFacts, key?: KeyEffect): void;
+  /**
+   * Adds what became known after `outcome`, such as the size of a long reply, or that the reply was aborted. Written within a
+   * second. `key` as in `outcome`.
+   */
+  amend(facts: AuditFacts, key?: KeyEffect): void;
 }
 
 interface AuditLogOptions {
@@ -53,17 +58,20 @@ interface AuditLogOptions {
   readonly version: string;
   /** `retention` in milliseconds, `maxSize` in bytes. */
   readonly config: { readonly retention: number; readonly maxSize?: number; readonly checkpointFile?: string };
-  /** Milliseconds that no call takes longer than, as configured by now. */
+  /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
   readonly longestCall: () => number;
 }
 
-/** Milliseconds. A gateway that was killed counts as gone when it has said nothing for `aliveFor`. */
+/**
+ * Milliseconds. The gateway updates its chain every `beatInterval`. Without an update, other gateways take it for dead after
+ * `aliveFor`.
+ */
 const beatInterval = 3_000;
 const aliveFor = 10_000;
 const checkpointInterval = 60_000;
 const pruningInterval = 60_000;
 
-/** Begins a chain of this process. Where the store cannot be written now, it is begun as soon as it can. */
+/** Begins the chain of this process. If the store cannot be written now, the chain begins as soon as it can. */
 export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   const { database, clock, log } = options;
   const chain = `${clock.now().toString(36)}-${randomBytes(6).toString('hex')}`;
@@ -85,17 +93,17 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
     },
     ...failureLog(log),
   });
-  const upkeep = createUpkeep({ ...options, chain, store, writer });
+  const maintenance = createMaintenance({ ...options, chain, store, writer });
   await queue.flush();
-  await upkeep.checkpoint();
+  await maintenance.checkpoint();
   return {
     ...createCalls({ queue, clock, earlierReply: createIdempotencyKeys({ ...options, chain }) }),
     counts: () => queue.counts(),
     async close() {
-      await upkeep.stop();
+      await maintenance.stop();
       const { left, ended } = await queue.close(entryOf(clock, 'record', 0, { event: 'end' }));
       if (left > 0) log.error('records of the audit log could not be written and are lost', { reason: `${left} records` });
-      await upkeep.end(ended);
+      await maintenance.end(ended);
     },
   };
 }
@@ -105,7 +113,7 @@ function entryOf(clock: Clock, kind: EntryKind, call: number, facts: AuditFacts,
   return { kind, call, at: clock.now(), principal, adapter, facts: JSON.stringify(facts), key };
 }
 
-/** Calls and what becomes of them, as entries of the queue. */
+/** Turns calls into entries of the queue. */
 function createCalls(options: {
   readonly queue: EntryQueue;
   readonly clock: Clock;
@@ -116,11 +124,11 @@ function createCalls(options: {
   const intend = async (facts: AuditFacts, taken?: KeyEffect): Promise<Intended> => {
     calls += 1;
     const call = calls;
-    await queue.ahead(entryOf(clock, 'intent', call, facts, taken));
+    await queue.writeAhead(entryOf(clock, 'intent', call, facts, taken));
     return {
-      step: (more) => queue.ahead(entryOf(clock, 'step', call, more)),
-      outcome: (more, key) => queue.owed(entryOf(clock, 'outcome', call, more, taken && key)),
-      afterword: (more, key) => queue.behind(entryOf(clock, 'outcome', call, more, taken && key)),
+      step: (more) => queue.writeAhead(entryOf(clock, 'step', call, more)),
+      outcome: (more, key) => queue.writeAwaited(entryOf(clock, 'outcome', call, more, taken && key)),
+      amend: (more, key) => queue.writeInBackground(entryOf(clock, 'outcome', call, more, taken && key)),
     };
   };
   return {
@@ -133,7 +141,7 @@ function createCalls(options: {
         try {
           return await intend(facts, { kind: 'take', id, fingerprint });
         } catch (error) {
-          // Somebody else was faster: what they have made of it shows now.
+          // Another call took the key first: the next look-up finds that call.
           if (!(error instanceof KeysTaken)) throw error;
         }
       }
@@ -141,12 +149,12 @@ function createCalls(options: {
     record(facts) {
       const isCall = facts.event === 'request';
       if (isCall) calls += 1;
-      queue.behind(entryOf(clock, 'record', isCall ? calls : 0, facts));
+      queue.writeInBackground(entryOf(clock, 'record', isCall ? calls : 0, facts));
     },
   };
 }
 
-/** One line when the store begins to refuse, and one when it takes entries again. */
+/** Writes one log line when the store begins to fail, and one when it accepts entries again. */
 function failureLog(log: Log): { readonly onFailure: (error: unknown) => void; readonly onSuccess: () => void } {
   let failing = false;
   return {
@@ -165,20 +173,21 @@ function failureLog(log: Log): { readonly onFailure: (error: unknown) => void; r
   };
 }
 
-interface UpkeepOptions extends AuditLogOptions {
+interface MaintenanceOptions extends AuditLogOptions {
   readonly chain: string;
   readonly store: ReturnType<typeof createAuditStore>;
   readonly writer: ReturnType<typeof createChainWriter>;
 }
 
-/** What is done from time to time: signs of life, checkpoints, pruning. A failure waits for the next time. */
-function createUpkeep({ database, clock, log, config, longestCall, chain, store, writer }: UpkeepOptions) {
+/** Periodic work: updates of the chain, checkpoints, pruning. After a failure, the next run tries again. */
+function createMaintenance({ database, clock, log, config, longestCall, chain, store, writer }: MaintenanceOptions) {
   const sink = checkpointSink(config.checkpointFile, log);
   let checkpointed = 0;
   const checkpoint = async (): Promise<void> => {
     const state = writer.state();
     if (state === undefined || state.head.seq === checkpointed) return;
-    // What it vouches for is on the disk before it: else a power cut would look like tampering.
+    // All entries up to the checkpoint must be on the disk first. Otherwise a power failure could remove them, which would look
+    // like tampering.
     try {
       await writer.beat();
     } catch {
@@ -188,7 +197,7 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
       await sink(checkpointLine(state.key, chain, state.head));
       checkpointed = state.head.seq;
     } catch (error) {
-      log.error('a checkpoint of the audit log could not be written; it is tried again', {
+      log.error('a checkpoint of the audit log could not be written; the gateway tries again', {
         reason: systemCode(error) ?? 'unknown',
         file: config.checkpointFile,
       });
@@ -196,13 +205,13 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
   };
   const prune = createAuditPruning({ database, clock, retention: config.retention, maxSize: config.maxSize, longestCall });
   let stopping = false;
-  // The store's own log tells that it is away.
-  const again = (): void => {};
+  // The store logs its own failures; the next run tries again.
+  const tryAgain = (): void => {};
   const timers = [
-    every(beatInterval, () => writer.beat(), again),
-    every(checkpointInterval, checkpoint, again),
-    every(pruningInterval, () => prune(() => stopping), again),
-    every(pruningInterval, () => forgetKeys(database, clock.now()), again),
+    every(beatInterval, () => writer.beat(), tryAgain),
+    every(checkpointInterval, checkpoint, tryAgain),
+    every(pruningInterval, () => prune(() => stopping), tryAgain),
+    every(pruningInterval, () => forgetKeys(database, clock.now()), tryAgain),
   ];
   return {
     checkpoint,
@@ -210,7 +219,10 @@ function createUpkeep({ database, clock, log, config, longestCall, chain, store,
       stopping = true;
       await Promise.all(timers.map((timer) => timer.stop()));
     },
-    /** `ended`: the chain says so itself. One that does not, and is said to have ended, was tampered with. */
+    /**
+     * `ended`: the last entry of the chain records the end. Without that entry, a chain marked as ended would look like one that
+     * was tampered with.
+     */
     async end(ended: boolean): Promise<void> {
       await checkpoint();
       const state = writer.state();

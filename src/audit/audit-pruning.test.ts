@@ -14,8 +14,8 @@ import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
 
 const day = 86_400_000;
 const longestCall = 300_000;
-/** How old a call must be to be over in any case. */
-const settledAfter = longestCall + 60_000;
+/** The age in milliseconds at which every call has ended. */
+const endedAfter = longestCall + 60_000;
 const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', verb: 'POST', address: '/x' };
 
 function clockAt(start = Date.UTC(2026, 10, 21)) {
@@ -25,7 +25,7 @@ function clockAt(start = Date.UTC(2026, 10, 21)) {
 
 type TestClock = ReturnType<typeof clockAt>;
 
-/** A gateway's log, and the checkpoints that it writes. */
+/** The log of a gateway. Collects its checkpoints. */
 async function begin(database: Database, clock: TestClock, checkpoints: Checkpoint[] = []): Promise<AuditLog> {
   const always = (_message: string, { checkpoint = '' }: { readonly checkpoint?: string } = {}): void => {
     const read = readCheckpoint(checkpoint);
@@ -47,7 +47,7 @@ async function act(log: AuditLog, requestId: string): Promise<void> {
   await intended.outcome({ event: 'request', outcome: 'ok' });
 }
 
-/** Counted entry by entry. */
+/** Sums the sizes of all entries. */
 async function sizeOf(database: Database): Promise<number> {
   const { rows } = await sql<{ size: number }>`
     select cast(coalesce(sum(length(facts) + ${sql.lit(entryOverhead)}), 0) as bigint) as size from audit_entry`.execute(
@@ -56,14 +56,14 @@ async function sizeOf(database: Database): Promise<number> {
   return rows[0]?.size ?? 0;
 }
 
-async function settledCalls(database: Database, clock: TestClock): Promise<number> {
+async function endedCalls(database: Database, clock: TestClock): Promise<number> {
   const { rows } = await sql<{ calls: number }>`select count(*) as calls from audit_entry
-    where at < ${clock.now() - settledAfter} and kind not in ('step', 'outcome')`.execute(database.read);
+    where at < ${clock.now() - endedAfter} and kind not in ('step', 'outcome')`.execute(database.read);
   return rows[0]?.calls ?? 0;
 }
 
 eachStore((store) => {
-  test('beyond its size the log loses its oldest calls, whichever gateway they were of, and no more than that takes', async (t) => {
+  test('a log above its size loses the oldest calls of all gateways, and no more than necessary', async (t) => {
     const database = await store.openAudit(t);
     const clock = clockAt();
     const logs = [await begin(database, clock), await begin(database, clock)];
@@ -71,7 +71,7 @@ eachStore((store) => {
       await act(logs[count % 2] as AuditLog, `request ${count}`);
       clock.pass(1_000);
     }
-    clock.pass(settledAfter);
+    clock.pass(endedAfter);
     await act(logs[0] as AuditLog, 'request 50');
     const maxSize = Math.floor((await sizeOf(database)) / 2);
     await createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall: () => longestCall })();
@@ -91,7 +91,7 @@ eachStore((store) => {
     assert.deepEqual((await verifyAudit(database)).problems, []);
   });
 
-  test('pruning that is told to stop does so with its next step, and the log is sound', async (t) => {
+  test('pruning stops at its next step when asked, and the log can be verified', async (t) => {
     const database = await store.openAudit(t);
     const clock = clockAt();
     const log = await begin(database, clock);
@@ -100,7 +100,7 @@ eachStore((store) => {
       clock.pass(1);
     }
     await log.close();
-    clock.pass(settledAfter + day);
+    clock.pass(endedAfter + day);
     let steps = 0;
     await createAuditPruning({ database, clock, retention: 1, longestCall: () => longestCall })(() => {
       steps += 1;
@@ -111,7 +111,7 @@ eachStore((store) => {
     assert.deepEqual(problems, []);
   });
 
-  test('what may be under way stays, however small the log is to be', async (t) => {
+  test('a call that may be in progress is not deleted, however small the size limit', async (t) => {
     const database = await store.openAudit(t);
     const clock = clockAt();
     const log = await begin(database, clock);
@@ -128,14 +128,14 @@ eachStore((store) => {
     assert.deepEqual((await verifyAudit(database)).problems, []);
   });
 
-  test('two gateways that prune at once take no more than one would', async (t) => {
+  test('two gateways that prune at the same time delete no more than one', async (t) => {
     const options = await store.fresh(t);
     const [one, two] = [await store.openAudit(t, options), await store.openAudit(t, options)];
     const clock = clockAt();
     const log = await begin(one, clock);
     for (let count = 0; count < 40; count += 1) await act(log, `${count}`);
     await log.close();
-    clock.pass(settledAfter + 1);
+    clock.pass(endedAfter + 1);
     const maxSize = Math.floor((await sizeOf(one)) / 2);
     const prunes = [one, two, one, two].map((database) =>
       createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall: () => longestCall }),
@@ -145,7 +145,7 @@ eachStore((store) => {
     assert.deepEqual((await verifyAudit(two)).problems, []);
   });
 
-  test('after any pruning the log is clean, to every checkpoint as well, within its limits, and takes records', async (t) => {
+  test('a log after any pruning passes verification with all checkpoints, is within its limits, and accepts records', async (t) => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('act' as const), gateway: fc.nat(1), calls: fc.integer({ min: 1, max: 12 }) }),
       fc.record({ do: fc.constant('pass' as const), seconds: fc.constantFrom(1, 100, 400, 90_000) }),
@@ -172,7 +172,7 @@ eachStore((store) => {
           } else {
             const { retention, maxSize } = one;
             await createAuditPruning({ database, clock, retention, maxSize, longestCall: () => longestCall })();
-            const within = (await sizeOf(database)) <= (maxSize ?? Infinity) || (await settledCalls(database, clock)) === 0;
+            const within = (await sizeOf(database)) <= (maxSize ?? Infinity) || (await endedCalls(database, clock)) === 0;
             assert.ok(within, 'more could have been pruned');
             assert.deepEqual((await verifyAudit(database, checkpoints)).problems, []);
           }

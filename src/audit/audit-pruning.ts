@@ -4,59 +4,72 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type AuditKey, isSigned, signed } from './audit-key.ts';
 import { storedAuditKey } from './audit-store.ts';
-import { underWaySince } from './under-way.ts';
+import { inProgressSince } from './calls-in-progress.ts';
 
-/** Entries that begin a call, or hold several, which one transaction deletes: on SQLite it holds up those that write. */
+/**
+ * How many entries that begin a call or hold several records one transaction deletes. On SQLite, writers wait during the
+ * transaction.
+ */
 const deletedAtOnce = 500;
 
 /**
- * Bytes that a store needs for an entry beside its `facts`: columns and two indexes, as measured on SQLite and PostgreSQL (210 to
- * 280), and free room in their pages.
+ * Bytes in the store for one entry in addition to its `facts`: the other columns and two indexes (210 to 280 as measured on
+ * SQLite and PostgreSQL), and free space in their pages.
  */
 export const entryOverhead = 280;
 
 interface Limits {
-  /** Entries before it are deleted; milliseconds since the epoch. */
+  /** Entries before this time are deleted. Milliseconds since the epoch. */
   readonly tooOld: number;
-  /** Nothing from here on may be deleted: its call may be under way. Not before `tooOld`. */
-  readonly settled: number;
+  /**
+   * Entries from this time on must not be deleted, because their calls may be in progress. Not before `tooOld`. Milliseconds
+   * since the epoch.
+   */
+  readonly endedBefore: number;
   readonly maxSize: number;
 }
 
 /**
- * Deletes what is older than `retention` (milliseconds), and the oldest of what remains as long as the log is larger than `maxSize`
- * (bytes), from the beginning of each chain on. What remains can still be verified: the place where a chain was cut is signed. A call
- * that may still be under way stays, however short the retention and small the size.
+ * Deletes entries older than `retention` (milliseconds). While the log is then larger than `maxSize` (bytes), deletes the oldest
+ * of the others. Each chain is cut at its beginning, and the place of the cut is signed, so that the rest can still be verified.
+ * A call that may be in progress is never deleted, even if that exceeds `retention` or `maxSize`.
  */
 export function createAuditPruning(options: {
   readonly database: Database;
   readonly clock: Clock;
   readonly retention: number;
-  /** Absent: as large as it gets. */
+  /** Undefined: no limit. */
   readonly maxSize?: number | undefined;
   readonly longestCall: () => number;
 }): (isStopping?: () => boolean) => Promise<void> {
   const { database, clock, retention, maxSize = Infinity } = options;
   return async (isStopping = () => false) => {
-    const settled = underWaySince(options);
-    const limits = { settled, tooOld: Math.min(settled, clock.now() - retention), maxSize };
+    const endedBefore = inProgressSince(options);
+    const limits = { endedBefore, tooOld: Math.min(endedBefore, clock.now() - retention), maxSize };
     while (!isStopping() && (await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits)))) {
-      // one transaction at a time
+      // Each round is one transaction.
     }
   };
 }
 
-/** True where there may be more. */
+/** Resolves with true if there may be more to delete. */
 async function pruneSome(transaction: Transaction<Tables>, limits: Limits): Promise<boolean> {
   const key = await storedAuditKey(transaction);
   if (key === undefined) return false;
   const excess = limits.maxSize === Infinity ? 0 : (await auditSize(transaction)) - limits.maxSize;
-  const cuts = cutsAmong(await oldestEntries(transaction, excess > 0 ? limits.settled : limits.tooOld), limits.tooOld, excess);
+  const cuts = cutsAmong(
+    await oldestEntries(transaction, excess > 0 ? limits.endedBefore : limits.tooOld),
+    limits.tooOld,
+    excess,
+  );
   for (const entry of cuts) await cut(transaction, { key, entry, tooOld: limits.tooOld });
   return cuts.length > 0;
 }
 
-/** Bytes of all entries, near enough: from the ends of the chains, whatever their length. Not a join, which SQLite begins at the entries. */
+/**
+ * The approximate size of all entries in bytes, computed from the last entry of each chain. Not a join: SQLite would start it
+ * with a scan of the entries.
+ */
 async function auditSize(transaction: Transaction<Tables>): Promise<number> {
   const { rows } = await sql<{ size: number }>`
     select cast(coalesce(sum(size), 0) as bigint) as size from (
@@ -76,7 +89,7 @@ interface OldEntry {
   readonly pruned_total: number;
 }
 
-/** The oldest calls and events that were put on record before `before`. */
+/** The oldest calls and events recorded before `before`. */
 async function oldestEntries(transaction: Transaction<Tables>, before: number): Promise<readonly OldEntry[]> {
   const { rows } = await sql<OldEntry>`
     select oldest.*, coalesce(c.pruned_seq, 0) as pruned_seq, coalesce(c.pruned_total, 0) as pruned_total from (
@@ -88,7 +101,7 @@ async function oldestEntries(transaction: Transaction<Tables>, before: number): 
   return rows;
 }
 
-/** The last entry of each chain that is to go: all that is too old, and then as much as `excess` bytes need. */
+/** For each chain, the last entry to delete: all entries that are too old, then as many as `excess` bytes need. */
 function cutsAmong(oldest: readonly OldEntry[], tooOld: number, excess: number): readonly OldEntry[] {
   const cuts = new Map<string, OldEntry>();
   let freed = 0;
@@ -106,7 +119,7 @@ async function cut(
   { key, entry, tooOld }: { readonly key: AuditKey; readonly entry: OldEntry; readonly tooOld: number },
 ): Promise<void> {
   const { chain, seq, total, mac, at } = entry;
-  // Everything up to the entry was before this: what a checkpoint of that time names may be gone.
+  // All entries up to the cut are older than this time. A checkpoint from before it may name an entry that is deleted now.
   const pruned = { pruned_seq: seq, pruned_total: total, pruned_mac: mac, pruned_before: Math.max(tooOld, at + 1) };
   await transaction
     .updateTable('audit_chain')
@@ -122,7 +135,7 @@ function anchored(anchor: Anchor): readonly (string | number)[] {
   return ['anchor', anchor.chain, anchor.pruned_seq, anchor.pruned_total, anchor.pruned_mac, anchor.pruned_before];
 }
 
-/** True where a gateway cut the chain there. */
+/** True if a gateway signed the cut. */
 export function isAnchorGenuine(key: AuditKey, row: Tables['audit_chain']): boolean {
   return isSigned(key, anchored(row), row.anchor);
 }

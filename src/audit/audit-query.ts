@@ -2,25 +2,25 @@ import type { RequestProblem } from '#base/gateway-error.ts';
 import { readTimestamp } from '#base/timestamp.ts';
 import { type AuditOutcome, auditOutcomes } from './audit-entry.ts';
 
-/** Which records are asked for. */
+/** The filter and the page of `GET /audit`. */
 export interface AuditQuery {
-  /** Milliseconds since the epoch, both inclusive. */
+  /** Milliseconds since the epoch; both ends are inclusive. */
   readonly from?: number;
   readonly to?: number;
   readonly principal?: string;
   readonly adapter?: string;
   readonly outcome?: AuditOutcome;
   readonly limit: number;
-  /** The records that come after it, in the order of the listing. */
+  /** Only records after this one, in the order of the listing. */
   readonly after?: RecordPosition;
 }
 
-/** A place in the order of records: time, then chain, then place in the chain, then place in the entry. */
+/** A position in the order of records: by time, then chain, then number in the chain, then number in the entry. */
 export interface RecordPosition {
   readonly at: number;
   readonly chain: string;
   readonly seq: number;
-  /** From 1 on, in an entry of several records; absent: all of the entry. */
+  /** The number in an entry of several records, from 1. Undefined: the position of the whole entry. */
   readonly index?: number;
 }
 
@@ -30,7 +30,7 @@ const auditParameters = ['from', 'to', 'principal', 'adapter', 'outcome', 'limit
 
 type Parameter = (typeof auditParameters)[number];
 
-/** Reads the parameters of `GET /audit`: every problem at once. */
+/** Parses the parameters of `GET /audit` and collects all problems. */
 export function readAuditQuery(
   parameters: URLSearchParams,
 ): { readonly query: AuditQuery } | { readonly problems: readonly RequestProblem[] } {
@@ -88,7 +88,7 @@ export function writeCursor({ at, chain, seq, index }: RecordPosition): string {
   return Buffer.from(JSON.stringify([at, chain, seq, ...(index === undefined ? [] : [index])])).toString('base64url');
 }
 
-/** The place that a cursor stands for; undefined for any other text. */
+/** The position in a cursor, or undefined for any other text. */
 export function readCursor(text: string): RecordPosition | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));

@@ -3,35 +3,38 @@ import type { Database } from '#database/database.ts';
 import { type AuditFacts, type ChainedEntry, factsOf, storable } from './audit-entry.ts';
 import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
-import { underWaySince } from './under-way.ts';
+import { inProgressSince } from './calls-in-progress.ts';
 
-/** One call or event, as it is shown: what was written ahead and what came of it in one. */
+/** One call or event as shown to readers: the intent and its outcome in one record. */
 export interface AuditRecord extends Omit<AuditFacts, 'links'> {
-  /** `CHAIN/SEQ`, as `audit verify` names it; of records that were written as one `CHAIN/SEQ.INDEX`. */
+  /** `CHAIN/SEQ`, as in the output of `audit verify`. For one of several records in an entry, `CHAIN/SEQ.INDEX`. */
   readonly id: string;
-  /** When it was put on record: of a state-changing call before it left, of anything else once it was over. ISO 8601, UTC. */
+  /** The time of recording: for a state-changing call before it left, for everything else when it ended. ISO 8601, UTC. */
   readonly time: string;
 }
 
 interface AuditPage {
-  /** Without an outcome are events, and calls that are under way. */
+  /** A record without an outcome is an event or a call in progress. */
   readonly list: readonly AuditRecord[];
-  /** Where to go on; absent where there is no more. */
+  /** The cursor of the next page; undefined if there are no more records. */
   readonly cursor?: string;
 }
 
 export interface AuditReader {
-  /** Newest first, or oldest first. A page may be shorter than its limit and have a cursor: one request looks at so many records only. */
+  /**
+   * Newest first by default. A page with a cursor may be shorter than its limit, because one request examines a limited number of
+   * records.
+   */
   list(query: AuditQuery, order?: Order): Promise<AuditPage>;
 }
 
 type Order = 'newest' | 'oldest';
 
-/** Entries that are read at a time, and records that a request looks at. */
+/** How many entries are read at once, and how many records one request examines. */
 const chunk = 250;
-const lookedAt = 20_000;
+const examinedAtMost = 20_000;
 
-/** A record and where it stands. */
+/** A record with its position. */
 interface Placed {
   readonly record: AuditRecord;
   readonly position: RecordPosition;
@@ -40,43 +43,43 @@ interface Placed {
 export function createAuditReader(options: {
   readonly database: Database;
   readonly clock: Clock;
-  /** Milliseconds that no call takes longer than, as configured by now. */
+  /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
   readonly longestCall: () => number;
 }): AuditReader {
   const { clock } = options;
   const store = createAuditReadingStore(options.database);
-  /** What is shown of these entries, in their order, made as it is taken. */
+  /** The records of these entries, in order. The iterator makes each one when it is read. */
   const merged = async (entries: readonly ChainedEntry[], order: Order): Promise<Iterable<Placed>> => {
-    // Before the outcomes are read: a gateway that ends meanwhile has written them by then.
+    // Read before the outcomes: a gateway that ends meanwhile has written its outcomes by then.
     const alive = await store.aliveAt(clock.now());
     const parts = await store.partsOf(entries.filter(({ kind }) => kind === 'intent'));
     return Iterator.from(entries).flatMap((entry): readonly Placed[] => {
       if (entry.kind === 'records') return recordsOf(entry, order);
       const later = parts.get(`${entry.chain}/${entry.call}`) ?? [];
-      const mayBeUnderWay = alive.has(entry.chain) && entry.at > underWaySince(options);
-      return [{ record: recordOf(entry, entry.kind === 'intent' ? later : [], mayBeUnderWay), position: entry }];
+      const mayBeInProgress = alive.has(entry.chain) && entry.at > inProgressSince(options);
+      return [{ record: recordOf(entry, entry.kind === 'intent' ? later : [], mayBeInProgress), position: entry }];
     });
   };
   return {
     async list(query, order = 'newest') {
       const list: AuditRecord[] = [];
       let { after } = query;
-      for (let looked = 0; looked < lookedAt; ) {
+      for (let examined = 0; examined < examinedAtMost; ) {
         const { entries, last } = await store.entries(
           { ...query, ...(after === undefined ? {} : { after }) },
-          { order, lookAt: entriesFor(query) },
+          { order, examine: entriesFor(query) },
         );
         let records = 0;
         for (const { record, position } of await merged(entries, order)) {
-          if (isShown(position, after, order)) continue;
+          if (wasShown(position, after, order)) continue;
           if (list.length === query.limit) return pageOf(list, after);
-          if (isAskedFor(record, query)) list.push(record);
+          if (matches(record, query)) list.push(record);
           after = position;
           records += 1;
         }
         if (last === undefined) return pageOf(list, undefined);
         after = last;
-        looked += Math.max(chunk, records);
+        examined += Math.max(chunk, records);
       }
       return pageOf(list, after);
     },
@@ -87,19 +90,19 @@ function pageOf(list: readonly AuditRecord[], after: RecordPosition | undefined)
   return after === undefined ? { list } : { list, cursor: writeCursor(after) };
 }
 
-/** True where the page before ended within this entry, with this record or one behind it. */
-function isShown({ chain, seq, index }: RecordPosition, after: RecordPosition | undefined, order: Order): boolean {
+/** True if the previous page already had this record, because that page ended within this entry. */
+function wasShown({ chain, seq, index }: RecordPosition, after: RecordPosition | undefined, order: Order): boolean {
   if (index === undefined || after?.index === undefined || seq !== after.seq || chain !== after.chain) return false;
   return order === 'newest' ? index >= after.index : index <= after.index;
 }
 
-/** Entries to read at a time: where all of them are asked for, no more than fill the page and show whether there is another. */
+/** How many entries to read at once. Without a filter, enough to fill the page and to find out whether there is a next one. */
 function entriesFor({ principal, adapter, outcome, limit }: AuditQuery): number {
-  const areAllAskedFor = principal === undefined && adapter === undefined && outcome === undefined;
-  return areAllAskedFor ? Math.min(chunk, limit + 1) : chunk;
+  const hasNoFilter = principal === undefined && adapter === undefined && outcome === undefined;
+  return hasNoFilter ? Math.min(chunk, limit + 1) : chunk;
 }
 
-function isAskedFor(record: AuditRecord, { principal, adapter, outcome }: AuditQuery): boolean {
+function matches(record: AuditRecord, { principal, adapter, outcome }: AuditQuery): boolean {
   return (
     (outcome === undefined || record.outcome === outcome) &&
     (principal === undefined || storable(record.principal) === storable(principal)) &&
@@ -107,7 +110,7 @@ function isAskedFor(record: AuditRecord, { principal, adapter, outcome }: AuditQ
   );
 }
 
-/** Those of an entry that holds several. */
+/** The records of an entry that holds several. */
 function recordsOf(entry: ChainedEntry, order: Order): readonly Placed[] {
   const { chain, seq, at } = entry;
   const records = factsOf(entry).map((facts, place): Placed => {
@@ -117,10 +120,10 @@ function recordsOf(entry: ChainedEntry, order: Order): readonly Placed[] {
   return order === 'newest' ? records.toReversed() : records;
 }
 
-function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeUnderWay: boolean): AuditRecord {
+function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeInProgress: boolean): AuditRecord {
   const steps = later.filter(({ kind }) => kind === 'step').flatMap((step) => factsOf(step).map(({ address }) => address ?? ''));
   const outcomes = later.filter(({ kind }) => kind === 'outcome').flatMap(factsOf);
-  const missing = entry.kind === 'intent' && outcomes.length === 0 && !mayBeUnderWay;
+  const missing = entry.kind === 'intent' && outcomes.length === 0 && !mayBeInProgress;
   return {
     ...shownAs(`${entry.chain}/${entry.seq}`, entry.at, Object.assign({}, ...factsOf(entry), ...outcomes) as AuditFacts),
     ...(steps.length === 0 ? {} : { redirects: steps }),

@@ -3,45 +3,45 @@ import type { Database } from '#database/database.ts';
 import { type ChainedEntry, storable } from './audit-entry.ts';
 import type { AuditQuery, RecordPosition } from './audit-query.ts';
 
-/** A part of the log that was looked at. */
-interface LookedAt {
-  /** Those that are asked for, and all of several records, of which any may be. */
+/** A part of the log that was read. */
+interface ExaminedEntries {
+  /** The entries that match the query, and all entries of several records, because any of those may match. */
   readonly entries: readonly ChainedEntry[];
-  /** The last that was looked at, asked for or not; absent where there is no more behind it. */
+  /** The last entry that was read, whether it matches or not. Undefined at the end of the log. */
   readonly last: RecordPosition | undefined;
 }
 
-/** What reading the log needs of the store. */
+/** The queries that reading the log needs. */
 interface AuditReadingStore {
-  /** Looks at so many entries that can be shown, an intent for its call; `outcome` is not looked at. */
-  entries(query: AuditQuery, page: { readonly order: 'newest' | 'oldest'; readonly lookAt: number }): Promise<LookedAt>;
-  /** Steps and outcomes of calls, in the order they were written, by `CHAIN/CALL`. */
+  /** Reads up to `examine` entries, for a call only its intent. Does not filter by `outcome`. */
+  entries(query: AuditQuery, page: { readonly order: 'newest' | 'oldest'; readonly examine: number }): Promise<ExaminedEntries>;
+  /** The steps and outcomes of the calls, in the order of writing. The key is `CHAIN/CALL`. */
   partsOf(intents: readonly ChainedEntry[]): Promise<ReadonlyMap<string, readonly ChainedEntry[]>>;
-  /** The chains whose gateways are there. */
+  /** The chains of the gateways that run now. */
   aliveAt(now: number): Promise<ReadonlySet<string>>;
 }
 
 export function createAuditReadingStore({ read }: Database): AuditReadingStore {
   return {
-    async entries(query, { order, lookAt }) {
+    async entries(query, { order, examine }) {
       const conditions = [sql`kind not in ('step', 'outcome')`];
       if (query.from !== undefined) conditions.push(sql`at >= ${query.from}`);
       if (query.to !== undefined) conditions.push(sql`at <= ${query.to}`);
       if (query.after !== undefined) {
         const { at, chain, seq, index } = query.after;
         const beyond = order === 'newest' ? sql`<` : sql`>`;
-        // Of an entry that was shown in part the rest is still to come.
+        // The rest of an entry that was shown in part comes first.
         conditions.push(sql`(at, chain, seq) ${beyond}${index === undefined ? sql`` : sql`=`} (${at}, ${chain}, ${seq})`);
       }
       const direction = order === 'newest' ? sql`desc` : sql`asc`;
-      // Names are no conditions of the search: one that is rare would have it go through the whole log.
+      // The names are not part of the condition: with a rare name, one query would scan the whole log.
       const { rows } = await sql<Omit<ChainedEntry, 'facts'> & { readonly facts: string | null }>`
         select chain, seq, kind, call, at, total, principal, adapter, mac, case when kind = 'records' or ${named(query)} then facts end as facts
         from audit_entry where ${sql.join(conditions, sql` and `)}
-        order by at ${direction}, chain ${direction}, seq ${direction} limit ${lookAt}`.execute(read);
+        order by at ${direction}, chain ${direction}, seq ${direction} limit ${examine}`.execute(read);
       return {
         entries: rows.flatMap(({ facts, ...entry }) => (facts === null ? [] : { ...entry, facts })),
-        last: rows.length < lookAt ? undefined : rows.at(-1),
+        last: rows.length < examine ? undefined : rows.at(-1),
       };
     },
     async partsOf(intents) {

@@ -8,24 +8,24 @@ import { type ChainHead, emptyChain } from './hash-chain.ts';
 import { applyKeyEffects } from './idempotency-store.ts';
 import type { CallKeyEffect } from './key-effect.ts';
 
-/** What the writer of one chain needs of the store. Everything rejects with `store-unavailable` where the store is away. */
+/** What the writer of one chain needs from the store. Every method rejects with `store-unavailable` if the store is away. */
 export interface AuditStore {
   /**
-   * Makes the chain with the entry that `first` makes, unless it is there already, and answers where it stands: fit to be asked
-   * again after a failure that left open whether something was written.
+   * Creates the chain with the entry that `first` makes, unless the chain exists already, and resolves with its head. After a
+   * failure that leaves open whether the chain was created, call it again.
    */
   begin(options: BeginOptions): Promise<{ readonly key: AuditKey; readonly head: ChainHead }>;
-  /** All of them are kept, or none. Rejects with KeysTaken where a key that is to be taken is another call's. */
+  /** Writes all entries or none. Rejects with KeysTaken if another call has a key that these entries take. */
   append(entries: readonly ChainedEntry[], effects: readonly CallKeyEffect[], durability: Durability): Promise<void>;
-  /** The gateway of this chain is there; all that was appended before is on the disk then. */
+  /** Records that the gateway of this chain runs. When it resolves, all earlier entries are on the disk. */
   beat(chain: string, aliveUntil: number): Promise<void>;
-  /** `at`: the time of the last entry, by which verification tells whether pruning has taken it. */
+  /** `at`: the time of the last entry. From it, verification knows whether pruning may have deleted that entry. */
   end(chain: string, at: number): Promise<void>;
 }
 
 /**
- * What is kept of it outlives the gateway; with `disk` also a machine that loses its power. On PostgreSQL every commit is on the disk, unless
- * its operator has it otherwise.
+ * `process`: the entries survive the end of the gateway process. `disk`: they also survive a power failure. On PostgreSQL every
+ * commit goes to the disk, unless the operator configures it otherwise.
  */
 export type Durability = 'disk' | 'process';
 
@@ -94,8 +94,9 @@ export function createAuditStore(database: Database): AuditStore {
 }
 
 /**
- * Runs writing work with the durability it asks for. SQLite flushes its write-ahead log at each commit or not (`synchronous` FULL or
- * NORMAL, sqlite.org/pragma.html); a flush takes those before it along. The writer opens with FULL, and has one connection.
+ * Runs writes with the durability that they need. In SQLite, the pragma `synchronous` decides: a commit flushes the write-ahead
+ * log (FULL) or does not (NORMAL, sqlite.org/pragma.html). A flush includes all earlier commits. The writer opens with FULL, and
+ * has one connection.
  */
 function createDurableWriter({ query, dialect }: Database) {
   let current: Durability = 'disk';
@@ -104,14 +105,14 @@ function createDurableWriter({ query, dialect }: Database) {
     return query.connection().execute(async (connection) => {
       const changed = current !== wanted;
       current = wanted;
-      // The worker takes statements in the order they come: nobody waits for this one before the next is on its way.
+      // The worker executes statements in the order of arrival, so the work need not wait for the pragma.
       const set = sql.raw(`pragma synchronous = ${wanted === 'disk' ? 'full' : 'normal'}`);
       await Promise.all([changed ? set.execute(connection) : undefined, work(connection)]);
     });
   };
 }
 
-/** The key of this store, made by whichever gateway needs it first. */
+/** The key of this store. The first gateway that needs it makes it. */
 async function auditKey(query: Database['query'] | Transaction<Tables>, now: number): Promise<AuditKey> {
   const made = newAuditKey();
   await query
@@ -120,7 +121,7 @@ async function auditKey(query: Database['query'] | Transaction<Tables>, now: num
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   const key = await storedAuditKey(query);
-  if (key === undefined) throw new Error('The audit key was written and is not there.');
+  if (key === undefined) throw new Error('The audit key was written, but the store does not have it.');
   return key;
 }
 
@@ -130,7 +131,7 @@ export async function storedAuditKey(query: Database['query'] | Transaction<Tabl
   return readAuditKey({ macKey: row.mac_key, privateKey: row.private_key, publicKey: row.public_key });
 }
 
-/** Where a chain stands; undefined where there is none. */
+/** The head of a chain; undefined if the chain does not exist. */
 async function headOf(transaction: Transaction<Tables>, chain: string): Promise<ChainHead | undefined> {
   const row = await transaction.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
   if (row === undefined) return undefined;
@@ -146,7 +147,7 @@ async function headOf(transaction: Transaction<Tables>, chain: string): Promise<
   return { seq: row.pruned_seq, mac: row.pruned_mac, at: row.pruned_before, total: row.pruned_total };
 }
 
-/** The last entries that no other chain names yet. Not a join: SQLite would go through all entries for it. */
+/** The last entries that no other chain links to yet. Not a join: for a join, SQLite would scan all entries. */
 async function openEnds(transaction: Transaction<Tables>): Promise<readonly ChainLink[]> {
   const { rows } = await sql<ChainLink>`
     select chain, seq, (select mac from audit_entry e where e.chain = ends.chain and e.seq = ends.seq) as mac from (
@@ -163,7 +164,7 @@ const insert: Readonly<Record<Database['dialect'], Inserting>> = {
   async sqlite(query, entries) {
     await query.executeQuery(insertRows(`audit_entry (${columns})`, entries.map(asRow)));
   },
-  // One parameter and one text, however many entries: nothing is planned anew for another number of them.
+  // One parameter with one text for any number of entries, so that PostgreSQL plans the statement only once.
   async postgres(query, entries) {
     await sql`insert into audit_entry (${sql.raw(columns)})
       select value ->> 0, (value ->> 1)::bigint, value ->> 2, (value ->> 3)::bigint, (value ->> 4)::bigint, (value ->> 5)::bigint,

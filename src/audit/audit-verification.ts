@@ -10,21 +10,21 @@ import { type Checkpoint, isGenuine } from './checkpoint.ts';
 import { macOf } from './hash-chain.ts';
 import { whatHappened } from './tampering.ts';
 
-/** What a verification found. A problem names a record as `CHAIN/SEQ` where it speaks of one. */
+/** The result of a verification. Problems name records as `CHAIN/SEQ`. */
 export interface AuditVerdict {
   readonly chains: number;
   readonly records: number;
   readonly checkpoints: number;
-  /** The first of each chain, and those of the links between chains and of the checkpoints. */
+  /** The first problem of each chain, then the problems of links between chains and of checkpoints. */
   readonly problems: readonly string[];
 }
 
 type Snapshot = Transaction<Tables>;
 
-/** Entries that are in memory at a time; a swap is named as such where both places are among them. */
+/** How many entries are in memory at once. Swapped entries are reported as a swap only if both are among them. */
 const pageSize = 1_000;
 
-/** Goes through the whole log as it is at one moment, and holds it against the checkpoints. Gateways may go on writing. */
+/** Verifies a snapshot of the whole log, and compares it with the checkpoints. Gateways may continue to write meanwhile. */
 export async function verifyAudit(
   database: Database,
   checkpoints: AsyncIterable<Checkpoint> | Iterable<Checkpoint> = [],
@@ -46,9 +46,9 @@ async function verifySnapshot(
   const problems: string[] = [];
   let [records, seen] = [0, 0];
   if (key === undefined && chains.length > 0)
-    return { chains: chains.length, records, checkpoints: 0, problems: ['the audit key is gone'] };
+    return { chains: chains.length, records, checkpoints: 0, problems: ['the audit key is missing'] };
   if (key !== undefined && chains.length === 0)
-    problems.push('all chains were removed: the audit key is made with the first one');
+    problems.push('all chains were removed: the store has an audit key, which is made with the first chain');
   for (const chain of chains) {
     if (key === undefined) break;
     const walk = await walkChain(snapshot, key, chain);
@@ -63,7 +63,7 @@ async function verifySnapshot(
   return { chains: chains.length, records, checkpoints: seen, problems: [...new Set(problems)] };
 }
 
-/** Those that have a row and those that have entries: neither is taken on trust. */
+/** The chains with a row and the chains with entries, because either may have been deleted. */
 async function chainNames(snapshot: Snapshot): Promise<readonly string[]> {
   const rows = await snapshot.selectFrom('audit_chain').select('chain').execute();
   const names = new Set(rows.map(({ chain }) => chain));
@@ -91,9 +91,9 @@ type ChainRow = Tables['audit_chain'];
 
 async function walkChain(snapshot: Snapshot, key: AuditKey, chain: string): Promise<Walk> {
   const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
-  if (row === undefined) return { records: 0, problems: [`the chain ${chain} has records and no row of its own`], links: [] };
+  if (row === undefined) return { records: 0, problems: [`the chain ${chain} has records, but its row is missing`], links: [] };
   if (row.pruned_seq > 0 && !isAnchorGenuine(key, row))
-    return { records: 0, problems: [`the beginning of chain ${chain} was removed, and not by a gateway`], links: [] };
+    return { records: 0, problems: [`the beginning of chain ${chain} was removed, but not by a gateway`], links: [] };
   let previous = { seq: row.pruned_seq, mac: row.pruned_seq > 0 ? row.pruned_mac : chain };
   const links: ChainLink[] = [];
   let last: AuditFacts | undefined;
@@ -117,7 +117,10 @@ function linksOf({ event, links = [] }: AuditFacts): readonly ChainLink[] {
   return event === 'start' ? links : [];
 }
 
-/** The gateway says at its end that it ends. Where no record is left, pruning took all of them, the end as well, or somebody else did. */
+/**
+ * When a gateway ends, the last record of its chain says so. If a chain has no records, either pruning deleted them all,
+ * including that one, or they were tampered with.
+ */
 function endProblems(
   { chain, ended_at, pruned_seq, pruned_before }: ChainRow,
   seq: number,
@@ -125,8 +128,8 @@ function endProblems(
 ): readonly string[] {
   const cutOff = `${chain}/${seq + 1} and what followed was cut off`;
   const endIsKnown = last === undefined ? ended_at !== null && ended_at < pruned_before : last.event === 'end';
-  if (ended_at !== null && !endIsKnown) return [`${cutOff}: the chain has ended, and its end is gone`];
-  if (last === undefined && pruned_seq === 0) return [`${cutOff}: a chain has its start, and nothing was pruned`];
+  if (ended_at !== null && !endIsKnown) return [`${cutOff}: the chain has ended, but its last record is missing`];
+  if (last === undefined && pruned_seq === 0) return [`${cutOff}: the chain has no records, but none were pruned`];
   return [];
 }
 
@@ -147,7 +150,7 @@ function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly ma
   return entry.principal === storable(principal) && entry.adapter === storable(adapter);
 }
 
-/** Why a record that something else names is not there as it was. */
+/** The problem of a record that a link or checkpoint names, if the store does not have that record unchanged. */
 async function missing(snapshot: Snapshot, { chain, seq, mac }: ChainLink, witness: string): Promise<readonly string[]> {
   const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
   if (row === undefined) return [`the chain ${chain} was removed: ${witness} names it`];
@@ -161,8 +164,8 @@ async function missing(snapshot: Snapshot, { chain, seq, mac }: ChainLink, witne
           .where('chain', '=', chain)
           .where('seq', '=', seq)
           .executeTakeFirst();
-  if (entry === undefined) return [`${chain}/${seq} and perhaps what stood before it was cut off: ${witness} names it`];
-  return entry.mac === mac ? [] : [`${chain}/${seq} is not the record that ${witness} names: the chain was written anew`];
+  if (entry === undefined) return [`${chain}/${seq} and perhaps earlier records were cut off: ${witness} names it`];
+  return entry.mac === mac ? [] : [`${chain}/${seq} is not the record that ${witness} names: the chain was rewritten`];
 }
 
 async function checkpointProblems(

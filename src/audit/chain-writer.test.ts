@@ -8,10 +8,10 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainWriter, createChainWriter } from './chain-writer.ts';
 import { emptyChain } from './hash-chain.ts';
 
-/** A store whose answers get lost, and which may commit what it was given when nobody waits for it any more. */
+/** A store that loses answers, and may commit a batch after it rejected the call. */
 class LossyStore implements AuditStore {
   readonly kept: ChainedEntry[] = [];
-  #next: 'kept and told' | 'kept' | 'late' = 'kept and told';
+  #next: 'kept and answered' | 'kept' | 'late' = 'kept and answered';
   #late: readonly ChainedEntry[] = [];
 
   lose(what: 'kept' | 'late'): void {
@@ -30,12 +30,12 @@ class LossyStore implements AuditStore {
 
   readonly append: AuditStore['append'] = async (entries) => {
     const how = this.#next;
-    this.#next = 'kept and told';
+    this.#next = 'kept and answered';
     if (how === 'late') this.#late = entries;
-    // As the primary key has it.
+    // The primary key of the table prevents duplicates.
     else if (this.kept.some(({ seq }) => seq === entries[0]?.seq)) throw storeUnavailable('unique');
     else this.kept.push(...entries);
-    if (how !== 'kept and told') throw storeUnavailable('no connection');
+    if (how !== 'kept and answered') throw storeUnavailable('no connection');
   };
 
   readonly beat: AuditStore['beat'] = async () => {};
@@ -46,7 +46,7 @@ const key = readAuditKey(newAuditKey());
 
 async function openWriter(store: AuditStore): Promise<ChainWriter> {
   const writer = createChainWriter({ store, clock: systemClock, chain: 'c', aliveFor: 10_000, startFacts: () => '{}' });
-  await writer.settle();
+  await writer.recover();
   return writer;
 }
 
@@ -54,13 +54,13 @@ function append(writer: ChainWriter, facts: string): Promise<void> {
   return writer.append([{ kind: 'record', call: 0, at: 0, facts }], 'disk');
 }
 
-test('a batch whose answer got lost is in the chain where the store has kept it, and not where it has not', async () => {
+test('a batch whose answer was lost counts as written exactly if the store has it', async () => {
   for (const what of ['kept', 'late'] as const) {
     const store = new LossyStore();
     const writer = await openWriter(store);
     store.lose(what);
     await assert.rejects(append(writer, '{"a":1}'));
-    assert.deepEqual(await writer.settle(), { lastBatchIsIn: what === 'kept' });
+    assert.deepEqual(await writer.recover(), { lastBatchWasWritten: what === 'kept' });
     await append(writer, '{"b":1}');
     assert.deepEqual(
       store.kept.map(({ facts }) => facts),
@@ -69,15 +69,15 @@ test('a batch whose answer got lost is in the chain where the store has kept it,
   }
 });
 
-test('a batch that the one before it kept out, committed late, is not taken for written', async () => {
+test('a batch refused because of a late commit of the batch before it does not count as written', async () => {
   const store = new LossyStore();
   const writer = await openWriter(store);
   store.lose('late');
   await assert.rejects(append(writer, '{"a":1}'));
-  assert.deepEqual(await writer.settle(), { lastBatchIsIn: false });
+  assert.deepEqual(await writer.recover(), { lastBatchWasWritten: false });
   store.commitLate();
   await assert.rejects(append(writer, '{"b":1}'));
-  assert.deepEqual(await writer.settle(), { lastBatchIsIn: false });
+  assert.deepEqual(await writer.recover(), { lastBatchWasWritten: false });
   await append(writer, '{"b":1}');
   assert.deepEqual(
     store.kept.map(({ facts }) => facts),

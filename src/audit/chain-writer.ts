@@ -5,20 +5,21 @@ import type { AuditStore, Durability } from './audit-store.ts';
 import { type ChainHead, chained, emptyChain, type UnchainedEntry } from './hash-chain.ts';
 import { type CallKeyEffect, KeysTaken } from './key-effect.ts';
 
-/** Puts entries at the end of one chain, all of a batch or none. */
+/** Appends entries to one chain: all entries of a batch or none. */
 export interface ChainWriter {
   /**
-   * Rejects where the store did not take them, or did not say so: `settle` is then to be asked before anything else is written. Not so
-   * with KeysTaken: nothing was written, and the others can be at once.
+   * Rejects if the store did not accept the entries, or did not answer: then call `recover` before the next `append`. After
+   * KeysTaken no `recover` is needed: nothing was written, and the other entries can be appended at once.
    */
   append(entries: readonly UnchainedEntry[], durability: Durability): Promise<void>;
   /**
-   * Makes sure that the chain is there and where it stands. Answers whether the last batch that `append` rejected is in it after all.
+   * Makes sure that the chain exists, and reads its head. Resolves with whether the store has the last batch that `append`
+   * rejected.
    */
-  settle(): Promise<{ readonly lastBatchIsIn: boolean }>;
-  /** The gateway is there; all that was appended before is on the disk then. */
+  recover(): Promise<{ readonly lastBatchWasWritten: boolean }>;
+  /** Records that the gateway runs. When it resolves, all earlier entries are on the disk. */
   beat(): Promise<void>;
-  /** What a checkpoint is made of; undefined until the chain was begun. */
+  /** What a checkpoint consists of; undefined until the chain has begun. */
   state(): { readonly key: AuditKey; readonly head: ChainHead } | undefined;
 }
 
@@ -26,19 +27,22 @@ interface ChainWriterOptions {
   readonly store: AuditStore;
   readonly clock: Clock;
   readonly chain: string;
-  /** Milliseconds that the chain counts as alive from now on. */
+  /** Milliseconds for which one beat makes the chain count as alive. */
   readonly aliveFor: number;
-  /** What the first entry says beside its links. */
+  /** The facts of the first entry, including the links. */
   readonly startFacts: (links: readonly ChainLink[]) => string;
 }
 
-/** The chain is begun by the first `settle` that finds the store: a gateway starts on a store that can only be read. */
+/** The first `recover` that reaches the store begins the chain, because a gateway also starts on a read-only store. */
 export function createChainWriter({ store, clock, chain, aliveFor, startFacts }: ChainWriterOptions): ChainWriter {
   let key: AuditKey | undefined;
   let head: ChainHead | undefined;
-  /** What the store says of the chain by now. */
+  /** Until when the store has the chain as alive. */
   let aliveUntil = 0;
-  /** MAC of the last entry of a batch that may be in the store or not. Its number alone could be that of the batch before, committed late. */
+  /**
+   * MAC of the last entry of a batch that the store may or may not have. The number of that entry is not enough: a late commit of
+   * the batch before may have the same number.
+   */
   let inDoubt: string | undefined;
 
   const begin = async (): Promise<{ readonly key: AuditKey; readonly head: ChainHead }> => {
@@ -50,7 +54,7 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       first: (made, links) => {
         const start = { kind: 'record' as const, call: 0, at, facts: startFacts(links) };
         const [entry] = chained({ key: made.macKey, chain, head: emptyChain(chain), entries: [start] }).entries;
-        if (entry === undefined) throw new Error('A chain begins with an entry.');
+        if (entry === undefined) throw new Error('A chain begins with one entry.');
         return entry;
       },
     });
@@ -67,10 +71,10 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
 
   return {
     async append(entries, durability) {
-      if (key === undefined || head === undefined) throw new Error('The chain is not settled.');
+      if (key === undefined || head === undefined) throw new Error('The chain has no known head: call recover first.');
       const made = chained({ key: key.macKey, chain, head, entries });
       try {
-        // After an outage others would take a call that is under way for one whose gateway was killed.
+        // After an outage the chain may count as dead, and other gateways would take this call for one whose gateway was killed.
         if (aliveUntil - clock.now() < aliveFor / 2) await beat();
         await store.append(made.entries, entries.flatMap(effectOf), durability);
         head = made.head;
@@ -81,13 +85,13 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
         throw error;
       }
     },
-    async settle() {
-      if (head !== undefined) return { lastBatchIsIn: false };
+    async recover() {
+      if (head !== undefined) return { lastBatchWasWritten: false };
       const begun = await begin();
       ({ key, head } = begun);
-      const lastBatchIsIn = head.mac === inDoubt;
+      const lastBatchWasWritten = head.mac === inDoubt;
       inDoubt = undefined;
-      return { lastBatchIsIn };
+      return { lastBatchWasWritten };
     },
     beat,
     state: () => (key === undefined || head === undefined ? undefined : { key, head }),

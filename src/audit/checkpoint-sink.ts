@@ -1,7 +1,10 @@
 import { open } from 'node:fs/promises';
 import type { Log } from '#base/log.ts';
 
-/** Where checkpoints go: into the log, at any level, or to the end of a file (mode 0600), which has them on its disk when this resolves. */
+/**
+ * Where checkpoints are written: the log, at any level, or a file (mode 0600). The promise resolves when the line is on the disk
+ * of the file.
+ */
 export function checkpointSink(file: string | undefined, log: Log): (line: string) => Promise<void> {
   if (file === undefined) return async (checkpoint) => log.always('audit checkpoint', { checkpoint });
   return async (line) => {

@@ -1,17 +1,17 @@
 import { type AuditKey, isSigned, signed } from './audit-key.ts';
 import type { ChainHead } from './hash-chain.ts';
 
-/** Where a chain stood at a moment, signed: kept elsewhere, it shows that the chain was cut off or written anew. */
+/** The signed head of a chain at one time. Kept elsewhere, it reveals that a chain was cut off or rewritten later. */
 export interface Checkpoint {
   readonly chain: string;
   readonly seq: number;
   readonly mac: string;
-  /** Milliseconds since the epoch, of the entry `seq`. */
+  /** Milliseconds since the epoch: the time of the entry `seq`. */
   readonly at: number;
   readonly signature: string;
 }
 
-/** One line of JSON, without its newline. */
+/** One line of JSON, without the newline. */
 export function checkpointLine(key: AuditKey, chain: string, { seq, mac, at }: ChainHead): string {
   const checkpoint: Checkpoint = { chain, seq, mac, at, signature: signed(key, signedValues({ chain, seq, mac, at })) };
   return JSON.stringify({ ...checkpoint, time: new Date(at).toISOString() });
@@ -25,7 +25,7 @@ function signedValues({ chain, seq, mac, at }: Omit<Checkpoint, 'signature'>): r
   return ['checkpoint', chain, seq, mac, at];
 }
 
-/** Reads a line of a checkpoint file, or a log line that holds one; undefined for any other line. */
+/** Reads a line of a checkpoint file, or a log line that contains a checkpoint. Undefined for any other line. */
 export function readCheckpoint(line: string): Checkpoint | undefined {
   const value = parsed(line);
   const held = value?.['checkpoint'];
@@ -52,5 +52,5 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Milliseconds since the epoch (ECMAScript 21.4.1.1). */
+/** The latest time of a Date, in milliseconds since the epoch (ECMAScript 21.4.1.1). */
 const latestDate = 8.64e15;

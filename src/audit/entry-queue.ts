@@ -7,11 +7,12 @@ import { KeysTaken } from './key-effect.ts';
 import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
 /**
- * Entries in one statement at most, and as many are written at once: a batch costs some 250 µs beside its entries. Hashing them takes one or two
- * milliseconds, in which nothing else is done, and a call that is to be on record waits for the batch before its own.
+ * How many entries one statement writes at most. A batch also starts when this many entries wait, because each batch costs about
+ * 250 µs in addition to its entries. To hash them takes one or two milliseconds, in which the event loop does nothing else. An
+ * intent also waits for the batch before its own.
  */
 const batchSize = 250;
-/** Entries that may wait behind their calls, and their size in bytes: what comes beyond is dropped and counted. */
+/** How many background entries may wait, and their size in bytes. Further entries are dropped and counted. */
 const waitingAtMost = 10_000;
 const sizeAtMost = 33_554_432;
 /** Milliseconds. */
@@ -19,33 +20,38 @@ const usualDelay = 500;
 const delayAfterFailure = 1_000;
 
 interface EntryQueueOptions {
-  readonly writer: Pick<ChainWriter, 'append' | 'settle'>;
-  /** Says that entries were dropped since the last time, to be written with the next batch. */
+  readonly writer: Pick<ChainWriter, 'append' | 'recover'>;
+  /** Makes the entry that reports dropped entries. It is written with the next batch. */
   readonly droppedEntry: (count: number) => UnchainedEntry;
-  /** What came of a call that was refused, though its intent turned out to be on record. */
+  /** Makes the outcome of a call that was refused although the store turned out to have its intent. */
   readonly refusedEntry: (intent: UnchainedEntry) => UnchainedEntry;
   readonly onFailure: (error: unknown) => void;
   readonly onSuccess: () => void;
 }
 
-/** What waits to be written. Entries that come while a batch is being written go together in the next one (group commit). */
+/**
+ * Entries that wait to be written. Entries that arrive while a batch is written go into the next batch together (group commit).
+ */
 export class EntryQueue {
   readonly #options: EntryQueueOptions;
   readonly #urgent: Waiting[] = [];
-  readonly #patient = new WaitingEntries();
+  readonly #background = new WaitingEntries();
   #dropped = 0;
-  /** Dropped, and no entry that is written says so yet. */
-  #untold = 0;
-  /** How many of those the first entry of the batch at hand, or in doubt, speaks of; 0: none does. */
-  #told = 0;
-  /** The batch that the writer is in doubt about, without the entry that speaks of those. */
-  #doubtful: readonly Waiting[] = [];
-  /** Entries that are on their way to the store. */
-  #onTheWay = 0;
+  /** Dropped entries that no written entry has reported. */
+  #unreported = 0;
+  /**
+   * How many of `#unreported` the first entry of the current batch, or of the batch in doubt, reports. 0: the batch has no such
+   * entry.
+   */
+  #reported = 0;
+  /** The batch that the store may or may not have, without the entry that reports dropped entries. */
+  #inDoubt: readonly Waiting[] = [];
+  /** How many entries the current statement writes. */
+  #writing = 0;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** The store has failed: it is tried again after a while, or where something is urgent. */
-  #resting = false;
+  /** The store has failed. The next try follows after a delay, or with the next urgent entry. */
+  #isBackingOff = false;
   #closed = false;
 
   constructor(options: EntryQueueOptions) {
@@ -53,36 +59,42 @@ export class EntryQueue {
   }
 
   /**
-   * Resolves once the entry is durable; rejects with 503 where it is not, with KeysTaken where its idempotency key is another call's, and
-   * then it is not written later either.
+   * Resolves once the entry is durable. Otherwise rejects with 503, or with KeysTaken if another call has its idempotency key;
+   * the entry is then not written later either.
    */
-  ahead(entry: UnchainedEntry): Promise<void> {
+  writeAhead(entry: UnchainedEntry): Promise<void> {
     return this.#promised(entry, 'ahead');
   }
 
-  /** Resolves once the entry is durable, or once the store refused it: then it is kept and written as soon as the store takes it. */
-  owed(entry: UnchainedEntry): Promise<void> {
-    return this.#promised(entry, 'owed');
+  /**
+   * Resolves once the entry is durable. If the store fails, resolves too, and the entry is written as soon as the store works
+   * again.
+   */
+  writeAwaited(entry: UnchainedEntry): Promise<void> {
+    return this.#promised(entry, 'awaited');
   }
 
-  /** Written within a second. */
-  behind(entry: UnchainedEntry): void {
-    this.#keep({ entry, kind: 'behind' });
-    const isDue = this.#patient.count >= batchSize && !this.#resting && !this.#closed;
-    if (isDue) void this.#start();
-    else this.#wake(usualDelay);
+  /** Writes the entry within a second. */
+  writeInBackground(entry: UnchainedEntry): void {
+    this.#keep({ entry, kind: 'background' });
+    const isDue = this.#background.count >= batchSize && !this.#isBackingOff && !this.#closed;
+    if (isDue) void this.#write();
+    else this.#writeAfter(usualDelay);
   }
 
   counts(): { readonly waiting: number; readonly dropped: number } {
-    return { waiting: this.#urgent.length + this.#left + this.#onTheWay, dropped: this.#dropped };
+    return { waiting: this.#urgent.length + this.#left + this.#writing, dropped: this.#dropped };
   }
 
-  /** Writes what there is, `last` behind it, and takes no more. Answers how many entries could not be written, and whether `last` is. */
+  /**
+   * Writes all entries, then `last`, and accepts no more. Resolves with how many entries could not be written, and whether `last`
+   * was.
+   */
   async close(last: UnchainedEntry): Promise<{ readonly left: number; readonly ended: boolean }> {
     const left = await this.flush();
     const ended =
       left === 0 &&
-      (await this.ahead(last).then(
+      (await this.writeAhead(last).then(
         () => true,
         () => false,
       ));
@@ -91,10 +103,10 @@ export class EntryQueue {
     return { left, ended };
   }
 
-  /** Writes what there is; resolves with how many entries could not be. */
+  /** Writes all entries. Resolves with how many could not be written. */
   async flush(): Promise<number> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      await this.#start();
+      await this.#write();
       this.#stopTimer();
       if (this.#left === 0) break;
     }
@@ -102,34 +114,34 @@ export class EntryQueue {
   }
 
   get #left(): number {
-    return this.#patient.count + this.#doubtful.length;
+    return this.#background.count + this.#inDoubt.length;
   }
 
-  #promised(entry: UnchainedEntry, kind: 'ahead' | 'owed'): Promise<void> {
+  #promised(entry: UnchainedEntry, kind: 'ahead' | 'awaited'): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#urgent.push({ entry, kind, settle: { resolve, reject } });
-    void this.#start();
+    this.#urgent.push({ entry, kind, promise: { resolve, reject } });
+    void this.#write();
     return promise;
   }
 
   #keep(waiting: Waiting): void {
-    if (this.#patient.count >= waitingAtMost || this.#patient.size >= sizeAtMost) this.#drop(1);
-    else this.#patient.push(waiting);
+    if (this.#background.count >= waitingAtMost || this.#background.size >= sizeAtMost) this.#drop(1);
+    else this.#background.push(waiting);
   }
 
   #keepBefore(earlier: readonly Waiting[]): void {
-    const later = this.#patient.take(this.#patient.count);
+    const later = this.#background.take(this.#background.count);
     for (const waiting of [...earlier, ...later]) this.#keep(waiting);
   }
 
   #drop(entries: number): void {
     this.#dropped += entries;
-    this.#untold += entries;
+    this.#unreported += entries;
   }
 
-  #wake(delay: number): void {
+  #writeAfter(delay: number): void {
     if (this.#closed) return;
-    this.#timer ??= setTimeout(() => void this.#start(), delay);
+    this.#timer ??= setTimeout(() => void this.#write(), delay);
   }
 
   #stopTimer(): void {
@@ -137,15 +149,15 @@ export class EntryQueue {
     this.#timer = undefined;
   }
 
-  /** Writes until nothing is urgent; resolves then, or when the store refuses. */
-  #start(): Promise<void> {
+  /** Writes until no urgent entry waits. Resolves then, or when the store fails. */
+  #write(): Promise<void> {
     this.#stopTimer();
-    this.#resting = false;
+    this.#isBackingOff = false;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      // What came in between the last look and now.
-      if (this.#urgent.length > 0) void this.#start();
-      else if (this.#patient.count > 0) this.#wake(usualDelay);
+      // Entries that arrived after the last check.
+      if (this.#urgent.length > 0) void this.#write();
+      else if (this.#background.count > 0) this.#writeAfter(usualDelay);
     });
     return this.#running;
   }
@@ -153,101 +165,104 @@ export class EntryQueue {
   async #run(): Promise<void> {
     do {
       try {
-        await this.#settle();
+        await this.#recover();
       } catch (error) {
         this.#refused(this.#urgent.splice(0), error);
         return;
       }
-      // Whatever else this turn of the event loop brings goes along.
+      // Entries of the same iteration of the event loop go into the same batch.
       await new Promise<void>(inCheckPhase);
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
-      if (!(await this.#written(batch))) return;
-    } while (this.#urgent.length > 0 || this.#patient.count >= batchSize);
+      if (!(await this.#tryToWrite(batch))) return;
+    } while (this.#urgent.length > 0 || this.#background.count >= batchSize);
   }
 
-  /** Answers whether the store took it. */
-  async #written(batch: readonly Waiting[]): Promise<boolean> {
+  /** Resolves with true if the store accepted the batch. */
+  async #tryToWrite(batch: readonly Waiting[]): Promise<boolean> {
     if (batch.length === 0) return true;
-    // What came of a call need not outlive the machine: it is unknown then, and the call is not made again.
+    // An outcome need not survive a power failure: without it the outcome is unknown, and the call is not made again.
     const durability = batch.some(({ kind }) => kind === 'ahead') ? 'disk' : 'process';
     const entries = batch.map(({ entry }) => entry);
-    this.#onTheWay = entries.length;
+    this.#writing = entries.length;
     try {
-      await this.#options.writer.append(entries, durability).finally(() => (this.#onTheWay = 0));
+      await this.#options.writer.append(entries, durability).finally(() => (this.#writing = 0));
     } catch (error) {
-      if (error instanceof KeysTaken) return await this.#written(withoutTaken(batch, error));
+      if (error instanceof KeysTaken) return await this.#tryToWrite(withoutTaken(batch, error));
       this.#failed(batch, error);
       return false;
     }
-    this.#haveTold();
-    for (const { settle } of batch) settle?.resolve();
+    this.#markReported();
+    for (const { promise } of batch) promise?.resolve();
     this.#options.onSuccess();
     return true;
   }
 
   #nextBatch(): readonly Waiting[] {
-    const notice: Waiting[] = this.#untold === 0 ? [] : [{ entry: this.#options.droppedEntry(this.#untold), kind: 'behind' }];
-    this.#told = this.#untold;
+    const notice: Waiting[] =
+      this.#unreported === 0 ? [] : [{ entry: this.#options.droppedEntry(this.#unreported), kind: 'background' }];
+    this.#reported = this.#unreported;
     const urgent = this.#urgent.splice(0, batchSize - notice.length);
-    // In a chain none is earlier than the one before: what rides along came before the call, but for what came during the batch before.
-    return [...notice, ...this.#patient.take(batchSize - notice.length - urgent.length), ...urgent];
+    // Entries of a chain are in the order of time. The background entries came before the urgent ones of this batch, except those
+    // that came while the last batch was written.
+    return [...notice, ...this.#background.take(batchSize - notice.length - urgent.length), ...urgent];
   }
 
-  #haveTold(): void {
-    this.#untold -= this.#told;
-    this.#told = 0;
+  #markReported(): void {
+    this.#unreported -= this.#reported;
+    this.#reported = 0;
   }
 
-  /** A batch whose writing failed may be there nevertheless: then its entries are not written again. */
-  async #settle(): Promise<void> {
-    const { lastBatchIsIn } = await this.#options.writer.settle();
-    if (lastBatchIsIn) this.#haveTold();
-    const doubtful = this.#doubtful;
-    this.#doubtful = [];
-    if (doubtful.length === 0) return;
+  /** The store may have a batch although its writing failed. Its entries are then not written again. */
+  async #recover(): Promise<void> {
+    const { lastBatchWasWritten } = await this.#options.writer.recover();
+    if (lastBatchWasWritten) this.#markReported();
+    const inDoubt = this.#inDoubt;
+    this.#inDoubt = [];
+    if (inDoubt.length === 0) return;
     const { refusedEntry } = this.#options;
     this.#keepBefore(
-      lastBatchIsIn
-        ? doubtful.filter(isIntent).map(({ entry }) => ({ entry: refusedEntry(entry), kind: 'owed' }))
-        : doubtful.filter(({ kind }) => kind !== 'ahead'),
+      lastBatchWasWritten
+        ? inDoubt.filter(isIntent).map(({ entry }) => ({ entry: refusedEntry(entry), kind: 'awaited' }))
+        : inDoubt.filter(({ kind }) => kind !== 'ahead'),
     );
   }
 
-  /** The store is away, and none of these was tried: only what was to be written ahead of a call is given up. */
+  /** The store is away, and none of these entries was tried. Only those written ahead of a call are given up. */
   #refused(waiting: readonly Waiting[], error: unknown): void {
     this.#keepBefore(waiting.filter(({ kind }) => kind !== 'ahead'));
-    this.#answer(waiting, error);
+    this.#endWait(waiting, error);
   }
 
   #failed(batch: readonly Waiting[], error: unknown): void {
-    // What a store that answers refuses, it would refuse again and again, and hold up what comes behind it.
-    // The entry that speaks of dropped ones is made anew, of those and of what is dropped now.
-    const entries = this.#told === 0 ? batch : batch.slice(1);
+    // If the store answers and refuses a batch, it would refuse it each time and block the entries behind it. So the batch is
+    // dropped. The entry that reports dropped entries is left out: the next batch gets a new one, which also counts the entries
+    // dropped now.
+    const entries = this.#reported === 0 ? batch : batch.slice(1);
     if (error instanceof StatementRefused && error.kind === 'other') this.#drop(entries.length);
-    else this.#doubtful = entries;
-    this.#answer(entries, error);
+    else this.#inDoubt = entries;
+    this.#endWait(entries, error);
   }
 
-  #answer(waiting: readonly Waiting[], error: unknown): void {
+  #endWait(waiting: readonly Waiting[], error: unknown): void {
     this.#options.onFailure(error);
     const refusal = notOnRecord(error);
-    for (const { kind, settle } of waiting) {
-      if (kind === 'ahead') settle?.reject(refusal);
-      else settle?.resolve();
+    for (const { kind, promise } of waiting) {
+      if (kind === 'ahead') promise?.reject(refusal);
+      else promise?.resolve();
     }
-    this.#resting = true;
-    this.#wake(delayAfterFailure);
+    this.#isBackingOff = true;
+    this.#writeAfter(delayAfterFailure);
   }
 }
 
 /**
- * Nothing was written: those whose keys are taken are told, and the others come at once, without any that came since. One of those could
- * have the key of another, and so on for ever.
+ * The transaction wrote nothing. The calls whose keys are taken are rejected, and the other entries are written at once. Newer
+ * entries are not added: one of them could have a taken key too, and this could repeat without end.
  */
 function withoutTaken(batch: readonly Waiting[], taken: KeysTaken): readonly Waiting[] {
   const isTaken = ({ kind, entry }: Waiting): boolean => kind === 'ahead' && taken.calls.has(entry.call);
-  for (const { settle } of batch.filter(isTaken)) settle?.reject(taken);
+  for (const { promise } of batch.filter(isTaken)) promise?.reject(taken);
   return batch.filter((waiting) => !isTaken(waiting));
 }
 

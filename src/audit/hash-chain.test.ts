@@ -8,7 +8,7 @@ import { chained, emptyChain, recordsInEntry, type UnchainedEntry } from './hash
 const key = createSecretKey(Buffer.alloc(32, 1));
 const entry = (at: number) => ({ kind: 'record' as const, call: 0, at, facts: `{"at":${at}}` });
 
-test('a clock that is set back does not turn the order of a chain round', () => {
+test('a chain keeps its order when the clock is set back', () => {
   const { entries, head } = chained({ key, chain: 'c', head: emptyChain('c'), entries: [5, 3, 9].map(entry) });
   assert.deepEqual(
     entries.map(({ seq, at }) => [seq, at]),
@@ -24,7 +24,7 @@ test('a clock that is set back does not turn the order of a chain round', () => 
   );
 });
 
-/** Each says which it is, in the order in which they came. */
+/** Each entry is numbered in the order of arrival. */
 const unchained = fc
   .array(
     fc.record({
@@ -36,7 +36,7 @@ const unchained = fc
   )
   .map((entries) => entries.map((each, index): UnchainedEntry => ({ ...each, facts: `{"requestId":"${index}"}` })));
 
-test('records of calls of one millisecond are one entry, nothing else is, and all of it is there in its order', () => {
+test('only records of calls in one millisecond share an entry, and all records keep their order', () => {
   fc.assert(
     fc.property(unchained, (given) => {
       const { entries } = chained({ key, chain: 'c', head: emptyChain('c'), entries: given });
@@ -56,7 +56,7 @@ test('records of calls of one millisecond are one entry, nothing else is, and al
   );
 });
 
-test('an entry holds 32 records at most, none more once it is long, and the number of the first call', () => {
+test('an entry holds at most 32 records, takes no more once it is long, and has the number of the first call', () => {
   const made = (count: number, facts: string): readonly unknown[] => {
     const entries = Array.from({ length: count }, (_, index) => ({ kind: 'record' as const, call: index + 7, at: 5, facts }));
     return chained({ key, chain: 'c', head: emptyChain('c'), entries }).entries.map(({ kind, call }) => [kind, call]);

@@ -2,16 +2,16 @@ import { createHmac, type KeyObject } from 'node:crypto';
 import { type ChainedEntry, type EntryKind, storable } from './audit-entry.ts';
 import type { KeyEffect } from './key-effect.ts';
 
-/** Where a chain stands: what the next entry follows. */
+/** The end of a chain, which the next entry follows. */
 export interface ChainHead {
   readonly seq: number;
   readonly mac: string;
-  /** Milliseconds since the epoch, of the last entry. */
+  /** Milliseconds since the epoch: the time of the last entry. */
   readonly at: number;
   readonly total: number;
 }
 
-/** An entry that has no place in its chain yet. */
+/** An entry without a place in its chain. */
 export interface UnchainedEntry {
   readonly kind: EntryKind;
   readonly call: number;
@@ -19,20 +19,23 @@ export interface UnchainedEntry {
   readonly principal?: string | undefined;
   readonly adapter?: string | undefined;
   readonly facts: string;
-  /** What is done in the same transaction; it is no part of the chain. */
+  /** Applied in the same transaction; not part of the chain. */
   readonly key?: KeyEffect | undefined;
 }
 
-/** Before the first entry. */
+/** The head of a chain without entries. */
 export function emptyChain(chain: string): ChainHead {
   return { seq: 0, mac: chain, at: 0, total: 0 };
 }
 
-/** Records in one entry at most, and characters from which on it takes no more: whoever reads one of them reads all. */
+/**
+ * How many records one entry holds at most, and the length in characters above which it takes no more. A reader of one record has
+ * to read the whole entry.
+ */
 export const recordsInEntry = 32;
 const longEntry = 32_768;
 
-/** Puts entries behind `head`, records of one millisecond in one. Pure: the same input gives the same chain. */
+/** Appends entries to `head`, and combines records of one millisecond. Pure: equal input gives an equal chain. */
 export function chained(options: {
   readonly key: KeyObject;
   readonly chain: string;
@@ -60,34 +63,34 @@ export function chained(options: {
   return { entries, head };
 }
 
-/** As they are written: in the order of time, from `head` on, and records of calls that have the same in one. */
+/** The entries in the order of time, starting at `head`, with the records of calls that have the same time combined. */
 function composed(head: number, entries: readonly UnchainedEntry[]): readonly UnchainedEntry[] {
   const made: UnchainedEntry[] = [];
   let at = head;
-  let alike: UnchainedEntry[] = [];
+  let sameTime: UnchainedEntry[] = [];
   let length = 0;
   for (const entry of entries) {
-    // A clock that is set back does not turn the order round.
+    // A clock that is set back must not change the order.
     const isLater = entry.at > at;
-    if (isLater || !isRecordOfCall(entry) || alike.length === recordsInEntry || length >= longEntry) {
-      made.push(...inOne(at, alike));
-      [alike, length] = [[], 0];
+    if (isLater || !isRecordOfCall(entry) || sameTime.length === recordsInEntry || length >= longEntry) {
+      made.push(...combined(at, sameTime));
+      [sameTime, length] = [[], 0];
     }
     at = Math.max(at, entry.at);
     if (isRecordOfCall(entry)) {
-      alike.push(entry);
+      sameTime.push(entry);
       length += entry.facts.length;
     } else made.push({ ...entry, at });
   }
-  return [...made, ...inOne(at, alike)];
+  return [...made, ...combined(at, sameTime)];
 }
 
-/** Of the gateway's own, such as its start and its end, verification wants to find each by itself. */
+/** Records of the gateway itself, such as its start and end, are never combined, because verification looks for them. */
 function isRecordOfCall({ kind, call }: UnchainedEntry): boolean {
   return kind === 'record' && call > 0;
 }
 
-function inOne(at: number, records: readonly UnchainedEntry[]): readonly UnchainedEntry[] {
+function combined(at: number, records: readonly UnchainedEntry[]): readonly UnchainedEntry[] {
   const [first] = records;
   if (first === undefined) return [];
   if (records.length === 1) return [{ ...first, at }];
@@ -95,8 +98,8 @@ function inOne(at: number, records: readonly UnchainedEntry[]): readonly Unchain
 }
 
 /**
- * HMAC-SHA-256 of an entry behind the one whose MAC is `previous`. No part but the last can hold a line break, so that two different
- * entries never give the same text; `principal` and `adapter` are in `facts`, and held against them by the verification.
+ * The HMAC-SHA-256 of an entry that follows the entry with the MAC `previous`. Only the last part can contain a line break, so
+ * different entries never give the same text. `principal` and `adapter` are also in `facts`; verification compares the two.
  */
 export function macOf(key: KeyObject, previous: string, entry: Omit<ChainedEntry, 'mac'>): string {
   const { chain, seq, kind, call, at, total, facts } = entry;

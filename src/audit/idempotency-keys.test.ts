@@ -17,13 +17,13 @@ const call: AuditFacts = { event: 'request', principal: 'ann', outcome: 'ok' };
 const request = { caller: 'ann', route: 'POST /x', key: 'secret-key', payload: [Buffer.from('{"password":"hush"}')] };
 
 function isCall(intended: Intended | EarlierReply): asserts intended is Intended {
-  assert.ok(!('earlierReply' in intended), 'answered from before');
+  assert.ok(!('earlierReply' in intended), 'the earlier reply');
 }
 
 async function make(log: AuditLog, one: IdempotentRequest, reply: string): Promise<void> {
   const intended = await log.intendOnce(call, one);
   isCall(intended);
-  await intended.outcome(call, { kind: 'conclude', state: 'done', reply: sealed(one, reply) });
+  await intended.outcome(call, { kind: 'end', state: 'done', reply: sealed(one, reply) });
 }
 
 async function twoGateways(database: Database, clock: Clock): Promise<readonly [AuditLog, AuditLog]> {
@@ -33,7 +33,7 @@ async function twoGateways(database: Database, clock: Clock): Promise<readonly [
 }
 
 eachStore((store) => {
-  test('a key is kept for 24 hours, by the other gateways and after its own has ended', async (t) => {
+  test('a key is kept for 24 hours, also by other gateways and after its own gateway has ended', async (t) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
@@ -53,7 +53,7 @@ eachStore((store) => {
     assert.deepEqual(await database.read.selectFrom('idempotency_key').selectAll().execute(), []);
   });
 
-  test('a key of a gateway that is gone is in use while it may still be there, then its outcome is unknown', async (t) => {
+  test('a key whose gateway was killed is in use while the gateway counts as alive, then its outcome is unknown', async (t) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
@@ -66,14 +66,14 @@ eachStore((store) => {
     await assert.rejects(other.intendOnce(call, one), { code: 'outcome-unknown', status: 409 });
     await assert.rejects(killed.intendOnce(call, one), { code: 'idempotency-key-in-use' });
     now += 120_000;
-    // The configuration was taken in again, and calls may take longer.
+    // A reload may make the longest call longer.
     longest = 180_000;
     await assert.rejects(killed.intendOnce(call, one), { code: 'idempotency-key-in-use' });
     longest = 60_000;
     await assert.rejects(killed.intendOnce(call, one), { code: 'outcome-unknown' });
   });
 
-  test('a call that only reads is made again once its gateway is gone', async (t) => {
+  test('a call that only reads is made again once its gateway counts as dead', async (t) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
@@ -87,20 +87,20 @@ eachStore((store) => {
     await assert.rejects(killed.intendOnce(reading, one), { code: 'idempotency-key-in-use' });
   });
 
-  test('a call that is put on record after the store was away for long is under way for the others, too', async (t) => {
+  test('a call recorded after a long outage of the store is in progress for other gateways too', async (t) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [back, other] = await twoGateways(database, clock);
     t.after(() => Promise.all([back.close(), other.close()]));
-    // Nothing was said of it meanwhile.
+    // The chain was not updated meanwhile.
     now += 11_000;
     const one = idempotentRequest(request);
     isCall(await back.intendOnce(call, one));
     await assert.rejects(other.intendOnce(call, one), { code: 'idempotency-key-in-use' });
   });
 
-  test('the store shows neither key nor payload nor reply', async (t) => {
+  test('the store contains no key, payload or reply in clear text', async (t) => {
     const database = await store.openAudit(t);
     const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };
     const config = { retention: 90 * day };
@@ -113,7 +113,7 @@ eachStore((store) => {
   });
 });
 
-test('R96: two requests that differ anywhere have different fingerprints, neither opens the reply of the other, and none one that was cut', () => {
+test('R96: different requests have different fingerprints, cannot open each other’s replies, and a changed reply cannot be opened', () => {
   const parts = fc.record({
     caller: fc.string(),
     route: fc.string(),
@@ -139,7 +139,7 @@ test('R96: two requests that differ anywhere have different fingerprints, neithe
     changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
     assert.throws(() => unsealed(one, changed.toString('base64')), `byte ${at} was changed`);
   }
-  // What runs into what follows it is not the same.
+  // The boundary between two parts is part of the digest.
   assert.notEqual(
     idempotentRequest({ ...request, caller: 'a', route: 'bc' }).id,
     idempotentRequest({ ...request, caller: 'ab', route: 'c' }).id,

@@ -1,32 +1,33 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
+import { inProgressSince } from './calls-in-progress.ts';
 import { findKey, releaseKey, type TakenKey } from './idempotency-store.ts';
 import { type IdempotentRequest, unsealed } from './idempotent-request.ts';
-import { underWaySince } from './under-way.ts';
 
-/** The reply to a request that came before with the same key and payload. */
+/** The reply to an earlier request with the same key and payload. */
 export interface EarlierReply {
-  /** As it was kept. */
+  /** The text that was stored. */
   readonly earlierReply: string;
 }
 
 /**
- * Looks up what came of the call that a key came with before: its reply, undefined where it may be made now. Rejects with 422
- * where the payload is another, and with 409 where there is no reply to repeat: the call is under way, its outcome is unknown (which a
- * call that only reads does not mind), or the reply was too long (draft-ietf-httpapi-idempotency-key-header-07, 2.7).
+ * Looks up the call that an earlier request made with this key: its reply, or undefined if the call may be made now. Rejects with
+ * 422 if the payload differs, and with 409 if there is no reply to repeat (draft-ietf-httpapi-idempotency-key-header-07, section
+ * 2.7). That is so if the call is in progress, if its reply was too long to store, or if its outcome is unknown. A call that only
+ * reads is made again if its outcome is unknown.
  */
 export function createIdempotencyKeys(options: {
   readonly database: Database;
   readonly clock: Clock;
-  /** Of this gateway. */
+  /** The chain of this gateway. */
   readonly chain: string;
-  /** Milliseconds that no call takes longer than, as configured by now. */
+  /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
   readonly longestCall: () => number;
 }): (request: IdempotentRequest, call: { readonly reads: boolean }) => Promise<EarlierReply | undefined> {
   const { database, clock, chain } = options;
-  const mayBeUnderWay = ({ chain: taker, alive_until, taken_at }: TakenKey, now: number): boolean =>
-    (taker === chain || (alive_until ?? 0) >= now) && taken_at > underWaySince(options);
+  const mayBeInProgress = ({ chain: taker, alive_until, taken_at }: TakenKey, now: number): boolean =>
+    (taker === chain || (alive_until ?? 0) >= now) && taken_at > inProgressSince(options);
   return async (request, { reads }) => {
     const now = clock.now();
     const found = await findKey(database, request.id, now);
@@ -34,9 +35,9 @@ export function createIdempotencyKeys(options: {
     if (found.fingerprint !== request.fingerprint) throw reused();
     if (found.reply !== null) return { earlierReply: unsealed(request, found.reply) };
     if (found.state === 'done') throw notKept();
-    if (found.state === null && mayBeUnderWay(found, now)) throw inUse();
+    if (found.state === null && mayBeInProgress(found, now)) throw inUse();
     if (!reads) throw unknownOutcome();
-    // Its gateway was killed, and whether it read or not is all the same.
+    // The gateway of the first call was killed. To read again does no harm.
     await releaseKey(database, found);
     return undefined;
   };
@@ -45,14 +46,14 @@ export function createIdempotencyKeys(options: {
 function reused(): GatewayError {
   return new GatewayError(
     'idempotency-key-reused',
-    'This Idempotency-Key came with another payload before: send the same bytes again, or another key for another request.',
+    'An earlier request had this Idempotency-Key and another payload: send the same bytes again, or another key for another request.',
   );
 }
 
 function inUse(): GatewayError {
   return new GatewayError(
     'idempotency-key-in-use',
-    'The call that came with this Idempotency-Key is still under way: try again later.',
+    'The first call with this Idempotency-Key is still in progress: try again later.',
     {
       headers: { 'Retry-After': '1' },
     },
@@ -62,14 +63,14 @@ function inUse(): GatewayError {
 function notKept(): GatewayError {
   return new GatewayError(
     'reply-not-kept',
-    'The call that came with this Idempotency-Key was answered by the far side; its reply was too long to be kept, and it is not made again.',
+    'The far side answered the first call with this Idempotency-Key, but the reply was too long to store. The call is not made again.',
   );
 }
 
 function unknownOutcome(): GatewayError {
   return new GatewayError(
     'outcome-unknown',
-    'The call that came with this Idempotency-Key left and was not answered: it may have happened. It is not made again; look at the far side.',
+    'The first call with this Idempotency-Key left the gateway and got no answer: it may have happened. It is not made again; look at the far side.',
     { status: 409 },
   );
 }

@@ -3,22 +3,22 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type CallKeyEffect, KeysTaken } from './key-effect.ts';
 
-/** Milliseconds that a key is kept. */
+/** Milliseconds for which a key is kept. */
 const keptFor = 86_400_000;
 
-/** Throws KeysTaken, which has to undo the transaction. */
+/** Throws KeysTaken; the caller must then roll the transaction back. */
 export async function applyKeyEffects(
   transaction: Transaction<Tables>,
   effects: readonly CallKeyEffect[],
   dialect: Database['dialect'],
 ): Promise<void> {
-  // In one order, so that gateways that take several wait for each other in turn and not in a circle.
+  // All gateways take keys in one order, so that transactions with several keys cannot deadlock.
   const taken = effects.filter((effect) => effect.kind === 'take').toSorted((one, other) => (one.id < other.id ? -1 : 1));
   if (taken.length > 0) await take(transaction, taken);
-  const concluded = effects.filter((effect) => effect.kind === 'conclude');
-  if (concluded.length > 0) {
-    const rows = JSON.stringify(concluded.map(({ chain, call, state, reply }) => [chain, call, state, reply ?? null]));
-    await conclusion[dialect](rows).execute(transaction);
+  const ended = effects.filter((effect) => effect.kind === 'end');
+  if (ended.length > 0) {
+    const rows = JSON.stringify(ended.map(({ chain, call, state, reply }) => [chain, call, state, reply ?? null]));
+    await endCalls[dialect](rows).execute(transaction);
   }
   for (const { chain, call } of effects.filter((effect) => effect.kind === 'release'))
     await transaction.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
@@ -48,12 +48,12 @@ async function take(transaction: Transaction<Tables>, taken: readonly Take[]): P
   if (missed.length > 0) throw new KeysTaken(new Set(missed.map(({ call }) => call)));
 }
 
-/** One statement, however many calls. */
-const conclusion = {
+/** One statement for any number of calls. */
+const endCalls = {
   sqlite: (rows: string) => sql`update idempotency_key set state = value ->> 2, reply = value ->> 3 from json_each(${rows})
     where chain = value ->> 0 and call = value ->> 1`,
   postgres: (rows: string) => sql`update idempotency_key set state = value ->> 2, reply = value ->> 3
-    from json_array_elements(${rows}::json) as concluded(value) where chain = value ->> 0 and call = (value ->> 1)::bigint`,
+    from json_array_elements(${rows}::json) as ended(value) where chain = value ->> 0 and call = (value ->> 1)::bigint`,
 };
 
 /** A key that was taken within the last 24 hours. */
@@ -64,7 +64,7 @@ export interface TakenKey {
   readonly taken_at: number;
   readonly state: string | null;
   readonly reply: string | null;
-  /** The gateway that took it said at least until then that it is there; null where it never did, or has ended. */
+  /** Until when the gateway that took the key counts as alive. Null if its chain never began, or has ended. */
   readonly alive_until: number | null;
 }
 
@@ -76,12 +76,12 @@ export async function findKey({ read }: Database, id: string, now: number): Prom
   return rows[0];
 }
 
-/** Gives a key back in place of the call that took it, which can do so no more. */
+/** Releases the key of a call whose gateway can no longer do so. */
 export async function releaseKey({ query }: Database, { chain, call }: Pick<TakenKey, 'chain' | 'call'>): Promise<void> {
   await query.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
 }
 
-/** Deletes what nobody can ask for any more. */
+/** Deletes keys that no request can match any more. */
 export async function forgetKeys({ query }: Database, now: number): Promise<void> {
   await query
     .deleteFrom('idempotency_key')

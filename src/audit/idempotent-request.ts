@@ -1,20 +1,23 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** A request that came with an Idempotency-Key, as far as the store may know it. */
+/** What the store may know of a request with an Idempotency-Key. */
 export interface IdempotentRequest {
-  /** Of the caller, the route and the key together. */
+  /** A digest of the principal, the route and the key. */
   readonly id: string;
-  /** Of the payload as well: the same for the same request alone. */
+  /** A digest that also covers the payload: two requests have the same fingerprint only if they are the same. */
   readonly fingerprint: string;
-  /** What its reply is sealed with. It is made of the whole request and is never kept: who reads the store learns no reply. */
+  /**
+   * The key that seals the reply. It is derived from the whole request and never stored, so a reader of the store learns no
+   * reply.
+   */
   readonly secret: Buffer;
 }
 
-/** `payload`: the body as it came, and whatever else the far side would get of the caller's. */
+/** `payload`: the body as received, and everything else of the request that goes to the far side. */
 export function idempotentRequest(options: {
   /** The `id` of the principal: its user name may not be unique. */
   readonly caller: string;
-  /** With the name of the adapter instance, where there is one. */
+  /** Includes the name of the adapter instance, if there is one. */
   readonly route: string;
   readonly key: string;
   readonly payload: readonly (Buffer | string)[];
@@ -25,7 +28,7 @@ export function idempotentRequest(options: {
   return { id: id.toString('base64url'), fingerprint: derived(secret, 'fingerprint').toString('base64url'), secret };
 }
 
-/** SHA-256 of parts that cannot run into each other. */
+/** SHA-256 of the parts, with the length of each, so that different parts never give the same input. */
 function digest(parts: readonly (Buffer | string)[]): Buffer {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
@@ -40,7 +43,7 @@ function derived(secret: Buffer, purpose: string): Buffer {
 const nonceLength = 12;
 const tagLength = 16;
 
-/** AES-256-GCM under a key of the request's own, base64. */
+/** AES-256-GCM with a key derived from the request, in base64. */
 export function sealed({ secret }: IdempotentRequest, text: string): string {
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', derived(secret, 'reply'), nonce, { authTagLength: tagLength });
@@ -48,7 +51,7 @@ export function sealed({ secret }: IdempotentRequest, text: string): string {
   return Buffer.concat([...parts, cipher.getAuthTag()]).toString('base64');
 }
 
-/** Throws where it was not sealed for this request, or was changed since. */
+/** Throws if the text was sealed for another request, or changed since. */
 export function unsealed({ secret }: IdempotentRequest, seal: string): string {
   const bytes = Buffer.from(seal, 'base64');
   const end = bytes.length - tagLength;

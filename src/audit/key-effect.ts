@@ -1,17 +1,17 @@
-/** What an entry of the audit log does to the idempotency key of its call, in the same transaction. */
+/** The effect of an audit entry on the idempotency key of its call, in the same transaction. */
 export type KeyEffect =
   | { readonly kind: 'take'; readonly id: string; readonly fingerprint: string }
-  /** `reply` is sealed; absent where it is not kept. */
-  | { readonly kind: 'conclude'; readonly state: 'done' | 'unknown'; readonly reply?: string }
-  /** Nothing left the gateway: the key may come again as if it had never come. */
+  /** The call has ended. `reply` is sealed; undefined if it is not stored. */
+  | { readonly kind: 'end'; readonly state: 'done' | 'unknown'; readonly reply?: string }
+  /** Nothing left the gateway, so the key is free again. */
   | { readonly kind: 'release' };
 
-/** A KeyEffect of the call that it belongs to; `at` in milliseconds since the epoch. */
+/** A KeyEffect with its call. `at` is in milliseconds since the epoch. */
 export type CallKeyEffect = KeyEffect & { readonly chain: string; readonly call: number; readonly at: number };
 
-/** Keys that others hold: nothing of the transaction was written. */
+/** Other calls have these keys. The transaction wrote nothing. */
 export class KeysTaken extends Error {
-  /** The calls that came with them. */
+  /** The calls that need the keys. */
   readonly calls: ReadonlySet<number>;
 
   constructor(calls: ReadonlySet<number>) {

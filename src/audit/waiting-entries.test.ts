@@ -11,20 +11,20 @@ const members = {
   at: fc.nat(),
   principal: fc.option(fc.string(), { nil: undefined }),
   adapter: fc.option(fc.string(), { nil: undefined }),
-  // As JSON.stringify writes it: no half of a surrogate pair.
+  // Like the output of JSON.stringify: no lone surrogates.
   facts: fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.integer({ min: 0, max: 40_000 }).map((length) => 'ü€𐍈x'.repeat(length / 5)),
   ),
-  key: fc.option(fc.record({ kind: fc.constant('conclude'), state: fc.constant('done'), reply: fc.string() }, plain), {
+  key: fc.option(fc.record({ kind: fc.constant('end'), state: fc.constant('done'), reply: fc.string() }, plain), {
     nil: undefined,
   }),
 } as const;
 const entry: fc.Arbitrary<UnchainedEntry> = fc.record(members, plain);
-const waiting: fc.Arbitrary<Waiting> = fc.record({ entry, kind: fc.constantFrom('behind', 'owed') }, plain);
+const waiting: fc.Arbitrary<Waiting> = fc.record({ entry, kind: fc.constantFrom('background', 'awaited') }, plain);
 const step = fc.oneof(waiting, fc.integer({ min: 1, max: 6 }));
 
-test('entries come out as they went in, in their order, however many are taken in between', () => {
+test('entries come out unchanged and in order, however many are taken at once', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const entries = new WaitingEntries();
@@ -45,12 +45,12 @@ test('entries come out as they went in, in their order, however many are taken i
   );
 });
 
-test('the size is that of the facts in bytes and of the replies that go with them', () => {
+test('the size is the bytes of the facts plus the length of the replies', () => {
   const entries = new WaitingEntries();
   const first = { kind: 'record', call: 1, at: 2, facts: '{"a":"ü"}' } as const;
-  entries.push({ entry: first, kind: 'behind' });
+  entries.push({ entry: first, kind: 'background' });
   assert.equal(entries.size, 10);
-  entries.push({ entry: { ...first, key: { kind: 'conclude', state: 'done', reply: 'sealed' } }, kind: 'owed' });
+  entries.push({ entry: { ...first, key: { kind: 'end', state: 'done', reply: 'sealed' } }, kind: 'awaited' });
   assert.equal(entries.size, 26);
   entries.take(1);
   assert.equal(entries.size, 16);

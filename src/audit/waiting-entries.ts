@@ -1,48 +1,53 @@
 import type { UnchainedEntry } from './hash-chain.ts';
 
-/** An entry that is to be written, and what it is to the call that it speaks of. */
+/** An entry that waits to be written. */
 export interface Waiting {
   readonly entry: UnchainedEntry;
-  /** `ahead` of a call that it holds up; `owed` to a call that has happened; or `behind` its call. */
-  readonly kind: 'ahead' | 'behind' | 'owed';
-  readonly settle?: { readonly resolve: () => void; readonly reject: (error: Error) => void };
+  /**
+   * `ahead`: its call waits until it is durable. `awaited`: its caller waits, but a failure of the store does not reject it.
+   * `background`: no call waits for it.
+   */
+  readonly kind: 'ahead' | 'awaited' | 'background';
+  readonly promise?: { readonly resolve: () => void; readonly reject: (error: Error) => void };
 }
 
-/** All of it but its facts, and how many bytes those are. */
+/** An entry without its facts; `length` is the size of the facts in bytes. */
 interface Kept extends Pick<Waiting, 'kind'> {
   readonly entry: Omit<UnchainedEntry, 'facts'>;
   readonly length: number;
 }
 
-/** Bytes of memory for facts; it is doubled as often as it takes, and given back where it is more than the second. */
-const usualRoom = 65_536;
-const keptRoom = 8 * 1024 ** 2;
+/**
+ * Bytes of memory for facts: the initial size, which doubles as needed. Memory above the second size is freed when it is empty.
+ */
+const initialMemory = 65_536;
+const keptMemory = 8 * 1024 ** 2;
 
 /**
- * Entries that no call waits for, in the order in which they came. Their facts are kept as bytes outside of V8's heap: thousands of texts
- * that live for half a second would outlive the collections of the young generation, which copy them twice, into the old one in the end.
+ * Entries that no call waits for, in the order of arrival. Their facts are kept as bytes outside V8's heap. Thousands of strings
+ * that live for half a second would be copied twice by collections of the young generation, and then fill the old generation.
  */
 export class WaitingEntries {
   readonly #kept: Kept[] = [];
-  #bytes: Buffer = Buffer.allocUnsafeSlow(usualRoom);
-  /** Where the facts that are kept begin and end. */
+  #bytes: Buffer = Buffer.allocUnsafeSlow(initialMemory);
+  /** Where the kept facts begin and end in `#bytes`. */
   #start = 0;
   #end = 0;
-  /** Characters of the replies that go with them. */
+  /** Total length in characters of the replies in the entries. */
   #replies = 0;
 
   get count(): number {
     return this.#kept.length;
   }
 
-  /** Bytes of their facts, and characters of the replies that are to be kept with them. */
+  /** The bytes of the facts, plus the characters of the replies. */
   get size(): number {
     return this.#end - this.#start + this.#replies;
   }
 
   push({ entry, kind }: Waiting): void {
     const { facts, key, call, at, principal, adapter } = entry;
-    // A character takes three bytes of UTF-8 at most.
+    // A UTF-16 code unit takes at most three bytes of UTF-8.
     this.#makeRoom(facts.length * 3);
     const length = this.#bytes.write(facts, this.#end);
     this.#end += length;
@@ -50,7 +55,7 @@ export class WaitingEntries {
     this.#kept.push({ entry: { kind: entry.kind, call, at, principal, adapter, key }, kind, length });
   }
 
-  /** The first `count`, or as many as there are. */
+  /** Removes and returns the first `count` entries, or all if there are fewer. */
   take(count: number): Waiting[] {
     const taken = this.#kept.splice(0, count).map(({ entry, kind, length }): Waiting => {
       const facts = this.#bytes.toString('utf8', this.#start, this.#start + length);
@@ -65,10 +70,13 @@ export class WaitingEntries {
   #empty(): void {
     this.#start = 0;
     this.#end = 0;
-    if (this.#bytes.length > keptRoom) this.#bytes = Buffer.allocUnsafeSlow(usualRoom);
+    if (this.#bytes.length > keptMemory) this.#bytes = Buffer.allocUnsafeSlow(initialMemory);
   }
 
-  /** For so many bytes behind the others, which go to the front for it where half of the memory is free, else to new memory. */
+  /**
+   * Makes room for `length` bytes at the end. If half of the memory is free, moves the facts to the front; otherwise moves them
+   * to new memory.
+   */
   #makeRoom(length: number): void {
     if (this.#end + length <= this.#bytes.length) return;
     const used = this.#bytes.subarray(this.#start, this.#end);
@@ -81,5 +89,5 @@ export class WaitingEntries {
 }
 
 function replyLength({ key }: Pick<UnchainedEntry, 'key'>): number {
-  return key?.kind === 'conclude' ? (key.reply?.length ?? 0) : 0;
+  return key?.kind === 'end' ? (key.reply?.length ?? 0) : 0;
 }

@@ -110,7 +110,7 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
       return {
         step: async () => {},
         outcome: async (more) => void recorded.push({ kind: 'outcome', facts: more }),
-        afterword: (more) => void recorded.push({ kind: 'outcome', facts: more }),
+        amend: (more) => void recorded.push({ kind: 'outcome', facts: more }),
       };
     },
     intendOnce: () => Promise.reject(new Error('no call here has a key')),

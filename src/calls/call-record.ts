@@ -172,7 +172,7 @@ export class CallRecord {
   async recordOutcome(result: CallResult): Promise<void> {
     try {
       const key = this.idempotent === undefined ? undefined : this.#keyEffect(result, this.idempotent);
-      this.isKept = key?.kind === 'conclude' && key.reply !== undefined;
+      this.isKept = key?.kind === 'end' && key.reply !== undefined;
       const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
       this.#recordedBytes = facts.bytesReceived ?? 0;
       this.#recordedWell = 'reply' in result;
@@ -208,7 +208,7 @@ export class CallRecord {
       const brokeOff = this.#recordedWell ? this.failure : undefined;
       if (brokeOff !== undefined || hasGrown(this.#recordedBytes, this.facts)) {
         const key = brokeOff && this.idempotent && this.#keyEffect({ failure: brokeOff }, this.idempotent);
-        this.#intended.afterword(outcomeFacts(this, failure), key);
+        this.#intended.amend(outcomeFacts(this, failure), key);
       }
     } else if (isRecorded(this, this.#origin)) {
       this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#origin)));

@@ -43,16 +43,16 @@ export function keyEffect({
   readonly renderError: RenderError;
 }): KeyEffect {
   const keep = (kept: KeptReply): KeyEffect => {
-    return { kind: 'conclude', state: 'done', reply: sealed(request, JSON.stringify(kept)) };
+    return { kind: 'end', state: 'done', reply: sealed(request, JSON.stringify(kept)) };
   };
   if ('reply' in result) {
     const { status = 200, headers, head, rest } = result.reply;
-    if (rest !== undefined) return { kind: 'conclude', state: 'done' };
+    if (rest !== undefined) return { kind: 'end', state: 'done' };
     return keep({ requestId, status, headers: headersByName(headers), body: head.toString('utf8') });
   }
   const { failure } = result;
   if (!changeLeft(facts)) return { kind: 'release' };
-  if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'conclude', state: 'unknown' };
+  if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'end', state: 'unknown' };
   return keep({ requestId, code: failure.code, ...renderError(failure, requestId) });
 }
 
