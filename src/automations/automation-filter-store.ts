@@ -12,7 +12,7 @@ import { keyBehind, sortKey } from './sort-key.ts';
 export type ColumnOf = (field: TextField) => RawBuilder<Uint8Array | null>;
 
 /** Some of the rows of `automation`, and how they are read. */
-export interface Portion {
+interface Portion {
   readonly columnOf: ColumnOf;
   /** Undefined: these are all rows. */
   readonly condition?: RawBuilder<SqlBool>;

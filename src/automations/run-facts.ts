@@ -6,7 +6,7 @@ export const runFields = ['lastRunAt', 'nextRunAt'] as const;
 
 export type RunField = (typeof runFields)[number];
 
-export type RunFacts = Pick<Automation, RunField>;
+type RunFacts = Pick<Automation, RunField>;
 
 /** What a run writes: a timestamp as `toISOString` writes it, null where there is none any more, undefined to leave a field. */
 export type NotedFacts = { readonly [Field in RunField]?: string | null | undefined };
