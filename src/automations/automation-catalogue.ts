@@ -3,14 +3,15 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
-import type { Automation } from './automation.ts';
+import type { Automation, AutomationData } from './automation.ts';
 import { maySee, mayWrite, viewerOf } from './automation-access.ts';
 import { type GivenAutomation, generateId, inUtc, isId, modifierName, refuseTooLarge } from './automation-document.ts';
 import { type ImportResult, importAutomations } from './automation-import.ts';
-import { documentText } from './automation-row.ts';
-import { type AutomationStore, type AutomationWriter, createAutomationStore } from './automation-store.ts';
+import { ownedText } from './automation-row.ts';
+import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
+import { factsBesides, type OwnerFacts, runFields, withFactsOf, withRunFacts } from './run-facts.ts';
 
 /** One page of a listing, with the values in effect. */
 export interface AutomationListing {
@@ -26,7 +27,7 @@ export interface AutomationState {
   readonly id: string;
   /** JSON text. */
   readonly text: string;
-  /** Entity tag, in its quotes. */
+  /** Entity tag, in its quotes: of the document without its run facts. */
   readonly tag: string;
 }
 
@@ -57,6 +58,8 @@ export interface AutomationCatalogue {
   import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
   /** See `AutomationStore.export`; for admins. */
   export: AutomationStore['export'];
+  /** See `AutomationStore.noteRun`; for runs, which need no principal. */
+  noteRun: AutomationStore['noteRun'];
 }
 
 export function createAutomationCatalogue(options: { readonly database: Database; readonly clock: Clock }): AutomationCatalogue {
@@ -66,6 +69,8 @@ export function createAutomationCatalogue(options: { readonly database: Database
     const automation = { ...inUtc(given), _id: id, lastModifiedBy: modifierName(principal.username) };
     return { ...automation, data: { ...automation.data, lastUpdated } };
   };
+  const changed = ({ principal, id }: AutomationRequest, current: Automation, given: GivenAutomation): Automation =>
+    changesOnlyRunFacts(current, given) ? withFactsOf(current, inUtc(given)) : stamped(principal, id, given);
   return {
     async list({ principal, options }) {
       const { list, total } = await store.list({ options, viewer: viewerOf(principal) });
@@ -75,50 +80,60 @@ export function createAutomationCatalogue(options: { readonly database: Database
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
       if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
-      return stateOf(id, stored.text);
+      return stateOf(stored.automation, stored.owned);
     },
     replace: (request) =>
-      changeOne(store, request, async (writer) => {
-        const { principal, id, given } = request;
-        return put(writer, stamped(principal, id, given));
-      }),
+      changeOne(store, request, (writer, { automation }) => put(writer, changed(request, automation, request.given))),
     patch: (request) =>
-      changeOne(store, request, async (writer, current) => {
-        const patched = mergePatch(current, request.patch) as Automation;
-        return put(writer, stamped(request.principal, request.id, patched));
+      changeOne(store, request, (writer, { automation, facts }) => {
+        const { patch } = request;
+        const patched = mergePatch(automation, patch) as Automation;
+        return put(writer, changed(request, automation, patched), factsBesides(patch, facts));
       }),
     remove: (request) => changeOne(store, request, async () => {}),
     import: (source) => importAutomations({ store, source }),
     export: () => store.export(),
+    noteRun: (id, facts) => store.noteRun(id, facts),
   };
 }
 
-/** Takes the automation out, where the principal may change it and the preconditions hold; `work` puts back what it becomes. */
+/** True where a change leaves the document of the owner as it is: it sets neither `lastModifiedBy` nor `data.lastUpdated`. */
+function changesOnlyRunFacts(current: Automation, given: GivenAutomation): boolean {
+  const facts = inUtc(given);
+  if (runFields.every((field) => current[field] === facts[field])) return false;
+  const text = ({ name, data, repeatInterval }: GivenAutomation): string => {
+    const { lastUpdated: _, ...rest }: AutomationData = data ?? {};
+    return ownedText({ _id: current._id, name, data: rest, ...(repeatInterval !== undefined && { repeatInterval }) });
+  };
+  return text(current) === text(given);
+}
+
+/** Removes the automation, where the principal may change it and the preconditions hold; `work` inserts what it becomes. */
 async function changeOne<T>(
   store: AutomationStore,
   { principal, id, preconditions }: AutomationChange,
-  work: (writer: AutomationWriter, current: Automation) => Promise<T>,
+  work: (writer: AutomationWriter, current: StoredAutomation) => Promise<T>,
 ): Promise<T> {
   if (!isId(id)) throw notFound();
   return store.change(async (writer) => {
     const stored = await writer.read(id);
     if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
     if (!mayWrite(principal, stored.automation)) throw notWritable();
-    requireMatch(preconditions, entityTag(stored.text));
+    requireMatch(preconditions, entityTag(stored.owned));
     await writer.remove([id]);
-    return work(writer, stored.automation);
+    return work(writer, stored);
   });
 }
 
-async function put(writer: AutomationWriter, automation: Automation): Promise<AutomationState> {
+async function put(writer: AutomationWriter, automation: Automation, kept?: Partial<OwnerFacts>): Promise<AutomationState> {
   refuseTooLarge(automation);
-  const [conflict] = await writer.insert([automation]);
+  const [conflict] = await writer.insert([automation], kept);
   if (conflict !== undefined) throw nameTaken(automation.name);
-  return stateOf(automation._id, documentText(automation));
+  return stateOf(automation);
 }
 
-function stateOf(id: string, text: string): AutomationState {
-  return { id, text, tag: entityTag(text) };
+function stateOf(automation: Automation, owned = ownedText(automation)): AutomationState {
+  return { id: automation._id, text: withRunFacts(owned, automation), tag: entityTag(owned) };
 }
 
 function notFound(): GatewayError {

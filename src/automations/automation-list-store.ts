@@ -4,8 +4,10 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Viewer, visibleTo } from './automation-audience-store.ts';
 import { placed, rankOf, seek } from './automation-block-store.ts';
-import { type ColumnOf, columnsFor, matches, type NameRange, nameRangeOf } from './automation-filter-store.ts';
+import { type ColumnOf, matches, type NameRange, nameRangeOf, portionsFor } from './automation-filter-store.ts';
+import { ownerFactColumns } from './automation-row.ts';
 import type { ListOptions } from './list-options.ts';
+import { hasNotes, hex, textsOf } from './run-fact-store.ts';
 
 export interface AutomationPage {
   /** JSON texts, as the catalogue keeps them. */
@@ -29,8 +31,10 @@ export function listAutomations(
   collectedAtMost: number,
 ): Promise<AutomationPage> {
   return read.transaction().execute(async (moment) => {
-    const { total, names } = await findPage({ moment, dialect, collectedAtMost }, request);
-    return { list: await documentsOf(moment, names), total };
+    // Reads the notes of runs first (run-fact-store.ts).
+    const isNoted = await hasNotes(moment);
+    const { total, names } = await findPage({ moment, dialect, isNoted, collectedAtMost }, request);
+    return { list: await documentsOf({ moment, isNoted }, names), total };
   });
 }
 
@@ -43,21 +47,27 @@ interface Found {
 interface Moment {
   readonly moment: Kysely<Tables>;
   readonly dialect: Database['dialect'];
+  /** Whether any run noted a fact. */
+  readonly isNoted: boolean;
   readonly collectedAtMost: number;
 }
 
-async function findPage({ moment, dialect, collectedAtMost }: Moment, { options, viewer }: ListRequest): Promise<Found> {
+async function findPage({ moment, dialect, isNoted, collectedAtMost }: Moment, { options, viewer }: ListRequest): Promise<Found> {
   const { filters, sort } = options;
-  const columnOf = await columnsFor(moment, [sort, ...filters.map(({ field }) => field)]);
+  const portions = await portionsFor(moment, { fields: [sort, ...filters.map(({ field }) => field)], isNoted });
   const visible = visibleTo(viewer);
-  const conditions = [
-    ...(visible === undefined ? [] : [visible]),
-    ...filters.map((filter) => matches(filter, { columnOf, dialect })),
-  ];
-  const search: Search = { moment, options, conditions, columnOf, collectedAtMost };
+  const parts = portions.map(({ columnOf, condition }) => ({
+    columnOf,
+    conditions: [
+      ...(visible === undefined ? [] : [visible]),
+      ...filters.map((filter) => matches(filter, { columnOf, dialect })),
+      ...(condition === undefined ? [] : [condition]),
+    ],
+  }));
+  const search: Search = { moment, options, parts, collectedAtMost };
   const ranges = filters.map(nameRangeOf).filter((range) => range !== undefined);
   if (ranges.length < filters.length) {
-    // It compiles what it takes for long queries, in more time than such a search has.
+    // PostgreSQL compiles what it takes for long queries, which needs more time than such a search has.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
     return findBySearching(search);
   }
@@ -118,38 +128,47 @@ interface NameRow {
 interface Search {
   readonly moment: Kysely<Tables>;
   readonly options: ListOptions;
-  readonly conditions: readonly RawBuilder<SqlBool>[];
-  readonly columnOf: ColumnOf;
+  /** What the search reads: parts of `automation` without a common row (`portionsFor`). */
+  readonly parts: readonly SearchPart[];
   readonly collectedAtMost: number;
 }
 
+interface SearchPart {
+  readonly conditions: readonly RawBuilder<SqlBool>[];
+  readonly columnOf: ColumnOf;
+}
+
 async function findBySearching(search: Search): Promise<Found> {
-  const { moment, options, conditions, collectedAtMost } = search;
+  const { moment, options, parts, collectedAtMost } = search;
   if (options.limit > 0) {
     const found = await collect(search);
     if (found.total <= collectedAtMost) return found;
   }
-  const { rows } = await sql<{ total: number }>`select count(*) as total from automation where ${all(conditions)}`.execute(
-    moment,
-  );
-  const total = rows[0]?.total ?? 0;
+  let total = 0;
+  for (const { conditions } of parts) {
+    const { rows } = await sql<{ total: number }>`select count(*) as total from automation where ${all(conditions)}`.execute(
+      moment,
+    );
+    total += rows[0]?.total ?? 0;
+  }
   return { total, names: slice(options, total).count === 0 ? [] : await orderedNames(search, total) };
 }
 
 /** Reads the index that the filters ask for once, whatever the order of the page. Its total ends at `collectedAtMost` + 1. */
-async function collect({ moment, options, conditions, columnOf, collectedAtMost }: Search): Promise<Found> {
+async function collect({ moment, options, parts, collectedAtMost }: Search): Promise<Found> {
   const { sort, order, limit, skip } = options;
   // The sort key is fetched from the document's row only where the index that is read does not hold it.
-  const isHeld = sort === 'name' || options.filters.some(({ field }) => field === sort);
+  const isHeld = parts.length > 1 || sort === 'name' || options.filters.some(({ field }) => field === sort);
   const isAscending = order === 1;
-  const key = columnOf(sort);
+  const found = parts.map(
+    ({ conditions, columnOf }) => sql`select name_key, name ${isHeld ? sql`, ${columnOf(sort)} as sort_key` : sql``}
+      from automation where ${all(conditions)}`,
+  );
+  const keys = isHeld ? [sql`sort_key`] : parts.map(({ columnOf }) => columnOf(sort));
   const { rows } = await sql<{ total: number; name: Uint8Array | null }>`
-    with found as materialized (
-      select name_key, name ${isHeld ? sql`, ${key} as sort_key` : sql``} from automation
-      where ${all(conditions)} limit ${collectedAtMost + 1}
-    ), page as (
+    with found as materialized (${sql.join(found, sql` union all `)} limit ${collectedAtMost + 1}), page as (
       select found.name, row_number() over (
-        order by ${orderBy([isHeld ? sql`sort_key` : key], 'found', isAscending)}
+        order by ${orderBy(keys, 'found', isAscending)}
       ) as number from found ${isHeld ? sql`` : sql`cross join automation where automation.name = found.name`}
     )
     select counted.total, page.name from (select count(*) as total from found) as counted
@@ -157,17 +176,37 @@ async function collect({ moment, options, conditions, columnOf, collectedAtMost 
   return { total: rows[0]?.total ?? 0, names: rows.flatMap(({ name }) => name ?? []) };
 }
 
-/** Walks the index of the sort field from the end that is nearer to the page. */
-async function orderedNames({ moment, options, conditions, columnOf }: Search, total: number): Promise<readonly Uint8Array[]> {
-  const { sort, order, skip } = options;
+/** Reads the index of the sort field from the end that is nearer to the page. */
+async function orderedNames(search: Search, total: number): Promise<readonly Uint8Array[]> {
+  const { moment, options } = search;
+  const { order, skip } = options;
   const { count } = slice(options, total);
   const fromBehind = skip > total / 2;
   const ascending = (order === 1) !== fromBehind;
-  const by = orderBy(sort === 'name' ? [] : [columnOf(sort)], 'automation', ascending);
-  const { rows } = await sql<NameRow>`select name from automation where ${all(conditions)}
-    order by ${by} limit ${count} offset ${fromBehind ? total - skip - count : skip}`.execute(moment);
+  const offset = fromBehind ? total - skip - count : skip;
+  const { rows } = await sql<NameRow>`${inOrder(search, { ascending, atMost: count + offset })}
+    limit ${count} offset ${offset}`.execute(moment);
   const names = rows.map(({ name }) => name);
   return fromBehind ? names.toReversed() : names;
+}
+
+/** A select of the names in order, to which a limit can be added. Of several parts it merges the first `atMost` of each. */
+function inOrder(
+  { options: { sort }, parts }: Search,
+  { ascending, atMost }: { readonly ascending: boolean; readonly atMost: number },
+): RawBuilder<unknown> {
+  const [only, ...others] = parts;
+  if (only !== undefined && others.length === 0) {
+    const by = orderBy(sort === 'name' ? [] : [only.columnOf(sort)], 'automation', ascending);
+    return sql`select name from automation where ${all(only.conditions)} order by ${by}`;
+  }
+  const merged = parts.map(({ conditions, columnOf }, index) => {
+    const by = orderBy([sql`sort_key`], 'automation', ascending);
+    return sql`select * from (select ${columnOf(sort)} as sort_key, name_key, name from automation where ${all(conditions)}
+      order by ${by} limit ${atMost}) as ${sql.ref(`part_${index}`)}`;
+  });
+  return sql`select name from (${sql.join(merged, sql` union all `)}) as merged
+    order by ${orderBy([sql`sort_key`], 'merged', ascending)}`;
 }
 
 /** As the indexes have it: a document without the field first, then by name, which none is without. */
@@ -187,13 +226,21 @@ const fetchedAtOnce = 32;
 /** Characters of a page's documents, which have 1 MiB at most each. */
 const pageLimit = 32 * 1024 * 1024;
 
-async function documentsOf(moment: Kysely<Tables>, names: readonly Uint8Array[]): Promise<readonly string[]> {
+async function documentsOf(
+  { moment, isNoted }: Pick<Moment, 'moment' | 'isNoted'>,
+  names: readonly Uint8Array[],
+): Promise<readonly string[]> {
   const documents: string[] = [];
   let length = 0;
   for (let start = 0; start < names.length; start += fetchedAtOnce) {
     const wanted = names.slice(start, start + fetchedAtOnce);
-    const rows = await moment.selectFrom('automation').select(['name', 'document']).where('name', 'in', wanted).execute();
-    const byName = new Map(rows.map(({ name, document }) => [hex(name), document]));
+    const rows = await moment
+      .selectFrom('automation')
+      .select(['id', 'name', 'document', ...ownerFactColumns])
+      .where('name', 'in', wanted)
+      .execute();
+    const texts = await textsOf(moment, { rows, isNoted });
+    const byName = new Map(rows.map(({ name }, index) => [hex(name), texts[index] ?? '']));
     for (const name of wanted) {
       const document = byName.get(hex(name)) ?? '';
       length += document.length;
@@ -217,8 +264,4 @@ function pageTooLarge(fitting: number): GatewayError {
       ],
     },
   );
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

@@ -1,5 +1,6 @@
 import type { Tables } from '#database/tables.ts';
 import { type Automation, type TextField, textFields, textOf } from './automation.ts';
+import { type OwnerFacts, withRunFacts } from './run-facts.ts';
 import { exactKey, sortKey } from './sort-key.ts';
 
 /** The column that each field is sorted and searched by. */
@@ -19,8 +20,10 @@ export const keyColumns = {
 /** Bytes of a description's key that stand in its index. */
 const descriptionStart = 512;
 
-/** One row, but for its audience. */
-export function rowOf(automation: Automation): Omit<Tables['automation'], 'audience'> {
+/** One row without its audience and its revisions. */
+export function rowOf(
+  automation: Automation,
+): Omit<Tables['automation'], 'audience' | 'last_run_revision' | 'next_run_revision'> {
   const keys = Object.fromEntries(
     textFields.map((field) => {
       const text = textOf(automation, field);
@@ -35,12 +38,15 @@ export function rowOf(automation: Automation): Omit<Tables['automation'], 'audie
     name: exactKey(automation.name),
     description_start: isCut ? description.slice(0, descriptionStart) : description,
     description_key: isCut ? description : null,
-    document: documentText(automation),
+    document: ownedText(automation),
   };
 }
 
-/** The JSON text of an automation: its fields in the order of the specification, no white space. The same document is the same text. */
-export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval }: Automation): string {
+/**
+ * The JSON text of an automation without its run facts: the fields in the order of the specification, no white space. The same document
+ * gives the same text.
+ */
+export function ownedText({ _id, name, data, lastModifiedBy, repeatInterval }: Automation): string {
   return JSON.stringify({
     _id,
     name,
@@ -52,8 +58,36 @@ export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextR
       formId: data.formId,
     },
     lastModifiedBy,
-    lastRunAt,
-    nextRunAt,
     repeatInterval,
   });
+}
+
+/** The whole automation as JSON text, as it is listed. */
+export function documentText(automation: Automation): string {
+  return withRunFacts(ownedText(automation), automation);
+}
+
+/** What a row of `automation` has of the run facts. */
+export const ownerFactColumns = [
+  'last_run_at_key',
+  'next_run_at_key',
+  'last_run_revision',
+  'next_run_revision',
+] as const satisfies readonly (keyof Tables['automation'])[];
+
+export type OwnerFactRow = Pick<Tables['automation'], (typeof ownerFactColumns)[number]>;
+
+export function ownerFactsOf(row: OwnerFactRow): OwnerFacts {
+  return {
+    lastRunAt: { key: row.last_run_at_key, revision: row.last_run_revision },
+    nextRunAt: { key: row.next_run_at_key, revision: row.next_run_revision },
+  };
+}
+
+/** The columns that keep the facts of another row, for the fields that `facts` has. */
+export function columnsOfFacts({ lastRunAt, nextRunAt }: Partial<OwnerFacts>): Partial<Tables['automation']> {
+  return {
+    ...(lastRunAt && { last_run_at_key: lastRunAt.key, last_run_revision: lastRunAt.revision }),
+    ...(nextRunAt && { next_run_at_key: nextRunAt.key, next_run_revision: nextRunAt.revision }),
+  };
 }

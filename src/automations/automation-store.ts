@@ -1,40 +1,52 @@
-import { sql, type Transaction } from 'kysely';
+import { randomInt } from 'node:crypto';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
+import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
 import { audienceOf, type Viewer } from './automation-audience-store.ts';
-import { type AlphabeticalPlace, type BlockChanges, createBlockChanges, placed } from './automation-block-store.ts';
+import { type BlockChanges, createBlockChanges } from './automation-block-store.ts';
+import { exportAutomations } from './automation-export-store.ts';
 import { type AutomationPage, listAutomations } from './automation-list-store.ts';
-import { rowOf } from './automation-row.ts';
+import { columnsOfFacts, ownerFactColumns, ownerFactsOf, rowOf } from './automation-row.ts';
 import type { ListOptions } from './list-options.ts';
+import { forgetNotes, hex, noteRun, notesOf } from './run-fact-store.ts';
+import { factsInEffect, type NotedFacts, type OwnerFacts, withFactsOf } from './run-facts.ts';
 import { exactKey } from './sort-key.ts';
 
 /**
- * The automations on this store. Texts that are compared are kept as UTF-8 bytes (sort-key.ts); the order of a listing is the
- * sort field's key, documents without the field first, then name key and exact name: total, and -1 its exact reverse.
+ * The automations on this store. Texts that are compared are kept as UTF-8 bytes (sort-key.ts). A listing is ordered by the key of the
+ * sort field, documents without the field first, then by name key and exact name. The order is total, and -1 is its exact reverse.
  */
 export interface AutomationStore {
   list(request: { readonly options: ListOptions; readonly viewer: Viewer }): Promise<AutomationPage>;
   read(id: string): Promise<StoredAutomation | undefined>;
-  /** One transaction that no other change runs beside, in whichever gateway: all of it is kept, or nothing. */
+  /** One transaction with no other change at the same time, in any gateway: all of it is kept, or nothing. */
   change<T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T>;
+  /** Notes what a run did; false where there is no such automation. Waits for no change, and no change waits for it. */
+  noteRun(id: string, facts: NotedFacts): Promise<boolean>;
   /** Every document of one moment in alphabetical order, as JSON texts, some at a time. Holds a reading connection until it ends. */
   export(): AsyncGenerator<readonly string[], void, undefined>;
 }
 
 export interface StoredAutomation {
+  /** With the run facts that are in effect. */
   readonly automation: Automation;
-  /** As it is kept and listed. */
-  readonly text: string;
+  /** Its JSON text without the run facts: what its ETag covers. */
+  readonly owned: string;
+  readonly facts: OwnerFacts;
 }
 
 /** The catalogue within one change. */
 export interface AutomationWriter {
   read(id: string): Promise<StoredAutomation | undefined>;
-  /** Inserts in order, but for those whose `_id` or `name` is taken, by the store or by one before; these it answers. */
-  insert(automations: readonly Automation[]): Promise<readonly Conflict[]>;
+  /**
+   * Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. `kept` has the run
+   * facts that stay those of an automation which was removed before; the others are new facts of the owner, and end the notes of runs.
+   */
+  insert(automations: readonly Automation[], kept?: Partial<OwnerFacts>): Promise<readonly Conflict[]>;
   /** Answers how many there were. */
   remove(ids: readonly string[]): Promise<number>;
 }
@@ -48,22 +60,22 @@ export interface Conflict {
   readonly takenBy: string;
 }
 
-/** Documents of an export that are in memory at a time; one is 1 MiB at most. */
-const exportedAtOnce = 50;
-/** So that listings find a connection, however slowly exports are read. */
+/** At most two exports run, so that listings find a connection, however slowly the exports are read. */
 const exportsAtOnce = 2;
-/** So that logins do, however much is searched: a search may take a second and all of a processor. */
+/** At most two listings run, so that logins find a connection: a search may take a second and all of a processor. */
 const listingsAtOnce = 2;
-/** Milliseconds that a listing waits for its turn. */
+/** Milliseconds that a listing waits for a permit. */
 const listingWait = 10_000;
-/** Sixteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
+/** Milliseconds that a change waits for a permit, as for a SQLite connection and for a lock of PostgreSQL. */
+const changeWait = 10_000;
+/** Eighteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const insertedAtOnce = 50;
 
-/** Only tests hand in other sizes, to reach with few documents what takes many. */
+/** Only tests pass other sizes, to reach with few documents what takes many. */
 interface CatalogueSizes {
   /** Documents of a block of the alphabetical order. */
   readonly block: number;
-  /** Matches of a search that are collected and sorted; where there are more, they stand close enough to walk in order. */
+  /** Matches of a search that are collected and sorted. Where there are more, they are dense enough to read in order. */
   readonly collected: number;
 }
 
@@ -73,25 +85,33 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
   const { read } = database;
   let exporting = 0;
   const listings = new Semaphore(listingsAtOnce);
+  // A change that waits for the lock of PostgreSQL holds a connection: with no more than one of them, a run finds a connection.
+  const changes = new Semaphore(1);
+  const change = async <T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T> => {
+    const { result, removed } = await database.exclusively('automation', async (transaction) => {
+      // Every statement of a change has its index. PostgreSQL, which has no statistics of what an import is just inserting, would
+      // read the whole table instead, block after block.
+      if (database.dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(transaction);
+      const { writer, finish } = createWriter({ transaction, database, blockSize: sizes.block });
+      const worked = await work(writer);
+      return { result: worked, removed: await finish() };
+    });
+    // The change is committed. Notes that stay cost some bytes, and count for nothing.
+    await forgetNotes(database, removed).catch(() => {});
+    return result;
+  };
   return {
     list: (request) =>
       listings.run(() => listAutomations(database, request, sizes.collected), { limit: listingWait, late: tooManyListings }),
-    read: (id) => readAutomation(read, id),
+    read: (id) => readAutomation({ notes: read, rows: read }, id),
     change: (work) =>
-      database.exclusively('automation', async (transaction) => {
-        // Every statement of a change has its index. PostgreSQL, which has no statistics of what an import is just inserting, would
-        // read the whole table instead, block after block.
-        if (database.dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(transaction);
-        const { writer, finish } = createWriter(transaction, sizes.block);
-        const result = await work(writer);
-        await finish();
-        return result;
-      }),
+      changes.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
+    noteRun: (id, facts) => noteRun(database, exactKey(id), facts),
     async *export() {
       if (exporting >= exportsAtOnce) throw tooManyExports();
       exporting += 1;
       try {
-        yield* exportedFrom(read);
+        yield* exportAutomations(read);
       } finally {
         exporting -= 1;
       }
@@ -99,31 +119,8 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
   };
 }
 
-async function* exportedFrom(read: Database['read']): AsyncGenerator<readonly string[], void, undefined> {
-  const moment = await read.startTransaction().execute();
-  try {
-    let last: AlphabeticalPlace = { nameKey: new Uint8Array(), name: new Uint8Array() };
-    for (;;) {
-      const rows = await moment
-        .selectFrom('automation')
-        .select(['name_key', 'name', 'document'])
-        .where(placed('>', last))
-        .orderBy('name_key')
-        .orderBy('name')
-        .limit(exportedAtOnce)
-        .execute();
-      const end = rows.at(-1);
-      if (end === undefined) return;
-      yield rows.map(({ document }) => document);
-      last = { nameKey: end.name_key, name: end.name };
-    }
-  } finally {
-    await moment.rollback().execute();
-  }
-}
-
 function tooManyListings(): GatewayError {
-  const detail = `Listings are slow right now: this one waited its turn for ${listingWait / 1000} seconds; try again later.`;
+  const detail = `Listings are slow right now: this one waited ${listingWait / 1000} seconds for others to end; try again later.`;
   return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 
@@ -132,16 +129,39 @@ function tooManyExports(): GatewayError {
   return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 
-async function readAutomation(query: Database['read'] | Transaction<Tables>, id: string): Promise<StoredAutomation | undefined> {
-  const row = await query.selectFrom('automation').select('document').where('id', '=', exactKey(id)).executeTakeFirst();
-  return row === undefined ? undefined : { automation: JSON.parse(row.document) as Automation, text: row.document };
+/** `notes` is read before `rows` (run-fact-store.ts). */
+async function readAutomation(
+  { notes, rows }: { readonly notes: Kysely<Tables>; readonly rows: Kysely<Tables> },
+  id: string,
+): Promise<StoredAutomation | undefined> {
+  const key = exactKey(id);
+  const noted = (await notesOf(notes, [key])).get(hex(key)) ?? [];
+  const row = await rows
+    .selectFrom('automation')
+    .select(['document', ...ownerFactColumns])
+    .where('id', '=', key)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const facts = ownerFactsOf(row);
+  const automation = withFactsOf(JSON.parse(row.document) as Automation, factsInEffect(facts, noted));
+  return { automation, owned: row.document, facts };
 }
 
-function createWriter(
-  transaction: Transaction<Tables>,
-  blockSize: number,
-): { readonly writer: AutomationWriter; readonly finish: () => Promise<void> } {
+interface WriterOptions {
+  readonly transaction: Transaction<Tables>;
+  readonly database: Database;
+  readonly blockSize: number;
+}
+
+function createWriter({ transaction, database, blockSize }: WriterOptions): {
+  readonly writer: AutomationWriter;
+  /** Answers which automations were removed, also where they were inserted again. */
+  readonly finish: () => Promise<readonly Uint8Array[]>;
+} {
   const blocks = createBlockChanges(transaction, blockSize);
+  const removedIds: Uint8Array[] = [];
+  // One number for all that the change writes. It is random, so that it does not come back, even where a back-up was restored.
+  const revision = randomInt(1, 2 ** 48 - 1);
   const audiences = new Map<string, number>();
   const knownAudience = async (automation: Automation): Promise<number> => {
     const groups = readersOf(automation);
@@ -151,13 +171,18 @@ function createWriter(
     return audience;
   };
   const writer: AutomationWriter = {
-    read: (id) => readAutomation(transaction, id),
-    async insert(automations) {
+    // On SQLite the writer does not see the file of the notes.
+    read: (id) => readAutomation({ notes: database.dialect === 'sqlite' ? database.read : transaction, rows: transaction }, id),
+    async insert(automations, kept = {}) {
       const conflicts: Conflict[] = [];
       for (let start = 0; start < automations.length; start += insertedAtOnce) {
         const batch = automations.slice(start, start + insertedAtOnce);
         const rows: Tables['automation'][] = [];
-        for (const automation of batch) rows.push({ ...rowOf(automation), audience: await knownAudience(automation) });
+        for (const automation of batch) {
+          const revisions = { last_run_revision: revision, next_run_revision: revision };
+          const audience = await knownAudience(automation);
+          rows.push({ ...rowOf(automation), ...revisions, ...columnsOfFacts(kept), audience });
+        }
         const taken = await insertRows(transaction, rows, blocks);
         for (const { index, ...conflict } of taken) conflicts.push({ index: start + index, ...conflict });
         await blocks.writeLarge();
@@ -170,17 +195,22 @@ function createWriter(
         const rows = await transaction
           .deleteFrom('automation')
           .where('id', 'in', ids.slice(start, start + insertedAtOnce).map(exactKey))
-          .returning(['name_key', 'name', 'audience'])
+          .returning(['id', 'name_key', 'name', 'audience'])
           .execute();
         removed += rows.length;
-        for (const { name_key, name, audience } of rows) {
+        for (const { id, name_key, name, audience } of rows) {
+          removedIds.push(id);
           await blocks.count({ place: { nameKey: name_key, name }, audience, documents: -1 });
         }
       }
       return removed;
     },
   };
-  return { writer, finish: () => blocks.write() };
+  const finish = async (): Promise<readonly Uint8Array[]> => {
+    await blocks.write();
+    return removedIds;
+  };
+  return { writer, finish };
 }
 
 const rememberedAudiences = 10_000;

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { StorePart } from './store-part.ts';
+import type { SchemaPart } from './store-part.ts';
 import type { Tables } from './tables.ts';
 
 /** One step forward of the schema, run once, in a transaction of its own, on either dialect. There is no way back. */
@@ -7,6 +7,6 @@ export interface Migration {
   readonly number: number;
   readonly name: string;
   /** On SQLite it is run on the file of this part alone, on PostgreSQL always. */
-  readonly part: StorePart;
+  readonly part: SchemaPart;
   up(transaction: Transaction<Tables>, dialect: 'sqlite' | 'postgres'): Promise<void>;
 }

@@ -4,6 +4,8 @@ import { automationTables } from './migrations/0002-automations.ts';
 import { automationCatalogueTables } from './migrations/0003-automation-catalogue.ts';
 import { auditTables } from './migrations/0004-audit.ts';
 import { idempotencyKeyTable } from './migrations/0005-idempotency-keys.ts';
+import { automationRunFacts } from './migrations/0006-automation-run-facts.ts';
+import { runFactTable } from './migrations/0007-run-facts.ts';
 
 /** Every migration, in order, of every part of the store. A published one is never edited: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -12,4 +14,6 @@ export const migrations: readonly Migration[] = [
   automationCatalogueTables,
   auditTables,
   idempotencyKeyTable,
+  automationRunFacts,
+  runFactTable,
 ];

@@ -4,6 +4,8 @@ import type { PackedRows, PackedValues, SqliteValue } from './packed-values.ts';
 export interface SqliteWorkerData {
   readonly file: string;
   readonly readOnly: boolean;
+  /** A second file, whose tables the connection sees too. */
+  readonly attached?: string | undefined;
 }
 
 /** What the main thread asks of the SQLite worker. `id` comes back in the reply. */

@@ -15,6 +15,11 @@ interface SqliteSessionsOptions {
   readonly file: string;
   /** `write`: one connection, for SQLite knows a single writer. `read`: several that only read, each at a moment of its own. */
   readonly kind: 'read' | 'write';
+  /**
+   * A second file, whose tables every connection sees too, under the name `runs`. For readers alone: `begin immediate` would take the
+   * write locks of both files.
+   */
+  readonly attached?: string;
 }
 
 /**
@@ -71,9 +76,9 @@ export class SqliteSessions implements SessionSource {
       if (idle === undefined) break;
       if (!idle.gone) return idle;
     }
-    const { file, kind } = this.#options;
+    const { file, kind, attached } = this.#options;
     if (kind === 'write') await prepareFile(file);
-    return SqliteConnection.open({ file, readOnly: kind === 'read' });
+    return SqliteConnection.open({ file, readOnly: kind === 'read', attached });
   }
 
   #giveBack(connection: SqliteConnection): void {

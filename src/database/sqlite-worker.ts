@@ -19,7 +19,7 @@ interface Prepared {
   readonly givesRows: boolean;
 }
 
-function openFile({ file, readOnly }: SqliteWorkerData): DatabaseSync {
+function openFile({ file, readOnly, attached }: SqliteWorkerData): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly });
   // Another process (a second gateway, a back-up) may hold the write lock: wait for it, here, for five seconds.
   database.exec('pragma busy_timeout = 5000');
@@ -28,6 +28,8 @@ function openFile({ file, readOnly }: SqliteWorkerData): DatabaseSync {
   // What a statement could have to undo is written down page by page: in memory, for an import would write four million pieces to a file.
   if (!readOnly) database.exec('pragma temp_store = memory');
   if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+  // It opens the second file as the first one: where that is read-only, so is this.
+  if (attached !== undefined) database.prepare('attach database ? as runs').run(attached);
   // The pragmas above do not read the header of every damaged file; this does.
   database.exec('select count(*) from sqlite_schema');
   return database;

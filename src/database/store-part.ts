@@ -1,14 +1,17 @@
 import { format, parse } from 'node:path';
 
-/**
- * What of the store is opened. On SQLite each part is a file of its own and so has a writer of its own; on PostgreSQL both are in one
- * database.
- */
+/** A part of the store that is opened by itself. */
 export type StorePart = 'main' | 'audit';
 
-/** The SQLite file of a part of the store that is configured as `file`: the audit log of `gateway.db` is in `gateway.audit.db` beside it. */
-export function fileOf(part: StorePart, file: string): string {
+/**
+ * What has a schema of its own. On SQLite each is a file, with a write lock of its own; on PostgreSQL all are in one database. `runs` has
+ * the run facts: it is opened with `main`, whose reading connections see both.
+ */
+export type SchemaPart = StorePart | 'runs';
+
+/** The SQLite file of a part, beside the one that is configured: of `gateway.db` these are `gateway.runs.db` and `gateway.audit.db`. */
+export function fileOf(part: SchemaPart, file: string): string {
   if (part === 'main') return file;
   const { dir, name, ext } = parse(file);
-  return format({ dir, name: `${name}.audit`, ext });
+  return format({ dir, name: `${name}.${part}`, ext });
 }

@@ -12,6 +12,7 @@ export interface Tables {
   readonly automation_audience: AutomationAudienceTable;
   readonly automation_audience_group: AutomationAudienceGroupTable;
   readonly automation_block: AutomationBlockTable;
+  readonly run_fact: RunFactTable;
   readonly audit_key: AuditKeyTable;
   readonly audit_chain: AuditChainTable;
   readonly audit_entry: AuditEntryTable;
@@ -58,12 +59,16 @@ interface AutomationTable {
   readonly name_key: Uint8Array;
   /** Who may see it: 0 is every role that may list, others are in `automation_audience`. */
   readonly audience: number;
-  /** The document as JSON text. */
+  /** The document as JSON text, without `lastRunAt` and `nextRunAt`: the text that its ETag covers. */
   readonly document: string;
   readonly id_key: Uint8Array;
   readonly last_modified_by_key: Uint8Array | null;
+  /** `lastRunAt` and `nextRunAt` as the owner wrote them last; a run may have noted newer ones (`run_fact`). */
   readonly last_run_at_key: Uint8Array | null;
   readonly next_run_at_key: Uint8Array | null;
+  /** Change whenever the owner writes the field, and never come back: a note of a run is good for one of them. */
+  readonly last_run_revision: number;
+  readonly next_run_revision: number;
   readonly repeat_interval_key: Uint8Array | null;
   /** The beginning of the key: a PostgreSQL index takes no more than 2,704 bytes a row. */
   readonly description_start: Uint8Array | null;
@@ -96,6 +101,15 @@ interface AutomationBlockTable {
   readonly name_key: Uint8Array;
   readonly name: Uint8Array;
   readonly documents: number;
+}
+
+/** What a run noted of an automation: it takes precedence over what the owner wrote while the automation has this revision. */
+interface RunFactTable {
+  readonly automation_id: Uint8Array;
+  readonly field: 'lastRunAt' | 'nextRunAt';
+  readonly revision: number;
+  /** As the keys of `automation`; null: the field has no value. */
+  readonly at_key: Uint8Array | null;
 }
 
 /** One row, number 1. */

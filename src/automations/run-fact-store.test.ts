@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { Principal } from '#access/principal.ts';
+import { systemClock } from '#base/clock.ts';
+import type { Database } from '#database/database.ts';
+import { eachStore } from '../../test/support/stores/stores.ts';
+import { type Automation, type TextField, textOf } from './automation.ts';
+import { type AutomationCatalogue, createAutomationCatalogue } from './automation-catalogue.ts';
+import { type AutomationStore, createAutomationStore } from './automation-store.ts';
+import type { ListOptions } from './list-options.ts';
+import type { NotedFacts } from './run-facts.ts';
+
+const admin: Principal = { username: 'ada', roles: ['admin'], groups: [] };
+const all: ListOptions = { limit: 1000, skip: 0, sort: 'name', order: 1, filters: [] };
+const times = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z', '2027-01-01T00:00:00.000Z'] as const;
+const [early, late, later] = times;
+
+function catalogueOn(database: Database): AutomationCatalogue {
+  return createAutomationCatalogue({ database, clock: systemClock });
+}
+
+async function documentsOf(catalogue: AutomationCatalogue, options: Partial<ListOptions> = {}): Promise<readonly Automation[]> {
+  const { list } = await catalogue.list({ principal: admin, options: { ...all, ...options } });
+  return list.map((text) => JSON.parse(text) as Automation);
+}
+
+async function readOf(catalogue: AutomationCatalogue, id: string): Promise<Automation & { readonly tag: string }> {
+  const { text, tag } = await catalogue.read({ principal: admin, id });
+  return { ...(JSON.parse(text) as Automation), tag };
+}
+
+async function importOf(catalogue: AutomationCatalogue, documents: readonly Automation[]): Promise<void> {
+  const lines = documents.map((document) => JSON.stringify(document)).join('\n');
+  await catalogue.import(
+    (async function* () {
+      yield Buffer.from(lines);
+    })(),
+  );
+}
+
+function notesIn({ read }: Database): Promise<readonly unknown[]> {
+  return read.selectFrom('run_fact').selectAll().execute();
+}
+
+/** Milliseconds that a write or a read of run facts may take while another writer holds the lock: far less than any wait for a lock. */
+const bound = 2_000;
+
+async function inBound<T>(work: Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  const result = await work;
+  const took = performance.now() - startedAt;
+  assert.ok(took < bound, `took ${Math.round(took)} ms`);
+  return result;
+}
+
+/** Runs `work` while a change has removed and inserted the documents and has the lock of the catalogue. */
+async function duringChange(store: AutomationStore, documents: readonly Automation[], work: () => Promise<void>): Promise<void> {
+  const written = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const ended = store.change(async (writer) => {
+    await writer.remove(documents.map(({ _id }) => _id));
+    await writer.insert(documents);
+    written.resolve();
+    await release.promise;
+  });
+  await Promise.race([written.promise, ended]);
+  try {
+    await work();
+  } finally {
+    release.resolve();
+    await ended;
+  }
+}
+
+eachStore((store) => {
+  test('a run fact is in every form of reading, and the ETag stays', async (t) => {
+    const database = await store.open(t);
+    const catalogue = catalogueOn(database);
+    await importOf(catalogue, [
+      { _id: 'a', name: 'a', lastRunAt: early, repeatInterval: '1 day' },
+      { _id: 'b', name: 'b', nextRunAt: early },
+    ]);
+    const { tag } = await readOf(catalogue, 'a');
+    assert.equal(await catalogue.noteRun('a', { lastRunAt: late, nextRunAt: later }), true);
+    const a = { _id: 'a', name: 'a', lastRunAt: late, nextRunAt: later, repeatInterval: '1 day' };
+    const b = { _id: 'b', name: 'b', nextRunAt: early };
+    assert.deepEqual(await readOf(catalogue, 'a'), { ...a, tag });
+    assert.deepEqual(await documentsOf(catalogue), [a, b]);
+    const exported: string[] = [];
+    for await (const batch of catalogue.export()) exported.push(...batch);
+    assert.deepEqual(exported, [JSON.stringify(a), JSON.stringify(b)]);
+    assert.deepEqual(await documentsOf(catalogue, { sort: 'nextRunAt' }), [b, a]);
+    assert.deepEqual(await documentsOf(catalogue, { sort: 'lastRunAt', order: -1 }), [a, b]);
+    assert.deepEqual(await documentsOf(catalogue, { filters: [{ kind: 'startsWith', field: 'nextRunAt', text: '2027' }] }), [a]);
+    assert.deepEqual(await documentsOf(catalogue, { filters: [{ kind: 'equals', field: 'lastRunAt', text: early }] }), []);
+    await catalogue.noteRun('a', { nextRunAt: null });
+    await catalogue.noteRun('a', {});
+    assert.deepEqual(await readOf(catalogue, 'a'), { _id: 'a', name: 'a', lastRunAt: late, repeatInterval: '1 day', tag });
+    assert.equal(await catalogue.noteRun('none', { lastRunAt: late }), false);
+    assert.equal((await notesIn(database)).length, 2);
+  });
+
+  test('a replacement of run facts alone changes neither the ETag nor what the gateway sets', async (t) => {
+    const catalogue = catalogueOn(await store.open(t));
+    const given = { name: 'a', data: { description: 'd', gbac: { write: ['ops'] } }, repeatInterval: '1 day' };
+    const { id, tag, text } = await catalogue.create({ principal: admin, given: { ...given, nextRunAt: early } });
+    const other: Principal = { ...admin, username: 'bob' };
+    const ofOther = { principal: other, id, preconditions: { ifMatch: tag } };
+    const replaced = await catalogue.replace({ ...ofOther, given: { ...given, nextRunAt: '2026-01-02T01:00:00+01:00' } });
+    assert.deepEqual([JSON.parse(replaced.text), replaced.tag], [{ ...JSON.parse(text), nextRunAt: late }, tag]);
+    const patched = await catalogue.patch({ ...ofOther, patch: { nextRunAt: null, lastRunAt: early } });
+    const { nextRunAt: _, ...rest } = JSON.parse(text);
+    assert.deepEqual([JSON.parse(patched.text), patched.tag], [{ ...rest, lastRunAt: early }, tag]);
+    assert.deepEqual((await catalogue.read({ principal: admin, id })).text, patched.text);
+    const changed = await catalogue.patch({ ...ofOther, patch: { nextRunAt: late, repeatInterval: '2 days' } });
+    assert.notEqual(changed.tag, tag);
+    assert.equal((JSON.parse(changed.text) as Automation).lastModifiedBy, 'bob');
+  });
+
+  test('a run writes and reads facts while an import and other changes have the lock of the catalogue', async (t) => {
+    const options = await store.fresh(t);
+    const database = await store.open(t, options);
+    // Once in the same gateway, once in another one, as the command line is.
+    for (const importing of [database, await store.open(t, options)]) {
+      const catalogue = catalogueOn(database);
+      const imported = { _id: 'imported', name: 'imported', lastRunAt: early };
+      const other = { _id: 'other', name: 'other' };
+      await importOf(catalogue, [imported, other]);
+      const waiting: Promise<unknown>[] = [];
+      await duringChange(createAutomationStore(importing), [imported, { _id: 'new', name: 'new' }], async () => {
+        // More than the pool of PostgreSQL has connections.
+        for (let index = 0; index < 20; index += 1) {
+          const patch = { data: { formId: `f${index}` } };
+          waiting.push(catalogue.patch({ principal: admin, id: 'other', preconditions: {}, patch }));
+        }
+        for (const id of ['imported', 'other']) {
+          await inBound(catalogue.noteRun(id, { lastRunAt: late, nextRunAt: later }));
+          const { lastRunAt, nextRunAt } = await inBound(readOf(catalogue, id));
+          assert.deepEqual([lastRunAt, nextRunAt], [late, later]);
+        }
+        const listed = await inBound(documentsOf(catalogue, { sort: 'nextRunAt', order: -1 }));
+        assert.deepEqual(
+          listed.map(({ _id, nextRunAt }) => [_id, nextRunAt]),
+          [
+            ['other', later],
+            ['imported', later],
+          ],
+        );
+      });
+      await Promise.all(waiting);
+      // The import replaced its document and the facts with it; the patches named no fact.
+      assert.equal((await readOf(catalogue, 'imported')).lastRunAt, early);
+      assert.equal((await readOf(catalogue, 'other')).nextRunAt, later);
+      await catalogue.remove({ principal: admin, id: 'new', preconditions: {} });
+    }
+  });
+
+  test('a note that meets a patch is kept, unless the patch names its field', async (t) => {
+    const database = await store.open(t);
+    const catalogue = catalogueOn(database);
+    const documents = createAutomationStore(database);
+    await importOf(catalogue, [{ _id: 'a', name: 'a', lastRunAt: early, nextRunAt: early }]);
+    await documents.change(async (writer) => {
+      const stored = await writer.read('a');
+      assert.ok(stored !== undefined);
+      await writer.remove(['a']);
+      await catalogue.noteRun('a', { lastRunAt: later, nextRunAt: later });
+      await writer.insert([{ ...stored.automation, nextRunAt: late }], { lastRunAt: stored.facts.lastRunAt });
+    });
+    const { lastRunAt, nextRunAt } = await readOf(catalogue, 'a');
+    assert.deepEqual([lastRunAt, nextRunAt], [later, late]);
+    assert.equal((await notesIn(database)).length, 1);
+  });
+
+  test('the notes of an automation are deleted with it, and do not count for the next one with its _id', async (t) => {
+    const database = await store.open(t);
+    const catalogue = catalogueOn(database);
+    for (let round = 0; round < 2; round += 1) {
+      await importOf(catalogue, [{ _id: 'a', name: 'a' }]);
+      assert.deepEqual(await documentsOf(catalogue), [{ _id: 'a', name: 'a' }]);
+      await catalogue.noteRun('a', { lastRunAt: late, nextRunAt: later });
+      if (round === 0) await importOf(catalogue, [{ _id: 'a', name: 'a', nextRunAt: early }]);
+      assert.equal((await notesIn(database)).length, round === 0 ? 0 : 2);
+      await catalogue.noteRun('a', { lastRunAt: late });
+      await catalogue.remove({ principal: admin, id: 'a', preconditions: {} });
+      assert.deepEqual(await notesIn(database), []);
+    }
+  });
+
+  test('order, filters and pages are those of the facts in effect, after any changes and runs', async (t) => {
+    const database = await store.open(t);
+    // Small enough that some searches find too many documents to collect.
+    const documents = createAutomationStore(database, { block: 2, collected: 3 });
+    const catalogue = catalogueOn(database);
+    const fact = fc.constantFrom(undefined, undefined, ...times);
+    const noted = fc.constantFrom(undefined, null, ...times);
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('put' as const), at: fc.nat({ max: 4 }), lastRunAt: fact, nextRunAt: fact }),
+      fc.record({ kind: fc.constant('note' as const), at: fc.nat({ max: 4 }), lastRunAt: noted, nextRunAt: noted }),
+      fc.record({ kind: fc.constant('patch' as const), at: fc.nat({ max: 4 }), lastRunAt: noted, nextRunAt: noted }),
+      fc.record({ kind: fc.constant('remove' as const), at: fc.nat({ max: 4 }) }),
+    );
+    const idOf = (at: number): string => `i${(at * 3) % 5}`;
+    await fc.assert(
+      fc
+        .asyncProperty(
+          fc.array(step, { minLength: 8, maxLength: 24 }),
+          fc.constantFrom<TextField>('lastRunAt', 'nextRunAt', 'name', 'repeatInterval'),
+          fc.constantFrom<ListOptions['filters']>(
+            [],
+            [{ kind: 'contains', field: 'nextRunAt', text: '2026' }],
+            [{ kind: 'equals', field: 'lastRunAt', text: late }],
+            [
+              { kind: 'startsWith', field: 'nextRunAt', text: '2026-01-0' },
+              { kind: 'contains', field: 'name', text: 'n' },
+            ],
+          ),
+          fc.integer({ min: 1, max: 4 }),
+          async (steps, sort, filters, limit) => {
+            const model = new Map<string, Automation>();
+            for (const each of steps) {
+              const id = idOf(each.at);
+              const current = model.get(id);
+              const name = `n${each.at}`;
+              if (each.kind === 'put') {
+                await importOf(catalogue, [withFacts({ _id: id, name }, each)]);
+                model.set(id, withFacts({ _id: id, name }, each));
+              } else if (each.kind === 'remove') {
+                await documents.change((writer) => writer.remove([id]));
+                model.delete(id);
+              } else if (each.kind === 'note') {
+                assert.equal(await catalogue.noteRun(id, each), current !== undefined);
+                if (current !== undefined) model.set(id, withFacts(current, each));
+              } else if (current !== undefined) {
+                const { kind: _, at: _at, ...patch } = each;
+                const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+                const { text } = await catalogue.patch({ principal: admin, id, preconditions: {}, patch: given });
+                const patched = withFacts(JSON.parse(text) as Automation, {});
+                assert.deepEqual(factsOf(patched), factsOf(withFacts(current, each)));
+                model.set(id, patched);
+              }
+            }
+            const key = (automation: Automation, field: TextField): string => textOf(automation, field) ?? '';
+            const expected = [...model.values()]
+              .filter((automation) =>
+                filters.every(({ kind, field, text }) => {
+                  const value = textOf(automation, field);
+                  if (value === undefined) return false;
+                  if (kind === 'equals') return value === text;
+                  return kind === 'contains' ? value.includes(text) : value.startsWith(text);
+                }),
+              )
+              .toSorted((a, b) =>
+                key(a, sort) < key(b, sort) ? -1 : key(a, sort) > key(b, sort) ? 1 : a.name < b.name ? -1 : 1,
+              );
+            for (const order of [1, -1] as const) {
+              const pages: Automation[] = [];
+              for (let skip = 0; skip <= expected.length; skip += limit) {
+                const options = { limit, skip, sort, order, filters };
+                const { list, total } = await documents.list({ options, viewer: { seesAll: true, groups: [] } });
+                assert.equal(total, expected.length);
+                pages.push(...list.map((text) => JSON.parse(text) as Automation));
+              }
+              assert.deepEqual(pages, order === 1 ? expected : expected.toReversed());
+            }
+            const notes = await database.read.selectFrom('run_fact').select('automation_id').execute();
+            for (const { automation_id } of notes) assert.ok(model.has(Buffer.from(automation_id).toString()));
+          },
+        )
+        .afterEach(async () => {
+          await documents.change((writer) => writer.remove(Array.from({ length: 5 }, (_, at) => idOf(at))));
+          assert.deepEqual(await notesIn(database), []);
+        }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+function factsOf({ lastRunAt, nextRunAt }: Automation): readonly unknown[] {
+  return [lastRunAt, nextRunAt];
+}
+
+function withFacts(automation: Automation, { lastRunAt, nextRunAt }: NotedFacts): Automation {
+  const { lastRunAt: last, nextRunAt: next, ...rest } = automation;
+  const facts = {
+    lastRunAt: lastRunAt === undefined ? last : (lastRunAt ?? undefined),
+    nextRunAt: nextRunAt === undefined ? next : (nextRunAt ?? undefined),
+  };
+  return JSON.parse(JSON.stringify({ ...rest, ...facts })) as Automation;
+}

@@ -1,0 +1,101 @@
+import { access } from 'node:fs/promises';
+import type { Kysely } from 'kysely';
+import { systemCode } from '#base/system-code.ts';
+import { migrate, migrationsOf } from './migrate.ts';
+import { migrations } from './migrations.ts';
+import { namingFile } from './start-faults.ts';
+import { isWriteRefusal, StatementRefused, storeUnavailable } from './store-failure.ts';
+import { fileOf, type SchemaPart, type StorePart } from './store-part.ts';
+import type { Tables } from './tables.ts';
+
+/** One SQLite file of the store. */
+export interface StoreFile {
+  readonly part: SchemaPart;
+  readonly file: string;
+}
+
+/** The SQLite files that are opened for a part, its own first. */
+export function filesOf(part: StorePart, configured: string): readonly StoreFile[] {
+  const own: StoreFile = { part, file: fileOf(part, configured) };
+  return part === 'main' ? [own, { part: 'runs', file: fileOf('runs', configured) }] : [own];
+}
+
+/**
+ * Brings SQLite files up to date, all at the same time: a worker thread needs a tenth of a second to start. `writing` has the writer of
+ * each file, `read` sees all of them. Rejects with what to do about the first file that failed.
+ */
+export async function migrateFiles(
+  files: readonly StoreFile[],
+  { writing, read }: { readonly writing: readonly Kysely<Tables>[]; readonly read: Kysely<Tables> },
+): Promise<void> {
+  const migrated = files.map(async (each, index) => {
+    const query = writing[index];
+    if (query === undefined) throw new Error('Each file has a writer.');
+    try {
+      await migrateFile(query, read, each.part);
+    } catch (error) {
+      throw namingFile(error, each.file);
+    }
+  });
+  await Promise.allSettled(migrated);
+  await Promise.all(migrated);
+}
+
+async function migrateFile(query: Kysely<Tables>, read: Kysely<Tables>, part: SchemaPart): Promise<void> {
+  try {
+    await migrate({ query, dialect: 'sqlite', part, migrations });
+  } catch (error) {
+    // A full disk or a read-only file: the gateway serves reads, and writes as soon as they are possible again.
+    if (!isWriteRefusal(error) || !(await isUpToDate(read, { dialect: 'sqlite', part }).catch(() => false))) throw error;
+  }
+}
+
+interface Schema {
+  readonly dialect: 'sqlite' | 'postgres';
+  readonly part: SchemaPart;
+}
+
+/** True where the store has the schema of this version. Rejects where the store does not answer. */
+async function isUpToDate(read: Kysely<Tables>, { dialect, part }: Schema): Promise<boolean> {
+  try {
+    // Each SQLite file has a table of this name; that of the runs file is in the attached schema (sqlite-sessions.ts).
+    const schema = dialect === 'sqlite' && part === 'runs' ? read.withSchema('runs') : read;
+    const rows = await schema.selectFrom('schema_migration').select('number').execute();
+    const applied = new Set(rows.map(({ number }) => number));
+    const last = migrations.at(-1)?.number ?? 0;
+    const wanted = migrationsOf({ dialect, migrations, part });
+    return wanted.every(({ number }) => applied.has(number)) && rows.every(({ number }) => number <= last);
+  } catch (error) {
+    if (error instanceof StatementRefused) return false;
+    throw error;
+  }
+}
+
+/** For a store that may not be created. */
+export async function refuseMissing(files: readonly StoreFile[]): Promise<void> {
+  for (const { file } of files) {
+    try {
+      await access(file);
+    } catch (error) {
+      const code = systemCode(error) ?? 'unknown';
+      throw storeUnavailable(
+        code,
+        `There is no store at ${file} (${code}): check store.url. The gateway makes it when it starts.`,
+      );
+    }
+  }
+}
+
+/** For a store that may not be migrated. `read` sees every part. */
+export async function refuseOtherTables(
+  read: Kysely<Tables>,
+  { dialect, parts }: { readonly dialect: Schema['dialect']; readonly parts: readonly SchemaPart[] },
+): Promise<void> {
+  for (const part of parts) {
+    if (await isUpToDate(read, { dialect, part })) continue;
+    throw storeUnavailable(
+      'schema',
+      'The store has not the tables of this version: check store.url, and that this version of the gateway was started on it.',
+    );
+  }
+}

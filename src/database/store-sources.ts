@@ -1,0 +1,37 @@
+import type { Secret } from '#base/secret.ts';
+import type { PostgresSessionsOptions } from './postgres-sessions.ts';
+import { SqliteSessions } from './sqlite-sessions.ts';
+import type { StoreFile } from './store-schema.ts';
+import type { SessionSource } from './store-session.ts';
+
+/** Where the connections of a part come from. On PostgreSQL all of them are one pool. */
+export interface StoreSources {
+  readonly writers: SessionSource;
+  /** Of the tables of the part `runs`; of another part than `main` the same as `writers`. */
+  readonly runWriters: SessionSource;
+  readonly readers: SessionSource;
+}
+
+/** `files` as `filesOf` answers them. */
+export function sqliteSources([own, runs]: readonly StoreFile[]): StoreSources {
+  if (own === undefined) throw new Error('A part of a SQLite store has a file.');
+  const writers = new SqliteSessions({ file: own.file, kind: 'write' });
+  return {
+    writers,
+    runWriters: runs === undefined ? writers : new SqliteSessions({ file: runs.file, kind: 'write' }),
+    readers: new SqliteSessions({ file: own.file, kind: 'read', ...(runs && { attached: runs.file }) }),
+  };
+}
+
+/** One pool for all: only the way a transaction begins differs. */
+export async function postgresSources(url: Secret): Promise<StoreSources> {
+  const sessions = await postgresSessions({ url, connections: 10, statementLimit: 10_000 });
+  const readers = { ...sessions, begin: 'begin isolation level repeatable read read only' };
+  return { writers: sessions, runWriters: sessions, readers };
+}
+
+/** Loads the driver, which a gateway on SQLite does not need. */
+export async function postgresSessions(options: PostgresSessionsOptions): Promise<SessionSource> {
+  const { createPostgresSessions } = await import('./postgres-sessions.ts');
+  return createPostgresSessions(options);
+}

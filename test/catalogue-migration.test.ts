@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { Kysely, sql } from 'kysely';
+import type { Principal } from '../src/access/principal.ts';
+import { type Automation, textFields, textOf } from '../src/automations/automation.ts';
+import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
+import { foldText } from '../src/automations/sort-key.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { GatewayError } from '../src/base/gateway-error.ts';
+import type { StoreOptions } from '../src/database/database.ts';
+import { migrate } from '../src/database/migrate.ts';
+import { migrations } from '../src/database/migrations.ts';
+import { createPostgresSessions } from '../src/database/postgres-sessions.ts';
+import { createSessionDialect } from '../src/database/session-dialect.ts';
+import { SqliteSessions } from '../src/database/sqlite-sessions.ts';
+import type { Tables } from '../src/database/tables.ts';
+import { oldDocuments, oldStore } from './support/stores/old-store.ts';
+import { eachStore } from './support/stores/stores.ts';
+
+const admin: Principal = { username: 'ada', roles: ['admin'], groups: [] };
+
+async function exported(catalogue: AutomationCatalogue): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for await (const batch of catalogue.export()) texts.push(...batch);
+  return texts;
+}
+
+function tagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
+}
+
+/** Connections to a store without a migration. */
+function connect(t: TestContext, store: StoreOptions): Kysely<Tables> {
+  const sessions =
+    store.kind === 'sqlite'
+      ? new SqliteSessions({ file: store.file, kind: 'write' })
+      : createPostgresSessions({ url: store.url, connections: 1, statementLimit: 10_000 });
+  t.after(() => sessions.close());
+  return new Kysely<Tables>({ dialect: createSessionDialect(store.kind, sessions) });
+}
+
+eachStore((store) => {
+  test('a store of version 0.1.0 keeps every document, its order and its run facts', async (t) => {
+    const database = await store.open(t, await oldStore(t, store));
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    assert.deepEqual(
+      await exported(catalogue),
+      oldDocuments.map(({ text }) => text),
+    );
+    const documents = oldDocuments.map(({ text }) => JSON.parse(text) as Automation);
+    for (const sort of textFields) {
+      const keyOf = (automation: Automation): Buffer | undefined => {
+        const text = textOf(automation, sort);
+        return text === undefined ? undefined : Buffer.from(foldText(text));
+      };
+      // `oldDocuments` is alphabetical, and a sort is stable.
+      const ordered = documents.toSorted((a, b) => {
+        const [left, right] = [keyOf(a), keyOf(b)];
+        if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
+        return Buffer.compare(left, right);
+      });
+      for (const order of [1, -1] as const) {
+        const { list, total } = await catalogue.list({
+          principal: admin,
+          options: { limit: 100, skip: 0, sort, order, filters: [] },
+        });
+        const ids = list.map((text) => (JSON.parse(text) as Automation)._id);
+        const expected = (order === 1 ? ordered : ordered.toReversed()).map(({ _id }) => _id);
+        assert.deepEqual([ids, total], [expected, oldDocuments.length], `${sort} ${order}`);
+      }
+    }
+    const noc = await catalogue.list({
+      principal: { username: 'rosa', roles: ['readonly'], groups: ['noc'] },
+      options: { limit: 0, skip: 0, sort: 'name', order: 1, filters: [] },
+    });
+    const kept = (groups: readonly string[] = []): boolean => groups.length === 0 || groups.includes('noc');
+    assert.equal(noc.total, documents.filter(({ data }) => kept(data?.gbac?.read)).length);
+  });
+
+  test('a store of version 0.1.0 keeps its ETags, except of the documents that have run facts', async (t) => {
+    const database = await store.open(t, await oldStore(t, store));
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    for (const old of oldDocuments) {
+      const { _id: id, lastRunAt, nextRunAt, ...rest } = JSON.parse(old.text) as Automation;
+      const { text, tag } = await catalogue.read({ principal: admin, id });
+      assert.equal(text, old.text);
+      assert.equal(tag, tagOf(JSON.stringify({ _id: id, ...rest })));
+      if (lastRunAt === undefined && nextRunAt === undefined) assert.equal(tag, old.tag);
+      await catalogue.noteRun(id, { lastRunAt: '2026-06-01T00:00:00.000Z', nextRunAt: null });
+      const noted = await catalogue.read({ principal: admin, id });
+      assert.deepEqual(JSON.parse(noted.text), { _id: id, ...rest, lastRunAt: '2026-06-01T00:00:00.000Z' });
+      assert.equal(noted.tag, tag);
+      // A patch without a change of a fact needs the ETag that a reader got before the run.
+      await catalogue.patch({ principal: admin, id, preconditions: { ifMatch: tag }, patch: { repeatInterval: '3 days' } });
+      const stale = catalogue.remove({ principal: admin, id, preconditions: { ifMatch: tag } });
+      await assert.rejects(stale, (error) => error instanceof GatewayError && error.code === 'precondition-failed');
+    }
+  });
+
+  test('a migration of version 0.1.0 that fails half-way leaves the store as it was, and the next start migrates it', async (t) => {
+    const options = await oldStore(t, store);
+    const query = connect(t, options);
+    const rows = async () => (await sql`select * from automation order by id`.execute(query)).rows;
+    const before = await rows();
+    const failing = migrations.map((migration) => ({
+      ...migration,
+      up: async (...given: Parameters<typeof migration.up>) => {
+        await migration.up(...given);
+        if (migration.name === 'automation-run-facts') throw new Error('stopped half-way');
+      },
+    }));
+    await assert.rejects(migrate({ query, dialect: store.dialect, migrations: failing, part: 'main' }), /half-way/u);
+    assert.deepEqual(await rows(), before);
+    const catalogue = createAutomationCatalogue({ database: await store.open(t, options), clock: systemClock });
+    assert.deepEqual(
+      await exported(catalogue),
+      oldDocuments.map(({ text }) => text),
+    );
+  });
+});
