@@ -18,7 +18,7 @@ import type { Tables } from '../src/database/tables.ts';
 import { oldDocuments, oldStore } from './support/stores/old-store.ts';
 import { eachStore } from './support/stores/stores.ts';
 
-const admin: Principal = { username: 'ada', roles: ['admin'], groups: [] };
+const admin: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups: [] };
 
 async function exported(catalogue: AutomationCatalogue): Promise<readonly string[]> {
   const texts: string[] = [];
@@ -71,7 +71,7 @@ eachStore((store) => {
       }
     }
     const noc = await catalogue.list({
-      principal: { username: 'rosa', roles: ['readonly'], groups: ['noc'] },
+      principal: { id: 'rosa', username: 'rosa', roles: ['readonly'], groups: ['noc'] },
       options: { limit: 0, skip: 0, sort: 'name', order: 1, filters: [] },
     });
     const kept = (groups: readonly string[] = []): boolean => groups.length === 0 || groups.includes('noc');

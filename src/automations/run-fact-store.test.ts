@@ -11,7 +11,7 @@ import { type AutomationStore, createAutomationStore } from './automation-store.
 import type { ListOptions } from './list-options.ts';
 import type { NotedFacts } from './run-facts.ts';
 
-const admin: Principal = { username: 'ada', roles: ['admin'], groups: [] };
+const admin: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups: [] };
 const all: ListOptions = { limit: 1000, skip: 0, sort: 'name', order: 1, filters: [] };
 const times = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z', '2027-01-01T00:00:00.000Z'] as const;
 const [early, late, later] = times;
