@@ -1,14 +1,17 @@
 import type { Prose } from './prose.ts';
 
-/** Comments that begin with #, of YAML, shell scripts and configuration files; lines that follow each other are one. */
+/**
+ * Comments that begin with #, of YAML, shell scripts and configuration files; lines that follow each other are one. A # that is not followed by
+ * exactly one space begins a setting that is commented out.
+ */
 export function hashComments(text: string): readonly Prose[] {
   const found: { line: number; end: number; text: string }[] = [];
   for (const [index, raw] of text.split('\n').entries()) {
-    const said = /(?:^|\s)#(?!!)\s?(.*)$/u.exec(raw)?.[1]?.trim();
+    const said = /(?:^|\s)# (\S.*)$/u.exec(raw)?.[1]?.trim();
     if (said === undefined || said === '') continue;
     const line = index + 1;
     const last = found.at(-1);
-    const isWhole = /^\s*#/u.test(raw);
+    const isWhole = /^\s*# \S/u.test(raw);
     if (isWhole && last !== undefined && last.end === line - 1) {
       last.text += ` ${said}`;
       last.end = line;

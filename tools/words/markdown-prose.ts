@@ -24,7 +24,7 @@ export function markdownProse(text: string): readonly Prose[] {
     } else if (/^\s*(?:<!--.*)?$/u.test(raw)) endParagraph();
     else if (/^\s*\|/u.test(raw)) {
       endParagraph();
-      for (const cell of raw.replaceAll('\\|', '/').split('|')) {
+      for (const cell of raw.replaceAll('\\|', '/').split(/\||<br>/u)) {
         if (/[^\s:|-]/u.test(cell)) found.push({ line, text: cell.trim() });
       }
     } else if (/^#+ /u.test(raw)) {

@@ -18,7 +18,7 @@ suite('check:words', () => {
     assert.deepEqual(lines('src/a.ts', '/**\n * Fine.\n *\n * Made anew.\n */\nexport const a = 1;\n'), [4]);
     assert.deepEqual(lines('src/a.test.ts', "test('a caller is told why', () => {});\n"), [1]);
     assert.deepEqual(lines('src/a.ts', 'throw new Error(`The file stands in ${place}.`);\n'), [1]);
-    assert.deepEqual(lines('deploy/a.yaml', 'key: 1 # whatever\n'), [1]);
+    assert.deepEqual(lines('deploy/a.yaml', 'key: 1 # whatever\n#   nobody: a setting\n'), [1]);
   });
 
   test('a sentence of 26 words is found, one of 25 is not', () => {
