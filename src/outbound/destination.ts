@@ -16,8 +16,8 @@ const unwanted: readonly { readonly pattern: RegExp; readonly what: string }[] =
 const visibleAscii = /^[\x21-\x5b\x5d-\x7e]*$/u;
 
 /**
- * Reads the URI of a restCall with the WHATWG URL parser and removes its fragment. It must be absolute http or https, with 1 to 8,192
- * characters, without userinfo and invisible characters, with valid labels and a port from 1 to 65535. A problem is the predicate of a
+ * Reads the URI of a restCall with the WHATWG URL parser and removes its fragment. It must be absolute http or https and have 1 to 8,192
+ * characters, none of them invisible. Userinfo is refused, labels must be valid, and the port is 1 to 65535. A problem is the predicate of a
  * sentence about the URI. It quotes at most one label of the host, because a URI may carry secrets.
  */
 export function readDestination(uri: string): { readonly url: URL } | { readonly problem: string } {

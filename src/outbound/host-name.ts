@@ -44,7 +44,7 @@ function labelProblem(label: string): string | undefined {
     return `the label "${label}" of its host name holds something other than letters, digits, hyphens and underscores`;
   }
   if (label.startsWith('-') || label.endsWith('-')) return `the label "${label}" of its host name begins or ends with a hyphen`;
-  // The parser does not check ASCII names. domainToUnicode returns an A-label that does not decode unchanged.
+  // The parser does not check ASCII names. For an A-label that does not decode, domainToUnicode returns its input.
   if (label.startsWith('xn--') && domainToUnicode(label) === label) {
     return `the label "${label}" of its host name is no valid internationalised (IDNA) label`;
   }
