@@ -1,8 +1,8 @@
 const nothing: Buffer = Buffer.alloc(0);
 
 /**
- * Joins bytes that arrive in pieces or as text. A single piece is kept without a copy. Several are copied into one buffer: each piece
- * that is kept costs some hundred bytes of memory more than its own, and may hold one byte.
+ * Joins bytes that arrive in pieces or as text. A single piece is kept without a copy. Several are copied into one buffer. A kept piece
+ * costs some hundred bytes of memory in addition to its own bytes, which may be a single one.
  */
 export class GatheredBytes {
   #bytes: Buffer = nothing;

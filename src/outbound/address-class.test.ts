@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { classifyAddress } from './address-class.ts';
 
-/** First and last address of each block of IANA's special-purpose registries, and the neighbours that belong to nobody special. */
+/** First and last address of each block of IANA's special-purpose registries, and the neighbours outside of them. */
 const blocks: readonly { readonly block: string; readonly inside: readonly string[]; readonly outside: readonly string[] }[] = [
   { block: '0.0.0.0/8', inside: ['0.0.0.0', '0.255.255.255'], outside: ['1.0.0.0'] },
   { block: '10.0.0.0/8', inside: ['10.0.0.0', '10.255.255.255'], outside: ['9.255.255.255', '11.0.0.0'] },
@@ -102,7 +102,7 @@ for (const { block, inside, outside } of blocks) {
   });
 }
 
-test('what is no plain address is not public', () => {
+test('text that is not a plain address is not public', () => {
   for (const text of [
     '',
     'example.com',

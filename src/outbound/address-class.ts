@@ -1,15 +1,16 @@
 import ipaddr from 'ipaddr.js';
 import { type Address, block, isIsatap, liesIn, readAddress } from './address.ts';
 
-/** Whether an address is public, and what it is: `reason` is a noun phrase that names the block and where it is set apart. */
+/** Whether an address is public. `reason` is a noun phrase with the block and the document that reserves it. */
 interface AddressClass {
   readonly public: boolean;
   readonly reason: string;
 }
 
 /**
- * Public means global unicast: no block of IANA's special-purpose registries for IPv4 and IPv6 (also those that IANA calls
- * globally reachable), no multicast, no IPv6 outside 2000::/3, none that embeds an IPv4 address. What is no address is not public.
+ * Public means global unicast. No block of IANA's special-purpose registries for IPv4 and IPv6 is public, not even those that
+ * IANA calls globally reachable. Nor are multicast, IPv6 outside 2000::/3, and IPv6 that embeds an IPv4 address. Text that is not an
+ * address is not public either.
  */
 export function classifyAddress(text: string): AddressClass {
   const address = readAddress(text);
@@ -24,10 +25,10 @@ function rangeReason(address: Address): string | undefined {
   return range === 'unicast' ? undefined : (rangeReasons.get(range) ?? `an address of a special range (${range})`);
 }
 
-/** What ipaddr.js calls unicast and is not for us to dial. */
+/** The reason for addresses that ipaddr.js calls unicast and that are not public. */
 function furtherReason(address: Address): string | undefined {
   if (address instanceof ipaddr.IPv4) {
-    // Azure's WireServer: public by number, but answered by the hypervisor, with credentials.
+    // Azure's WireServer: a public number, but the hypervisor answers, with credentials.
     return liesIn(address, wireServer) ? "the address of Azure's platform services (168.63.129.16)" : undefined;
   }
   if (liesIn(address, ipv4Compatible)) return 'an IPv4-compatible IPv6 address (RFC 4291 2.5.5.1)';
@@ -39,7 +40,7 @@ const wireServer = block('168.63.129.16/32');
 const ipv4Compatible = block('::/96');
 const globalUnicast = block('2000::/3');
 
-/** By the range names of ipaddr.js 2.5, whose tables are those of the IANA registries; the tests hold the two together. */
+/** By the range names of ipaddr.js 2.5, whose tables follow the IANA registries; tests compare the two. */
 const rangeReasons: ReadonlyMap<string, string> = new Map([
   ['unspecified', 'an unspecified or "this network" address (RFC 1122, RFC 4291)'],
   ['broadcast', 'the limited broadcast address (RFC 919)'],

@@ -4,19 +4,19 @@ import ipaddr from 'ipaddr.js';
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /**
- * The address a text names, or undefined where it is none or carries a zone id (RFC 4007 11). An IPv4-mapped address (RFC 4291
- * 2.5.5.2) stays as written. Only the strict grammar of `net.isIP` is read: ipaddr.js alone would take 0177.0.0.1 and 127.1 too.
+ * The address that a text names. Undefined for other text and with a zone id (RFC 4007 11). An IPv4-mapped address (RFC 4291 2.5.5.2)
+ * stays as written. Only the strict grammar of `net.isIP` is accepted: ipaddr.js alone would also accept 0177.0.0.1 and 127.1.
  */
 export function readAddress(text: string): Address | undefined {
   return isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.parse(text);
 }
 
-/** The one form of an address in which spellings are compared: IPv4-mapped becomes IPv4, for that is where packets go. */
+/** The form in which addresses are compared: IPv4-mapped becomes IPv4, because packets go there. */
 export function canonicalAddress(address: Address): Address {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** The IPv4 addresses that an IPv6 address can lead to through mapping or a transition mechanism; none for IPv4. */
+/** The IPv4 addresses that an IPv6 address leads to through mapping or a transition mechanism. Empty for IPv4. */
 export function embeddedIPv4(address: Address): readonly ipaddr.IPv4[] {
   if (address instanceof ipaddr.IPv4) return [];
   const found: ipaddr.IPv4[] = [];
@@ -27,7 +27,7 @@ export function embeddedIPv4(address: Address): readonly ipaddr.IPv4[] {
   return found;
 }
 
-/** True where the interface identifier is one of ISATAP, 0000:5efe or 0200:5efe (RFC 5214 6.1; the group bit is not heeded). */
+/** True for an interface identifier of ISATAP: 0000:5efe or 0200:5efe (RFC 5214 6.1). The group bit is ignored. */
 export function isIsatap(address: ipaddr.IPv6): boolean {
   const [, , , , fifth = 0, sixth = 0] = address.parts;
   return (fifth & 0xfcff) === 0 && sixth === 0x5efe;
@@ -39,18 +39,18 @@ export interface Block {
   readonly bits: number;
 }
 
-/** A block from CIDR notation; for constants, since it throws on anything else. */
+/** A block from CIDR notation. It throws on any other text, so it is for constants. */
 export function block(cidr: string): Block {
   const [network, bits] = ipaddr.parseCIDR(cidr);
   return { network, bits };
 }
 
-/** True where `address` lies in the block, which is of its family. */
+/** True where `address` is in the block and has its family. */
 export function liesIn(address: Address, { network, bits }: Block): boolean {
   return address.kind() === network.kind() && address.match(network, bits);
 }
 
-/** Mapped, compatible (RFC 4291 2.5.5), translated (RFC 2765), NAT64 (RFC 6052, RFC 8215) and ISATAP: the last 32 bits. */
+/** True where the last 32 bits are an IPv4 address: mapped, compatible (RFC 4291 2.5.5), translated (RFC 2765), NAT64 (RFC 6052, RFC 8215), ISATAP. */
 function lowBitsCarry(address: ipaddr.IPv6): boolean {
   return lowBitsBlocks.some((candidate) => liesIn(address, candidate)) || isIsatap(address);
 }

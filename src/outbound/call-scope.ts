@@ -4,25 +4,25 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { AttemptWatcher } from './attempt.ts';
 
 /**
- * The life of one call from its arrival to the last byte of its reply: one total time limit over waiting, attempts,
- * redirects and the reply's body, and the caller's leaving. Ending it aborts whatever is under way.
+ * The life of one call, from its arrival to the last byte of its reply. One total time limit covers waiting, attempts, redirects and the
+ * body of the reply. The call is aborted when that limit passes, when its caller leaves, or when the gateway stops.
  */
 export class CallScope {
-  /** Who is told of each sending, if anybody. */
+  /** Watches each attempt of the call. */
   readonly attempts: AttemptWatcher | undefined;
   readonly #clock: Clock;
   readonly #expiresAt: number;
   readonly #timer: NodeJS.Timeout;
   #aborted: Error | undefined;
   #abort: ((reason: Error) => void) | undefined;
-  #giveBack: (() => void) | undefined;
+  #onEnd: (() => void) | undefined;
   #ended = false;
   #mayChange = false;
-  #detached = false;
-  #abandoned = false;
+  #callerDetached = false;
+  #callerHasLeft = false;
   readonly #sendings: Sending[] = [];
 
-  /** `total` is in milliseconds, `setBy` what its error names as the limit in force (default: the configuration). */
+  /** `total` is in milliseconds. `setBy` is the name of the limit in its error (default: the configuration key). */
   constructor(options: {
     readonly total: number;
     readonly setBy?: string | undefined;
@@ -42,7 +42,7 @@ export class CallScope {
     return Math.max(0, this.#expiresAt - this.#clock.monotonic());
   }
 
-  /** The call is on record: from now on it may be sent, whatever its method. */
+  /** The call is on record: from now on a state-changing request may be sent. */
   permitChange(): void {
     this.#mayChange = true;
   }
@@ -51,12 +51,12 @@ export class CallScope {
     return this.#mayChange;
   }
 
-  /** One more request of this call. */
+  /** Adds a request of this call to `traffic`. */
   sends(sending: Sending): void {
     this.#sendings.push(sending);
   }
 
-  /** What went to far sides for this call so far, and what came back; bytes of bodies, those that came decoded. */
+  /** What this call has sent to far sides so far, and what came back. Bytes count bodies; those of replies count decoded. */
   get traffic(): Traffic {
     const traffic = { attempts: this.#sendings.length, left: false, bytesSent: 0, bytesReceived: 0 };
     for (const sending of this.#sendings) {
@@ -68,17 +68,21 @@ export class CallScope {
     return traffic;
   }
 
-  /** Why the call is over before its time, if it is. */
+  /** Why the call was aborted; undefined where it was not. */
   get aborted(): Error | undefined {
     return this.#aborted;
   }
 
-  /** Names what is to be stopped when the scope ends; called at once if it has ended already. One at a time: a call has one thing under way. */
+  /**
+   * Sets what stops the work of this call when it is aborted; called at once if that has happened. There is one at a time, because a call has
+   * one piece of work under way. Undefined removes it.
+   */
   whenAborted(abort: ((reason: Error) => void) | undefined): void {
     this.#abort = abort;
     if (abort !== undefined && this.#aborted !== undefined) abort(this.#aborted);
   }
 
+  /** Stops the work of the call with this reason. Only the first reason counts. */
   abort(reason: Error): void {
     if (this.#aborted !== undefined) return;
     this.#aborted = reason;
@@ -86,41 +90,42 @@ export class CallScope {
     this.#abort?.(reason);
   }
 
-  /** Names what is to be given back when the call is done, in whatever way. */
-  whenEnded(giveBack: () => void): void {
-    if (this.#ended) giveBack();
-    else this.#giveBack = giveBack;
+  /** Sets what releases the resources of the call when it ends, in any way; called at once if it has ended. */
+  whenEnded(release: () => void): void {
+    if (this.#ended) release();
+    else this.#onEnd = release;
   }
 
-  /** From now on the call goes on without its caller, until it is carried out. */
+  /** From now on the call goes on if its caller leaves, until `attachCaller`. */
   detachCaller(): void {
-    this.#detached = true;
+    this.#callerDetached = true;
   }
 
+  /** Aborts and ends the call if its caller left meanwhile. */
   attachCaller(): void {
-    this.#detached = false;
-    if (this.#abandoned) this.callerLeft();
+    this.#callerDetached = false;
+    if (this.#callerHasLeft) this.callerLeft();
   }
 
-  /** Ends the call and gives back what it holds: at once, or when it is carried out. */
+  /** Aborts and ends the call: at once, or in `attachCaller` where the caller is detached. */
   callerLeft(): void {
-    this.#abandoned = true;
-    if (this.#detached) return;
+    this.#callerHasLeft = true;
+    if (this.#callerDetached) return;
     this.abort(new CallerLeft());
     this.end();
   }
 
-  /** The call is done: nothing is aborted any more. Whoever opened the scope calls this once nothing of the reply is left to send. */
+  /** Ends the call and releases its resources. The owner of the scope calls this after the last byte of the reply. */
   end(): void {
     this.#ended = true;
     clearTimeout(this.#timer);
     this.#abort = undefined;
-    this.#giveBack?.();
-    this.#giveBack = undefined;
+    this.#onEnd?.();
+    this.#onEnd = undefined;
   }
 }
 
-/** One request and its reply as far as they have come. */
+/** The progress of one request and its reply. */
 export interface Sending {
   /** A byte of it may have left. */
   readonly left: boolean;
@@ -145,7 +150,7 @@ const limitMeaning = {
   total: 'the whole reply',
 } as const;
 
-/** 504 that names the phase and the limit in force. */
+/** 504 with the phase and the limit. */
 export class TimeLimitPassed extends GatewayError {
   readonly limit: TimeLimit;
   readonly milliseconds: number;
@@ -157,7 +162,7 @@ export class TimeLimitPassed extends GatewayError {
   }
 }
 
-/** `setBy` is what set the limit. */
+/** `setBy` is the name of what set the limit. */
 export function timedOut(limit: keyof typeof limitMeaning, milliseconds: number, setBy = `timeouts.${limit}`): TimeLimitPassed {
   return new TimeLimitPassed(
     limit,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '#base/clock.ts';
 import { TimeLimitPassed } from './call-scope.ts';
 
-/** The one time limit over dialling, a proxy's answer and the TLS handshake of a connection (`timeouts.connect`, milliseconds). */
+/** One time limit for dialling, a proxy's reply and the TLS handshake of a connection (`timeouts.connect`, milliseconds). */
 export class ConnectDeadline {
   readonly #clock: Clock;
   readonly #expiresAt: number;
@@ -19,7 +19,7 @@ export class ConnectDeadline {
     return Math.max(0, this.#expiresAt - this.#clock.monotonic());
   }
 
-  /** 504 that names the phase, what it was busy with, and the limit in force. */
+  /** 504 with the phase, its current step and the limit. */
   expired(doing: string): TimeLimitPassed {
     return new TimeLimitPassed(
       'connect',
@@ -29,7 +29,7 @@ export class ConnectDeadline {
   }
 }
 
-/** A step of connecting did not end within its share of the time limit. */
+/** A step of connecting took longer than its share of the time limit. */
 export class StepTimedOut extends Error {
   constructor() {
     super('timed out');
@@ -39,38 +39,38 @@ export class StepTimedOut extends Error {
 
 interface Step {
   readonly socket: Socket;
-  /** The event that ends the step well, unless `attempt` is what says so. */
+  /** The event at which `attempt` is called. */
   readonly event: 'connect' | 'secureConnect' | 'readable';
   /** Milliseconds for the whole step. */
   readonly limit: number;
 }
 
 /**
- * Waits until `attempt`, called at each `event`, answers something. On an error, a close, a thrown `attempt` or when time is up the
- * socket is destroyed and the promise rejects: with what the socket emitted, or StepTimedOut.
+ * Calls `attempt` at each `event` until it returns a value. On an error, a close, an exception of `attempt` or a passed limit the socket is
+ * destroyed. The promise then rejects with that error, or with StepTimedOut.
  */
 export function untilReady<Answer>({ socket, event, limit }: Step, attempt: () => Answer | undefined): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const onEvent = (): void => {
     try {
       const answer = attempt();
-      if (answer !== undefined) settle(() => resolve(answer));
+      if (answer !== undefined) end(() => resolve(answer));
     } catch (error) {
       onError(error instanceof Error ? error : new Error('the step failed', { cause: error }));
     }
   };
   const onError = (error: Error): void => {
-    settle(() => reject(error));
+    end(() => reject(error));
     socket.destroy();
   };
   const onClose = (): void => onError(new ClosedEarly());
   const timer = setTimeout(() => onError(new StepTimedOut()), limit);
-  const settle = (finish: () => void): void => {
+  const end = (settle: () => void): void => {
     clearTimeout(timer);
     socket.off(event, onEvent).off('error', onError).off('close', onClose).off('end', onClose);
-    finish();
+    settle();
   };
-  // A socket emits errors for as long as it lives; between two owners nobody else would listen, and Node would throw.
+  // A socket may emit 'error' between two owners. Without a listener Node would throw.
   socket.on('error', ignore);
   socket.on(event, onEvent).on('error', onError).on('close', onClose).on('end', onClose);
   return promise;

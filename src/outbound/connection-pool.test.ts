@@ -18,7 +18,7 @@ async function connectionsOf(
 
 const body = Buffer.from('{}');
 
-test('calls one after the other share a connection, those that change something another one', async (t) => {
+test('queries in order share one connection, state-changing calls another', async (t) => {
   const far = await farSide(t);
   const sender = senderTo(t, far.port).sender;
   const post = { method: 'POST', body } as const;
@@ -26,7 +26,7 @@ test('calls one after the other share a connection, those that change something 
   assert.deepEqual(sender.figures(), { busy: 0, idle: 2, waiting: 0 });
 });
 
-test('a connection is not used again where a body went over it that its method does not have', async (t) => {
+test('a connection is not used again after a body that its method does not expect', async (t) => {
   const far = await farSide(t);
   assert.deepEqual(await connectionsOf(senderTo(t, far.port).sender, far, { body }, {}, {}), [1, 2, 2]);
   far.answer(() => httpReply());
@@ -48,7 +48,7 @@ for (const [what, reply] of endings) {
   });
 }
 
-test('a connection on which something comes that nobody asked for is not used again, nor is what came taken for a reply', async (t) => {
+test('a connection that brings bytes without a request is not used again, and the bytes are not taken for a reply', async (t) => {
   const far = await farSide(t, (_request, socket) => {
     socket.write(`${once200}\r\nok`);
     setTimeout(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'), 20);
@@ -61,7 +61,7 @@ test('a connection on which something comes that nobody asked for is not used ag
   assert.equal(far.requests.at(-1)?.connection, 2);
 });
 
-test('what has come on a kept connection by the end of the turn is seen before a request is written to it', async (t) => {
+test('the end of a kept connection in the same iteration of the event loop is seen before a request is written to it', async (t) => {
   const far = await farSide(t, (_request, socket) => void socket.end(`${once200}\r\nok`));
   const sender = senderTo(t, far.port).sender;
   for (let count = 0; count < 50; count += 1) {
@@ -70,7 +70,7 @@ test('what has come on a kept connection by the end of the turn is seen before a
   }
 });
 
-test('a call that is over before its turn comes is not sent, and its connection is kept for the next', async (t) => {
+test('a call that ends before the check phase is not sent, and its connection is kept for the next call', async (t) => {
   const far = await farSide(t);
   const sender = senderTo(t, far.port).sender;
   await sendThrough(sender, `${far.url}/`, { method: 'POST' });
@@ -80,7 +80,7 @@ test('a call that is over before its turn comes is not sent, and its connection 
   assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }), [1, 1]);
 });
 
-test('a call that is over before its connection is made is not sent, and the connection is kept for the next', async (t) => {
+test('a call that ends before its connection is made is not sent, and the connection is kept for the next call', async (t) => {
   const far = await farSide(t);
   const made = Promise.withResolvers<Socket>();
   const sender = createSender({ connect: () => made.promise });
@@ -96,7 +96,7 @@ test('a call that is over before its connection is made is not sent, and the con
   assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }), [1]);
 });
 
-test('a far side that closes a connection at once is sent nothing', async (t) => {
+test('a far side that closes a connection at once gets no request', async (t) => {
   const far = await farSide(t);
   far.onConnection((socket) => void socket.end());
   const sender = createSender({
@@ -110,7 +110,7 @@ test('a far side that closes a connection at once is sent nothing', async (t) =>
   await assert.rejects(sendThrough(sender, `${far.url}/`, { method: 'POST', body }), { code: 'upstream-connect-failed' });
 });
 
-test('a sender that closes sends what waited for its turn', async (t) => {
+test('a sender that closes sends the calls that wait for the check phase', async (t) => {
   const far = await farSide(t);
   const sender = createSender({ connect: () => connectedTo(far.port) });
   const { reply, scope } = beginThrough(sender, far.url);
@@ -120,14 +120,14 @@ test('a sender that closes sends what waited for its turn', async (t) => {
   scope.end();
 });
 
-test('a sender closes though what waited for its turn is over', { timeout: 5_000 }, async () => {
+test('a sender closes although the call that waited for the check phase has ended', { timeout: 5_000 }, async () => {
   const sender = createSender({ connect: () => Promise.reject(new Error('nothing is dialled here')) });
   const { reply, scope } = beginThrough(sender, 'http://127.0.0.1:1');
   scope.abort(new Error('over'));
   await Promise.all([assert.rejects(reply), sender.close()]);
 });
 
-test('a sender closes though the connection that it waits for cannot be made', { timeout: 5_000 }, async () => {
+test('a sender closes although the connection that it waits for cannot be made', { timeout: 5_000 }, async () => {
   const made = Promise.withResolvers<Socket>();
   const sender = createSender({ connect: () => made.promise });
   const { reply, scope } = beginThrough(sender, 'http://127.0.0.1:1');
@@ -141,7 +141,7 @@ test('a sender closes though the connection that it waits for cannot be made', {
   scope.end();
 });
 
-test('a far side that speaks before it is asked is refused, and nothing is sent to it', async (t) => {
+test('a far side that sends bytes before a request is refused and gets no request', async (t) => {
   const far = await farSide(t);
   far.onConnection((socket) => void socket.write(`${once200}\r\nok`));
   const sender = createSender({
@@ -156,7 +156,7 @@ test('a far side that speaks before it is asked is refused, and nothing is sent 
   assert.equal(far.requests.length, 0);
 });
 
-test('a sender that closes finishes what is in flight, closes what is idle, and takes nothing more', async (t) => {
+test('a sender that closes ends the calls in flight, closes idle connections, and refuses new calls', async (t) => {
   let answer = (): void => {};
   const far = await farSide(t, async ({ target }) => {
     if (target === '/slow') await new Promise<void>((resolve) => (answer = resolve));
@@ -179,11 +179,11 @@ test('a sender that closes finishes what is in flight, closes what is idle, and 
   assert.deepEqual(sender.figures(), { busy: 0, idle: 0, waiting: 0 });
 });
 
-test('a connection of changes is not used again a second later, one of others is, and both are closed in the end', async (t) => {
+test('a connection of changes is not used again after a second, one of queries is, and both are closed in the end', async (t) => {
   const far = await farSide(t, () => `${once200}Keep-Alive: timeout=4\r\n\r\nok`);
   const sender = senderTo(t, far.port).sender;
   await connectionsOf(sender, far, {}, { method: 'POST' });
-  // Its time is over between two looks for what was idle for too long.
+  // Its idle time passes between two sweeps.
   await sleep(250);
   await connectionsOf(sender, far, { method: 'POST' });
   await sleep(1_050);

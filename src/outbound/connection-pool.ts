@@ -5,44 +5,45 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Connect } from './connector.ts';
 import { type ConnectionOwner, FarSideConnection } from './far-side-connection.ts';
 
-/** What a pool of connections holds. */
+/** Connections of a pool, and calls that wait. */
 export interface PoolFigures {
   readonly busy: number;
   readonly idle: number;
-  /** Calls that wait for their connection to be made. */
+  /** Calls that wait for a connection. */
   readonly waiting: number;
 }
 
-/** A request that waits for a connection. `begin` or `failed` is called, once. */
+/** A request that waits for a connection. Exactly one of `begin` and `failed` is called, once, unless it ends before. */
 export interface WaitingRequest {
   readonly origin: string;
-  /** Nobody wants it sent any more. */
-  readonly over: boolean;
+  /** It ended while it waited, so it must not be sent. */
+  readonly isEnded: boolean;
   begin(connection: FarSideConnection): void;
   failed(reason: Error): void;
 }
 
-/** Milliseconds that a connection may be idle: as it comes, and at most where the far side says how long it keeps it. */
+/** Milliseconds that a connection may be idle: `usual`, or what the far side says in Keep-Alive, up to `most`. */
 export interface IdleTime {
   readonly usual: number;
   readonly most: number;
 }
 
-/** Milliseconds that a connection is given up before the far side says that it will be: so long may a request be on its way. */
+/** Milliseconds by which a connection is closed before the time that the far side announced: a request may take that long to arrive. */
 const margin = 2_000;
 
-/** Milliseconds between two looks for connections that have been idle for too long; none of those is used, whether they are gone or not. */
+/** Milliseconds between two sweeps of connections that were idle too long. Between sweeps no request uses such a connection either. */
 const sweepEach = 500;
 
 /**
- * Connections to far sides by origin, without a limit of their own: each request has one for itself, the one that was in use last, or a new one.
- * A request is begun at the end of a turn of the event loop: what has come for the connection by then, an end above all, has been read.
+ * Connections to far sides by origin, without a limit on their number. Each request has a connection for itself: the one that was in use last,
+ * or a new one. A request begins in the check phase. The events of its connection in that iteration, above all its end, have been handled
+ * by then.
  */
 export class ConnectionPool implements ConnectionOwner {
   readonly #connect: Connect;
   readonly #idleTime: IdleTime;
   readonly #open = new Set<FarSideConnection>();
-  /** By origin; the newest is the last. */
+  /** By origin; the one in use last is at the end. */
   readonly #idle = new Map<string, IdleConnection[]>();
   #idleCount = 0;
   #connecting = 0;
@@ -53,7 +54,7 @@ export class ConnectionPool implements ConnectionOwner {
     const due = this.#due;
     this.#due = [];
     for (const request of due) this.#begin(request);
-    this.#settle();
+    this.#closeIfEmpty();
   };
 
   constructor(connect: Connect, idleTime: IdleTime) {
@@ -75,11 +76,11 @@ export class ConnectionPool implements ConnectionOwner {
     return { busy, idle: this.#idleCount, waiting: this.#connecting + this.#due.length };
   }
 
-  /** Resolves once what is in flight has finished and every connection is closed. */
+  /** Resolves once all requests have ended and all connections are closed. */
   async close(): Promise<void> {
     this.#closed ??= Promise.withResolvers();
     for (const { connection } of [...this.#idle.values()].flat()) connection.destroy();
-    this.#settle();
+    this.#closeIfEmpty();
     await this.#closed.promise;
   }
 
@@ -101,13 +102,13 @@ export class ConnectionPool implements ConnectionOwner {
   closed(connection: FarSideConnection): void {
     this.#open.delete(connection);
     this.#forget(connection);
-    this.#settle();
+    this.#closeIfEmpty();
   }
 
   #begin(request: WaitingRequest): void {
-    if (request.over) return;
+    if (request.isEnded) return;
     const idle = this.#takeIdle(request.origin);
-    if (idle === undefined) void this.#beginAnew(request);
+    if (idle === undefined) void this.#beginOnNew(request);
     else request.begin(idle);
   }
 
@@ -123,22 +124,22 @@ export class ConnectionPool implements ConnectionOwner {
     return undefined;
   }
 
-  async #beginAnew(request: WaitingRequest): Promise<void> {
+  async #beginOnNew(request: WaitingRequest): Promise<void> {
     this.#connecting += 1;
     try {
       const connection = new FarSideConnection(request.origin, unspoken(await this.#connect(request.origin)), this);
       this.#open.add(connection);
-      if (request.over) this.freed(connection, undefined);
+      if (request.isEnded) this.freed(connection, undefined);
       else request.begin(connection);
     } catch (error) {
       request.failed(error instanceof Error ? error : new Error('no connection', { cause: error }));
     } finally {
       this.#connecting -= 1;
-      this.#settle();
+      this.#closeIfEmpty();
     }
   }
 
-  /** Closes what has been idle for too long; once it is closed it is forgotten. */
+  /** Closes connections that were idle too long. `closed` then forgets them. */
   #sweep(): void {
     const now = systemClock.monotonic();
     for (const { connection, until } of [...this.#idle.values()].flat()) if (until <= now) connection.destroy();
@@ -157,13 +158,13 @@ export class ConnectionPool implements ConnectionOwner {
     else this.#idle.set(origin, rest);
   }
 
-  #settle(): void {
+  #closeIfEmpty(): void {
     if (this.#closed === undefined || this.#open.size + this.#connecting + this.#due.length > 0) return;
     this.#closed.resolve();
   }
 }
 
-/** A far side that speaks before it is asked, or has gone again, is none for a request. */
+/** Refuses a connection on which the far side sent bytes before a request, or that has closed again. */
 function unspoken(socket: Socket): Socket {
   const early = socket.readableLength > 0;
   if (!early && socket.writable) return socket;

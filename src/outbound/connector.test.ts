@@ -29,7 +29,7 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('requests go over the checked connection, which is used again', async (t) => {
+test('requests use the checked connection, also the next one', async (t) => {
   const server = createHttpServer((incoming, outgoing) => outgoing.end(`${incoming.headers.host} ${incoming.url}`));
   const { port, accepted } = await listen(t, server);
   const sender = createSender({
@@ -43,7 +43,7 @@ test('requests go over the checked connection, which is used again', async (t) =
   assert.equal(accepted(), 1);
 });
 
-test('the refusal of the connector comes to the caller as it is', async (t) => {
+test('the caller gets the error of the connector unchanged', async (t) => {
   const { port, accepted } = await listen(t, createServer());
   const sender = createSender({ connect: createConnector({ policy: policyOf([]), resolve: answers('127.0.0.1'), timeouts }) });
   t.after(() => sender.close());
@@ -56,7 +56,7 @@ test('the refusal of the connector comes to the caller as it is', async (t) => {
   assert.equal(accepted(), 0);
 });
 
-test('a denied name is not looked up, a denied address not dialled', async () => {
+test('a denied name is not looked up, and a denied address is not dialled', async () => {
   const asked: string[] = [];
   const dialled: string[] = [];
   const connect = createConnector({
@@ -81,7 +81,7 @@ test('a denied name is not looked up, a denied address not dialled', async () =>
   assert.deepEqual([asked, dialled], [['mixed.example'], []]);
 });
 
-test('without a policy any address is dialled, by literal and by name', async (t) => {
+test('a connector without a policy dials any address, by literal and by name', async (t) => {
   const { port } = await listen(t, createServer());
   const connect = createConnector({ resolve: answers('127.0.0.1'), timeouts });
   for (const origin of [`http://127.0.0.1:${port}`, `http://localhost:${port}`, `http://0.0.0.0:${port}`]) {
@@ -91,7 +91,7 @@ test('without a policy any address is dialled, by literal and by name', async (t
   }
 });
 
-test('the checked addresses are tried in turn until one answers', async (t) => {
+test('the checked addresses are tried in order until one answers', async (t) => {
   const { port } = await listen(t, createServer());
   const dialled: string[] = [];
   const connect = createConnector({
@@ -121,7 +121,7 @@ test('a refused connection is upstream-connect-failed and names each address and
   );
 });
 
-test('a connection that never comes is upstream-timeout, naming phase, address and limit, and its socket is closed', async () => {
+test('a connection that is never made is upstream-timeout with phase, address and limit, and its socket is closed', async () => {
   const sockets: Socket[] = [];
   const dial = (): Socket => {
     const socket = new Socket();
@@ -149,7 +149,7 @@ test('an address that never answers leaves time for the next one', async (t) => 
   assert.ok(silent.destroyed);
 });
 
-test('a connection that ends elsewhere than at the checked address is denied and closed', async (t) => {
+test('a connection to another address than the checked one is denied and closed', async (t) => {
   const { port, open } = await listen(t, createServer());
   const allow = ['0.0.0.0', '127.0.0.2', '::ffff:127.0.0.1'];
   const straight = createConnector({ policy: policyOf(allow), resolve: answers('127.0.0.2'), timeouts });
@@ -166,7 +166,7 @@ test('a connection that ends elsewhere than at the checked address is denied and
   mapped.destroy();
 });
 
-test('an answer of the look-up that is no address is never dialled', async () => {
+test('a result of the look-up that is not an address is never dialled', async () => {
   const dialled: string[] = [];
   const dial = ({ host }: { host: string }): Socket => {
     dialled.push(host);
@@ -188,7 +188,7 @@ test('an answer of the look-up that is no address is never dialled', async () =>
   assert.deepEqual(dialled, []);
 });
 
-test('what the resolver says and how long it may take is passed on', async () => {
+test('the connector passes on the error of the resolver and gives it its time limit', async () => {
   const limits: number[] = [];
   const connect = createConnector({
     resolve: (host, { timeout }) => {
@@ -201,7 +201,7 @@ test('what the resolver says and how long it may take is passed on', async () =>
   assert.deepEqual(limits, [1_234]);
 });
 
-test('an unexpected failure is a GatewayError too, and shows nothing of its cause', async () => {
+test('an unexpected failure becomes a GatewayError that quotes nothing of its cause', async () => {
   const connect = createConnector({ resolve: () => Promise.reject(new TypeError('inner matters')), timeouts });
   await assert.rejects(
     connect('http://far.example/'),
@@ -209,7 +209,7 @@ test('an unexpected failure is a GatewayError too, and shows nothing of its caus
   );
 });
 
-test('a far side that could not be connected to once is tried anew', async (t) => {
+test('a far side is dialled again after a failed connection', async (t) => {
   const server = createHttpServer((_incoming, outgoing) => outgoing.end('ok'));
   const { port } = await listen(t, server);
   let times = 0;

@@ -12,16 +12,16 @@ import { createHandshake, type TlsOptions } from './tls-handshake.ts';
 export type Connect = (origin: string) => Promise<Socket>;
 
 interface ConnectorOptions {
-  /** Without one (adapters: the operator named the far side) nothing is decided, all else is the same. */
+  /** Absent for adapters: the operator named the far side, so there is no decision. */
   readonly policy?: DestinationPolicy;
   readonly resolve: Resolve;
-  /** Milliseconds: `dns` for a look-up, `connect` for dialling, a proxy's answer and TLS together. */
+  /** Milliseconds: `dns` for a look-up, `connect` for dialling, a proxy's reply and TLS together. */
   readonly timeouts: { readonly dns: number; readonly connect: number };
   readonly tls?: TlsOptions;
   readonly proxy?: ProxyOptions;
   readonly clock?: Clock;
   readonly dial?: Dial;
-  /** Told each step that is done: look-ups (at once where there is no name), a connection or one through the proxy, TLS where there is any. */
+  /** Called after each step: look-ups (at once for an address), the connection or the tunnel through the proxy, TLS for https. */
   readonly onStep?: (step: ConnectStep) => void;
 }
 
@@ -35,10 +35,10 @@ interface Target {
 }
 
 /**
- * Dials only what was checked: one look-up, a decision on each of its addresses, then those
- * very addresses in turn, and TLS by the name of the URI (never by a Host header). Fails with `destination-denied`,
- * `upstream-dns-failed`, `upstream-connect-failed`, `upstream-tls-failed` or `upstream-timeout`; no socket outlives a failure.
- * Throws at once where a PEM text or the proxy's URL cannot be used. One connector, and one pool, for each policy.
+ * Dials only addresses that were checked: one look-up, a decision on each of its addresses, then those same addresses in order. TLS checks
+ * the name of the URI, never that of a Host header. Rejects with `destination-denied`, `upstream-dns-failed`, `upstream-connect-failed`,
+ * `upstream-tls-failed` or `upstream-timeout`, and leaves no socket open then. Throws at once where a PEM text or the proxy's URL is
+ * invalid. Each policy has its own connector and pool.
  */
 export function createConnector(options: ConnectorOptions): Connect {
   const { policy, resolve, timeouts, clock = systemClock, dial = dialDirectly, onStep } = options;
@@ -66,19 +66,19 @@ export function createConnector(options: ConnectorOptions): Connect {
     return encrypted;
   }
 
-  /** What to dial, or to ask the proxy for. One bad address among a name's denies the name. */
+  /** The hosts to dial, or to name to the proxy. One denied address of a name denies the name. */
   async function checkedAddresses({ host, port }: Target): Promise<readonly string[]> {
     const addresses = isIP(host) === 0 ? await addressesOf(host, port) : [host];
     if (addresses === undefined) return [host];
     for (const address of addresses) permit(policy?.decideAddress({ host, address, port }));
-    // Dialling anything else would start a second look-up, one that nobody decides about.
+    // To dial a name would start a second look-up, whose addresses no policy checks.
     if (addresses.length === 0 || addresses.some((address) => isIP(address) === 0)) {
       throw new GatewayError('upstream-dns-failed', `The host name ${host} resolves to no usable address.`);
     }
     return addresses;
   }
 
-  /** One look-up; undefined where the name itself goes to the proxy. */
+  /** One look-up. Undefined where the proxy resolves the name. */
   async function addressesOf(name: string, port: number): Promise<readonly string[] | undefined> {
     permit(policy?.decideName(name, port));
     return proxy?.resolves === true ? undefined : await resolve(name, { timeout: timeouts.dns });

@@ -6,7 +6,7 @@ import { type ContentDecoder, createContentDecoder } from './content-decoding.ts
 
 const text = Buffer.from('all that is decoded '.repeat(2_000));
 
-/** Decodes what is given to it in pieces of this many bytes, without waiting for a drain. */
+/** Decodes bytes in pieces of this size, without waiting for a drain. */
 async function decoded(coded: Buffer, size: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   await new Promise<void>((onEnd, onError) => {
@@ -18,14 +18,14 @@ async function decoded(coded: Buffer, size: number): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-test('a reply that comes byte by byte is decoded in few steps, for each is a task for another thread', async (t) => {
+test('a reply that arrives byte by byte is decoded in few steps, because each is a task for another thread', async (t) => {
   const coded = gzipSync(text, { level: 0 });
   const write = t.mock.method(Duplex.prototype, 'write');
   assert.ok((await decoded(coded, 1)).equals(text));
   assert.ok(write.mock.callCount() < 10, `${write.mock.callCount()} steps`);
 });
 
-test('what waits for a decoder has the far side paused, and nothing of it is lost', async () => {
+test('bytes that wait for a decoder pause the far side, and none are lost', async () => {
   const coded = gzipSync(text, { level: 0 });
   for (const size of [7, 10_000, 20_000, coded.length]) assert.ok((await decoded(coded, size)).equals(text));
   let drained = 0;

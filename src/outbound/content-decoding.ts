@@ -10,12 +10,12 @@ import {
 import { GatewayError } from '#base/gateway-error.ts';
 import { GatheredBytes } from '#base/gathered-bytes.ts';
 
-/** What the gateway offers a far side of restCall, and what it can take back (RFC 9110 8.4.1, RFC 8878). */
+/** The codings that the gateway accepts from far sides of restCall (RFC 9110 8.4.1, RFC 8878). */
 export const acceptedCodings = 'gzip, deflate, br, zstd';
 
-/** A decoder that is fed chunk by chunk and answers whether it wants more at once. */
+/** A decoder that takes a body in chunks. */
 export interface ContentDecoder {
-  /** False: wait for `onDrain`. */
+  /** Returns false where the writer should wait for `onDrain`. */
   write(chunk: Buffer): boolean;
   end(): void;
   pause(): void;
@@ -31,8 +31,8 @@ interface DecoderOutput {
 }
 
 /**
- * The decoder for a Content-Encoding, or undefined where the body is to be taken as it is: `identity`, or
- * one that the gateway neither offers nor knows. More than one layer is refused: nested bombs have no honest use.
+ * The decoder for a Content-Encoding. Undefined where the body stays as it is: for `identity` and for codings that the gateway does not
+ * offer. More than one layer is refused, because nested compression serves only bombs.
  */
 export function createContentDecoder(contentEncoding: string, output: DecoderOutput): ContentDecoder | undefined {
   const codings = contentEncoding
@@ -52,19 +52,19 @@ export function createContentDecoder(contentEncoding: string, output: DecoderOut
 const decoders: ReadonlyMap<string, (firstByte: number) => Transform> = new Map<string, (firstByte: number) => Transform>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
-  // RFC 9110 8.4.1.2: "deflate" is the zlib format, but servers send bare DEFLATE too; the low nibble of a zlib header is 8.
+  // RFC 9110 8.4.1.2: "deflate" is the zlib format, but some servers send raw DEFLATE. The low nibble of a zlib header is 8.
   ['deflate', (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw())],
   ['br', () => createBrotliDecompress()],
-  // RFC 9659: a window of 8 MB at most, for the window is memory.
+  // RFC 9659: a window of at most 8 MB, because the decoder holds it in memory.
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
 ]);
 
-/** Bytes that wait for the decoder before the far side is asked to pause. */
+/** Bytes that may wait for the decoder before reading from the far side pauses. */
 const waitingLimit = 16_384;
 
 /**
- * Starts with the first byte, so that an empty body under a Content-Encoding (a 204, a 304) stays empty. What comes while it is at work is
- * given to it as one: each write is a task for another thread, and a far side may send its reply in chunks of one byte.
+ * Starts with the first byte, so that an empty body with a Content-Encoding (a 204, a 304) stays empty. Chunks that come during a write are
+ * joined into the next one. Each write is a task for another thread, and a far side may send chunks of one byte.
  */
 function lazyDecoder(start: (firstByte: number) => Transform, output: DecoderOutput): ContentDecoder {
   const waiting = new GatheredBytes();

@@ -27,7 +27,7 @@ test('only public addresses are allowed by default, and the decision says what w
   assert.equal(decide(policy, '::1', 9000).admit, '[::1]:9000');
 });
 
-test('adding the entry that a denial names admits the destination, however it is spelt', () => {
+test('the entry that a denial names admits the destination in every spelling', () => {
   const addresses = [
     '10.1.2.3',
     '127.0.0.1',
@@ -86,7 +86,7 @@ test('names of this machine are denied before any look-up unless a name rule all
   }
 });
 
-test('no entry is named for an address that is none of its own, for the system dials another one', () => {
+test('a denial names no entry for an unspecified address, because the system dials another one', () => {
   for (const [address, admit] of [
     ['0.0.0.0', undefined],
     ['::', undefined],
@@ -97,7 +97,7 @@ test('no entry is named for an address that is none of its own, for the system d
   }
 });
 
-test('a name rule admits whatever the name resolves to', () => {
+test('a name rule admits every address of the name', () => {
   const policy = policyOf({ allow: ['*.lab.example.net', 'one.example.net:8443'] });
   assert.equal(decide(policy, '10.0.0.1', 80, 'a.lab.example.net').allowed, true);
   assert.equal(decide(policy, 'fd00::1', 80, 'a.lab.example.net.').allowed, true);
@@ -149,7 +149,7 @@ test('an allow rule of all IPv6 does not let an IPv4-mapped spelling in', () => 
   assert.equal(decide(policyOf({ allow: ['::/0'] }), '::ffff:127.0.0.1').allowed, false);
 });
 
-test('what is no address is denied whatever the rules say', () => {
+test('text that is not an address is denied under all rules', () => {
   const policy = policyOf({ allow: ['0.0.0.0/0', '::/0', 'far.example'] });
   for (const answer of ['', 'not-an-ip', 'fe80::1%2', '127.1', '0177.0.0.1', '10.0.0.1 ']) {
     const decision = decide(policy, answer, 80, 'far.example');
@@ -211,7 +211,7 @@ test('a public address of this machine is denied at the port of a listener only'
   assert.equal(decide(policy, '2001:4860:0::0001', 8443).allowed, false);
 });
 
-test('listeners are asked for at each decision', () => {
+test('each decision reads the listeners again', () => {
   const listeners: Listener[] = [];
   const policy = policyOf({ allow: ['127.0.0.0/8'], listeners });
   assert.equal(decide(policy, '127.0.0.1', 3000).allowed, true);
@@ -237,12 +237,12 @@ test('a refusal is 403 destination-denied and names the address, the reason and 
   );
 });
 
-test('a rule with a problem is thrown when the policy is made', () => {
+test('an invalid rule is thrown when the policy is made', () => {
   assert.throws(() => policyOf({ allow: ['10.0.0.0/99'] }), /outbound\.allow: "10\.0\.0\.0\/99"/u);
   assert.throws(() => policyOf({ deny: ['http://x'] }), /outbound\.deny/u);
 });
 
-// Two lists: a BlockList holds an IPv4 address against its IPv6 subnets too, as an IPv4-mapped one.
+// Two lists: a BlockList also compares an IPv4 address, as an IPv4-mapped one, with its IPv6 subnets.
 const iana = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const block of [
   '0.0.0.0/8',
@@ -411,7 +411,7 @@ test('no spelling of an IPv6 address is allowed by default that the IANA list de
       const isatap = ((words[4] ?? 0) & 0xfcff) === 0 && words[5] === 0x5efe;
       const expected = !iana.ipv6.check(literal, 'ipv6') && !isatap;
       assert.equal(decide(policy, literal).allowed, expected, text);
-      // What a resolver answers may be spelt in any way.
+      // A resolver may return any spelling.
       assert.equal(decide(policy, text, 80, 'far.example').allowed, expected, text);
     }),
     { numRuns: 5_000 },

@@ -6,34 +6,34 @@ import { type DestinationRule, readRule, ruleCovers, ruleIsExactly, ruleNames } 
 import { comparableName } from './host-name.ts';
 import { type Listener, reachesListener } from './own-listeners.ts';
 
-/** Whether a destination may be dialled, and why; what is not allowed is told as `deniedError` words it. */
+/** Whether a destination may be dialled, and why. `deniedError` makes the error of one that is not allowed. */
 export interface DestinationDecision {
   readonly allowed: boolean;
   /** A clause whose subject is the destination: "is a private address (RFC 1918)". */
   readonly reason: string;
   readonly host: string;
   readonly port: number;
-  /** Absent where the name alone decided. */
+  /** Absent where the name alone led to the decision. */
   readonly address?: string;
-  /** The entry of `allow` or `deny` that decided. */
+  /** The entry of `allow` or `deny` that led to the decision. */
   readonly rule?: string;
-  /** The entry of `allow` that would admit the destination, where one can. */
+  /** The entry of `allow` that would admit the destination. Absent where no entry can. */
   readonly admit?: string | undefined;
 }
 
-/** The outbound policy of restCall (contract 9). Hosts are ASCII names or literals without brackets, as a URL's hostname has them. */
+/** The outbound policy of restCall. Hosts are ASCII names as in a URL's `hostname`, or literal addresses without brackets. */
 export interface DestinationPolicy {
-  /** Before any look-up. A literal is allowed here: its address is judged. */
+  /** Decides before any look-up. Allows each literal address: `decideAddress` decides on those. */
   decideName(host: string, port: number): DestinationDecision;
-  /** One address that `host` stands for: the literal itself, or an answer of the look-up. */
+  /** Decides on one address of `host`: the literal itself, or a result of its look-up. */
   decideAddress(destination: { readonly host: string; readonly address: string; readonly port: number }): DestinationDecision;
 }
 
 interface PolicyOptions {
-  /** Rules as `readRule` reads them; a problem in one is thrown, for the configuration is to be checked before. */
+  /** Rules as `readRule` reads them. An invalid one is thrown: the configuration must be checked before. */
   readonly allow: readonly string[];
   readonly deny: readonly string[];
-  /** Asked at each decision, because port 0 is known only once the server listens. */
+  /** Called for each decision, because port 0 gets its number only when the server listens. */
   readonly ownListeners: () => readonly Listener[];
 }
 
@@ -60,7 +60,7 @@ export function createDestinationPolicy({ allow, deny, ownListeners }: PolicyOpt
   };
 }
 
-/** 403 `destination-denied`: names the address, the reason or rule, and the `allow` entry that would admit it. */
+/** 403 `destination-denied` with the address, the reason or rule, and the `allow` entry that would admit it. */
 export function deniedError({ host, port, address, reason, rule, admit }: DestinationDecision): GatewayError {
   const literal = address === undefined || comparableName(host) === address;
   const where = literal ? hostAndPort(host, port) : `${hostAndPort(address, port)}, to which ${host} resolves,`;
@@ -69,7 +69,7 @@ export function deniedError({ host, port, address, reason, rule, admit }: Destin
   return new GatewayError('destination-denied', `The destination ${where} ${reason}. ${remedy}`);
 }
 
-/** `host:port` as a rule, a URL and CONNECT write it: IPv6 in brackets. */
+/** `host:port` as in rules, URLs and CONNECT: IPv6 in brackets. */
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -106,7 +106,7 @@ function judgeName(rules: Rules, host: string, port: number): Verdict {
 
 const localNames = new Set(['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback']);
 
-/** RFC 6761 6.3, and the names that /etc/hosts of common systems has for the loopback addresses. */
+/** True for the names of RFC 6761 6.3, and for those that /etc/hosts of common systems gives to the loopback addresses. */
 function isLocalName(name: string): boolean {
   return localNames.has(name) || name.endsWith('.localhost');
 }
@@ -114,10 +114,10 @@ function isLocalName(name: string): boolean {
 function judgeAddress(rules: Rules, destination: Destination): Verdict {
   const { host, port, address, forms } = destination;
   const [canonical] = forms;
-  // Every form is held against deny: a mapped or NAT64 spelling of a denied IPv4 address ends at that address.
+  // `deny` is compared with every form: a mapped or NAT64 form of a denied IPv4 address leads to that address.
   const denied = rules.deny.find((rule) => ruleNames(rule, host, port) || forms.some((form) => ruleCovers(rule, form, port)));
   if (denied !== undefined) return deniedBy(denied);
-  // Where it is dialled the system goes to another address, and the connection would be refused there.
+  // The system connects an unspecified address to another one, where the connector would deny the connection.
   const admit = canonical.range() === 'unspecified' ? undefined : hostAndPort(canonical.toString(), port);
   if (reachesListener(forms, port, rules.ownListeners())) {
     const exact = rules.allow.find((rule) => ruleIsExactly(rule, canonical, port));
@@ -146,7 +146,7 @@ function admittedBy(rule: DestinationRule): Verdict {
 function unadmittable(rule: string | undefined): string {
   return rule === undefined
     ? 'No entry of outbound.allow can admit it.'
-    : 'No entry of outbound.allow can admit it while that entry stands.';
+    : 'No entry of outbound.allow can admit it while outbound.deny has that entry.';
 }
 
 function formsOf(address: Address): readonly [Address, ...Address[]] {

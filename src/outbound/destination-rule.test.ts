@@ -47,7 +47,7 @@ test('an IPv4-mapped rule and an IPv4-mapped address are the IPv4 ones', () => {
   assert.ok(!covers('::/0', '::ffff:10.1.2.3'));
 });
 
-test('a name rule names the host whatever its case, dot or script', () => {
+test('a name rule matches the host in any case or script, with or without a trailing dot', () => {
   for (const host of ['lab.example.net', 'LAB.example.NET', 'lab.example.net.']) {
     assert.ok(ruleNames(rule('lab.example.net'), host, 80));
     assert.ok(ruleNames(rule('Lab.Example.Net.'), host, 80));
@@ -58,7 +58,7 @@ test('a name rule names the host whatever its case, dot or script', () => {
   assert.ok(!ruleNames(rule('lab.example.net'), 'x.lab.example.net', 80));
 });
 
-test('a suffix rule names what is under the suffix, never the suffix itself', () => {
+test('a suffix rule matches names under the suffix, never the suffix itself', () => {
   const suffix = rule('*.lab.example.net');
   assert.ok(ruleNames(suffix, 'a.lab.example.net', 80));
   assert.ok(ruleNames(suffix, 'A.B.lab.example.net.', 80));

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { type Address, type Block, canonicalAddress, liesIn, readAddress } from './address.ts';
 import { comparableName, readHostName } from './host-name.ts';
 
-/** One entry of `outbound.allow` or `outbound.deny`, read. `port` undefined means any port. */
+/** One parsed entry of `outbound.allow` or `outbound.deny`. `port` undefined means any port. */
 export interface DestinationRule {
   /** The entry as the operator wrote it. */
   readonly text: string;
@@ -20,8 +20,8 @@ type RuleTarget =
 type Read<Name extends string, Value> = { readonly [name in Name]: Value } | { readonly problem: string };
 
 /**
- * Reads a rule (contract 9): a host name, `*.suffix`, address or CIDR, each with an optional `:port`; IPv6 with a port stands in
- * brackets (`[::1]:9000`, `[fd00::/8]:443`). A CIDR with host bits set is a problem: it may mean two things.
+ * Reads a rule: a host name, `*.suffix`, address or CIDR, each with an optional `:port`. IPv6 with a port needs brackets (`[::1]:9000`,
+ * `[fd00::/8]:443`). A CIDR with host bits set is a problem, because it may mean the network or the address.
  */
 export function readRule(text: string): Read<'rule', DestinationRule> {
   const split = splitPort(text);
@@ -31,19 +31,19 @@ export function readRule(text: string): Read<'rule', DestinationRule> {
   return 'problem' in read ? read : { rule: { text, port, target: read.target } };
 }
 
-/** True where a name rule speaks of the name, in any case, with or without its trailing dot. */
+/** True where a name rule matches the name. Case and a trailing dot do not matter. */
 export function ruleNames(rule: DestinationRule, name: string, port: number): boolean {
   if (!speaksOfPort(rule, port)) return false;
   if (rule.target.kind === 'name') return rule.target.name === comparableName(name);
   return rule.target.kind === 'suffix' && comparableName(name).endsWith(rule.target.suffix);
 }
 
-/** True where an address rule covers the address, which is in canonical form. */
+/** True where an address rule covers the address, which must be in canonical form. */
 export function ruleCovers(rule: DestinationRule, address: Address, port: number): boolean {
   return rule.target.kind === 'network' && speaksOfPort(rule, port) && liesIn(address, rule.target);
 }
 
-/** True where the rule is this one address with this one port, and nothing wider. */
+/** True where the rule is exactly this address with this port. */
 export function ruleIsExactly(rule: DestinationRule, address: Address, port: number): boolean {
   if (rule.target.kind !== 'network' || rule.port === undefined) return false;
   return rule.target.bits === wholeLength(rule.target.network) && ruleCovers(rule, address, port);
@@ -112,7 +112,7 @@ function networkOf(address: Address, bits: number): Address {
   return ipaddr.fromByteArray(bytes);
 }
 
-/** A network inside ::ffff:0:0/96 is the IPv4 network it maps: addresses are compared in that form. */
+/** A network inside ::ffff:0:0/96 becomes the IPv4 network that it maps: addresses are compared in that form. */
 function canonicalNetwork(network: Address, bits: number): Block {
   const canonical = bits >= 96 ? canonicalAddress(network) : network;
   return { network: canonical, bits: canonical.kind() === network.kind() ? bits : bits - 96 };

@@ -15,7 +15,7 @@ function problemOf(uri: string): string {
   return read.problem;
 }
 
-test('a destination is what the WHATWG parser reads, without its fragment', () => {
+test('a destination is the URL that the WHATWG parser reads, without its fragment', () => {
   assert.equal(hrefOf('hTTpS://EXAMPLE.com:443/a/../b?q=%0A#part'), 'https://example.com/b?q=%0A');
   assert.equal(hrefOf('http://example.com'), 'http://example.com/');
   assert.equal(hrefOf('http://example.com:/#'), 'http://example.com/');
@@ -76,13 +76,13 @@ for (const uri of [
   test(`"${uri}" is refused for its user information`, () => assert.match(problemOf(uri), /user information/u));
 }
 
-test('an "@" behind the authority is no user information', () => {
+test('an "@" after the authority is not user information', () => {
   assert.equal(hrefOf('http://h/@x?@y'), 'http://h/@x?@y');
   assert.equal(hrefOf('http://h?u:p@x'), 'http://h/?u:p@x');
   assert.equal(hrefOf('http://h#u:p@x'), 'http://h/');
 });
 
-test('no backslash, white space, control or invisible character stands anywhere in a destination', () => {
+test('a destination with a backslash, white space, control or invisible character is refused', () => {
   const unwanted = [
     '\\',
     ' ',
@@ -245,7 +245,7 @@ test('a port is 1 to 65535', () => {
   assert.equal(hrefOf('http://h:1/'), 'http://h:1/');
 });
 
-test('a problem never quotes what may be a secret', () => {
+test('a problem never quotes a possible secret', () => {
   for (const uri of [
     'http://user:hunter2@h/',
     'http://h/?token=hunter2 ',
@@ -258,7 +258,7 @@ test('a problem never quotes what may be a secret', () => {
   }
 });
 
-test('reading never throws, and what it reads is read again as the same destination', () => {
+test('reading never throws, and its result is read again as the same destination', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.string({ unit: 'grapheme', maxLength: 40 }).map((host) => `http://${host}`),

@@ -3,7 +3,7 @@ import { hostNameProblem } from './host-name.ts';
 
 const longestUri = 8_192;
 
-/** What must not stand anywhere in a URI: the WHATWG parser strips, maps or ignores these, so that two readers may see two hosts. */
+/** Characters that a URI must not contain. The WHATWG parser strips, maps or ignores them, so that two readers may see two hosts. */
 const unwanted: readonly { readonly pattern: RegExp; readonly what: string }[] = [
   { pattern: /\\/u, what: 'a backslash' },
   { pattern: /\p{White_Space}/u, what: 'white space' },
@@ -12,13 +12,13 @@ const unwanted: readonly { readonly pattern: RegExp; readonly what: string }[] =
   { pattern: /\p{Cs}/u, what: 'half of a surrogate pair' },
 ];
 
-/** Nothing in it that is looked for below: most addresses are such. */
+/** A URI without any of those characters, as most are. */
 const visibleAscii = /^[\x21-\x5b\x5d-\x7e]*$/u;
 
 /**
- * The URI of a restCall as the WHATWG URL parser reads it, without its fragment, or what is wrong with it (contract 2: absolute
- * http or https, 1 to 8,192 characters, no userinfo, nothing invisible, valid labels, port 1 to 65535). A problem is the predicate
- * of a sentence about the URI and quotes no more of it than one label of its host, since a URI may carry secrets.
+ * Reads the URI of a restCall with the WHATWG URL parser and removes its fragment. It must be absolute http or https and have 1 to 8,192
+ * characters, none of them invisible. Userinfo is refused, labels must be valid, and the port is 1 to 65535. A problem is the predicate of a
+ * sentence about the URI. It quotes at most one label of the host, because a URI may carry secrets.
  */
 export function readDestination(uri: string): { readonly url: URL } | { readonly problem: string } {
   const problem = textProblem(uri) ?? authorityProblem(uri);
@@ -43,15 +43,15 @@ function textProblem(uri: string): string | undefined {
   return undefined;
 }
 
-/** Judges the part between `//` and the path, before the parser repairs it. */
+/** Checks the part between `//` and the path, before the parser repairs it. */
 function authorityProblem(uri: string): string | undefined {
-  // RFC 9110 4.2.1: an http URI with an empty host is invalid; the WHATWG parser would skip any number of slashes, none included.
+  // RFC 9110 4.2.1: an http URI with an empty host is invalid. The WHATWG parser would accept any number of slashes, also none.
   const authority = /^https?:\/\/([^/?#]+)/iu.exec(uri)?.[1];
   if (authority === undefined) return 'is no absolute http or https URI; it must begin with http://HOST or https://HOST';
   if (authority.includes('@'))
-    return 'holds user information ("@" before the host); give user and password beside the URI instead';
+    return 'holds user information ("@" before the host); give user and password outside the URI instead';
   if (visibleAscii.test(authority) && !authority.includes('%')) return undefined;
-  // UTS 46 maps these to nothing: what looks like one name would be another. Percent-encoding hides them from the test above.
+  // UTS 46 maps these to nothing, so that the text looks like another name. Percent-encoding hides them from the test above.
   const hidden = /[\p{Cf}\p{Cc}\p{White_Space}\p{Default_Ignorable_Code_Point}]/u.exec(percentDecoded(authority));
   if (hidden !== null) return `has a host with an invisible character (${codePoint(hidden[0])})`;
   return undefined;
@@ -64,13 +64,13 @@ function urlProblem(url: URL): string | undefined {
   return problem === undefined ? undefined : `names no host that can be looked up: ${problem}`;
 }
 
-/** As the parser decodes a host: what is no UTF-8 becomes U+FFFD, which it refuses afterwards. */
+/** Decodes a host as the parser does: bytes that are not UTF-8 become U+FFFD, which the parser refuses afterwards. */
 function percentDecoded(authority: string): string {
   if (!authority.includes('%')) return authority;
   return authority.replaceAll(/(?:%[0-9a-f]{2})+/giu, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'));
 }
 
-/** Counts code points, as JSON Schema does, without spreading a text that is far too long. */
+/** Counts code points, as JSON Schema does. A text that is far too long is not copied for that. */
 function longerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || Array.from(text).length > limit);
 }

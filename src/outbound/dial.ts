@@ -13,7 +13,7 @@ export function dialDirectly({ host, port }: Parameters<Dial>[0]): Socket {
   return connect({ host, port, family: isIP(host), autoSelectFamily: false });
 }
 
-/** This address will not do, another may: the message is a sentence without its full stop. */
+/** One address failed; another may work. The message is a sentence without its full stop. */
 export class AddressFailed extends Error {}
 
 interface DialOptions {
@@ -21,18 +21,18 @@ interface DialOptions {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly deadline: ConnectDeadline;
-  /** Stands after "No connection" in errors: " by way of the proxy 10.0.0.1:3128". */
+  /** Follows "No connection" in errors: " by way of the proxy 10.0.0.1:3128". */
   readonly way: string;
-  /** Makes a usable connection by way of one address within `limit` milliseconds. */
+  /** Opens a usable connection to one address within `limit` milliseconds. */
   readonly open: (address: string, limit: number) => Promise<Socket>;
 }
 
-/** An attempt gets an equal share of the time left, but not less than this many milliseconds while there are as many. */
+/** Each address gets an equal share of the remaining time, but at least this many milliseconds while that many remain. */
 const shortestAttempt = 1_000;
 
 /**
- * Tries the addresses in turn within the time limit. Fails with `upstream-timeout`, or with `upstream-connect-failed` that names
- * each address and its cause; a GatewayError thrown by `open` ends it at once.
+ * Tries the addresses in order within the time limit. Rejects with `upstream-timeout`, or with `upstream-connect-failed` that names each
+ * address and its cause. A GatewayError from `open` ends the attempts at once.
  */
 export async function dialEach({ addresses, port, deadline, way, open }: DialOptions): Promise<Socket> {
   const failures: string[] = [];
@@ -44,7 +44,7 @@ export async function dialEach({ addresses, port, deadline, way, open }: DialOpt
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       const where = hostAndPort(address, port);
-      // The last attempt had all the time there was; timers may fire a fraction of a millisecond early.
+      // The last address had all the remaining time. Timers may fire a fraction of a millisecond early.
       if (error instanceof StepTimedOut && (left === 1 || deadline.remaining() < 1))
         throw deadline.expired(`the connection to ${where}${way}`);
       failures.push(error instanceof AddressFailed ? error.message : `${where} ${socketFailure(error)}`);
@@ -53,7 +53,7 @@ export async function dialEach({ addresses, port, deadline, way, open }: DialOpt
   throw new GatewayError('upstream-connect-failed', `No connection${way}: ${failures.join('; ')}.`);
 }
 
-/** Dials one address. `pinned` also makes sure that the connection ended there: 0.0.0.0, for one, ends at the loopback address. */
+/** Dials one address. `pinned` also checks that the connection ended there: 0.0.0.0, for example, ends at the loopback address. */
 export async function dialOne(options: {
   readonly dial: Dial;
   readonly address: string;
@@ -65,12 +65,12 @@ export async function dialOne(options: {
   const socket = dial({ host: address, port });
   return await untilReady({ socket, event: 'connect', limit }, () => {
     if (pinned && !sameAddress(socket.remoteAddress, address)) throw strayed(address, port, socket.remoteAddress);
-    // Requests leave at once, and a far side that vanished is noticed.
+    // Without Nagle's delay requests leave at once. Keep-alive probes detect a far side that vanished.
     return socket.setNoDelay(true).setKeepAlive(true, 60_000);
   });
 }
 
-/** What a socket's error means, as a predicate, with the system's code. Messages are left out: they may quote anything. */
+/** Describes a socket's error as a predicate with the system's code. The error's message is left out, because it may quote data. */
 export function socketFailure(error: unknown): string {
   if (error instanceof StepTimedOut) return 'did not answer in time';
   const code = systemCode(error) ?? 'unknown cause';

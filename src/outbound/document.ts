@@ -5,8 +5,8 @@ import type { Sender } from './sender.ts';
 const documentLimit = 1024 ** 2;
 
 /**
- * Fetches a small document, such as an issuer's JWKS: a GET without redirects, its body as UTF-8. Documents over 1 MiB are
- * refused; other failures reject as Sender.send does. Durations in milliseconds.
+ * Fetches a small document, such as an issuer's JWKS, with a GET that follows no redirects. The body is returned as UTF-8 text. It rejects
+ * for documents over 1 MiB, and like Sender.send for other failures. Time limits are in milliseconds.
  */
 export async function fetchDocument(options: {
   readonly url: string;

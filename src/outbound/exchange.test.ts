@@ -27,7 +27,7 @@ test('a call that ends while its reply waits for a slow reader leaves no time li
   assert.equal(timers(), before);
 });
 
-test('replies that come at the same time keep their own bytes', async (t) => {
+test('replies that arrive at the same time keep their own bytes', async (t) => {
   const bodies = Array.from({ length: 12 }, (_, index) => randomBytes(index % 2 === 0 ? 300 : 300_000));
   let answered = 0;
   const far = await farSide(t, () => {
@@ -50,7 +50,7 @@ const refusedHalfway: readonly (readonly [what: string, reply: string | Buffer, 
   ['a coded body over its limit', coded(Buffer.alloc(limit + 1)), 'response-too-large'],
 ];
 for (const [what, bytes, code] of refusedHalfway) {
-  test(`a call that is refused for ${what} is told of once, and leaves no time limit behind`, async (t) => {
+  test(`a call that is refused for ${what} fails once, and leaves no time limit behind`, async (t) => {
     const far = await farSide(t, (_request, socket) => void socket.end(bytes));
     const told: unknown[] = [];
     const attempt = { headers: [], replied: (status: number) => void told.push(status), failed: () => void told.push('failed') };
@@ -60,13 +60,13 @@ for (const [what, bytes, code] of refusedHalfway) {
     await assert.rejects(reply, { code });
     scope.end();
     assert.equal(timers(), before);
-    // So long a decoder that nobody stopped would be at work.
+    // A decoder that was not stopped would still work during this time.
     await sleep(50);
     assert.deepEqual(told, ['failed']);
   });
 }
 
-test('a call whose coded reply breaks off is told of once: nothing of it is decoded any more', async (t) => {
+test('a call whose coded reply breaks off fails once, and its reply is not decoded further', async (t) => {
   const cut = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(400_000)) }).subarray(0, -1);
   const far = await farSide(t, (_request, socket) => void socket.end(cut));
   const told: unknown[] = [];
@@ -80,7 +80,7 @@ test('a call whose coded reply breaks off is told of once: nothing of it is deco
   assert.deepEqual(told, ['failed']);
 });
 
-test('a call that ends while its coded reply is read leaves the connection alone, which is another one’s by then', async (t) => {
+test('a call that ends during decoding leaves its connection alone, which belongs to another call by then', async (t) => {
   const small = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(2_000_000)) });
   const far = await farSide(t, async (_request, socket) => {
     if (far.requests.length > 1) await sleep(100);
@@ -104,7 +104,7 @@ test('a call that ends while its coded reply is read leaves the connection alone
   second.scope.abort(new Error('over'));
 });
 
-test('a reply that has come whole is read to its end, whatever becomes of its call', async (t) => {
+test('a reply that has arrived completely is read to its end, also where its call is aborted', async (t) => {
   const large = randomBytes(200_000);
   const far = await farSide(t, () => httpReply({ body: large }));
   const sender = senderTo(t, far.port).sender;
@@ -122,13 +122,21 @@ const goesOn = `${coded(Buffer.alloc(limit)).toString('latin1').replace('Length:
 const withinLimits: readonly (readonly [what: string, reply: string | Buffer, length: number])[] = [
   ['16 interim answers', `${interims(16)}${once200}\r\nok`, 2],
   ['exactly as many bytes as it may have', httpReply({ body: Buffer.alloc(limit) }), limit],
-  ['as many once they are decoded', coded(Buffer.alloc(limit)), limit],
-  ['something behind the end of its coding, and does not end itself', Buffer.from(goesOn, 'latin1'), limit],
-  ['no body, whatever length a 304 names', `HTTP/1.1 304 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
-  ['no body, whatever length a 204 names', `HTTP/1.1 204 X\r\nContent-Length: ${limit + 1}\r\n\r\n`, 0],
+  ['exactly as many bytes after decoding', coded(Buffer.alloc(limit)), limit],
+  ['bytes after the end of its coding, and does not end itself', Buffer.from(goesOn, 'latin1'), limit],
+  [
+    'no body, although its status is 304 and it has a Content-Length',
+    `HTTP/1.1 304 X\r\nContent-Length: ${limit + 1}\r\n\r\n`,
+    0,
+  ],
+  [
+    'no body, although its status is 204 and it has a Content-Length',
+    `HTTP/1.1 204 X\r\nContent-Length: ${limit + 1}\r\n\r\n`,
+    0,
+  ],
 ];
 for (const [what, bytes, length] of withinLimits) {
-  test(`a reply that has ${what} is taken, and leaves no time limit behind`, async (t) => {
+  test(`a reply that has ${what} is accepted, and leaves no time limit behind`, async (t) => {
     const far = await farSide(t, () => bytes);
     const before = timers();
     const reply = await sendThrough(senderTo(t, far.port).sender, `${far.url}/`, { responseLimit: limit });
@@ -141,7 +149,7 @@ for (const [how, write] of [
   ['as it is', (bytes: Buffer) => httpReply({ body: bytes })],
   ['in gzip', coded],
 ] as const) {
-  test(`a far side is paused for a slow reader, without a limit on its silence, and not longer; ${how}`, async (t) => {
+  test(`a far side is paused only as long as its reader is slow, without a limit on its silence; ${how}`, async (t) => {
     const large = randomBytes(30_000_000);
     let sending: Socket | undefined;
     const far = await farSide(t, (_request, socket) => {
@@ -160,7 +168,7 @@ for (const [how, write] of [
     assert.equal(timers(), before);
   });
 
-  test(`a far side that stalls once a slow reader has gone on meets the limit on its silence; ${how}`, async (t) => {
+  test(`a far side that stalls after a slow reader has resumed meets the limit on its silence; ${how}`, async (t) => {
     const far = await farSide(t, (_request, socket) => void socket.write(write(randomBytes(2_000_000)).subarray(0, -100_000)));
     const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
     const { rest } = await reply;
@@ -182,7 +190,7 @@ test('a far side that never answers meets the limit on its first byte', async (t
   scope.end();
 });
 
-test('a call whose connection is closed by whatever it is ends with it', async (t) => {
+test('a call ends when its socket is destroyed', async (t) => {
   const far = await farSide(t, () => undefined);
   const { sender, sockets } = senderTo(t, far.port);
   const { reply, scope } = beginThrough(sender, far.url, { method: 'POST' });

@@ -11,12 +11,12 @@ import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
 import { requestHead, takesBody } from './request-head.ts';
 import { Silence } from './silence.ts';
 
-/** More interim answers than this are a flood (hardening row 60). */
+/** More interim replies than this are a flood (docs/security.md, row 60). */
 const interimLimit = 16;
 
 /**
- * One request and its reply. `reply` settles when the body is whole or its first 64 KiB are there. The request is written at most once:
- * on the one connection that it is begun on.
+ * One request and its reply. `reply` resolves when the body is complete or its first 64 KiB have arrived. The request is written at most
+ * once, on the connection that `begin` gets.
  */
 export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource, Sending {
   readonly reply: Promise<FarSideReply>;
@@ -24,7 +24,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   readonly #attempt: Attempt | undefined;
   readonly #resolve: (reply: FarSideReply) => void;
   readonly #reject: (reason: Error) => void;
-  /** Until the message has come, for it is another's then. */
+  /** Undefined once the whole message has arrived: another request may use the connection then. */
   #connection: FarSideConnection | undefined;
   #body: ReplyBody | undefined;
   #decoder: ContentDecoder | undefined;
@@ -32,13 +32,15 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   #headers: ReplyHeaders = {};
   #interim = 0;
   #left = false;
-  /** The whole message has come. */
-  #ended = false;
-  #settled = false;
-  #over: Error | undefined;
+  /** The whole message has arrived. */
+  #messageEnded = false;
+  /** `reply` is resolved or rejected. */
+  #replied = false;
+  /** Why the exchange ended; undefined before. */
+  #endReason: Error | undefined;
   readonly #silence = new Silence((reason) => this.abort(reason));
 
-  /** `attempt`: who is told what comes of it. */
+  /** `attempt` is called with the outcome. */
   constructor(call: OutboundCall, attempt?: Attempt) {
     this.#call = call;
     this.#attempt = attempt;
@@ -53,8 +55,8 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     return this.#left;
   }
 
-  get over(): boolean {
-    return this.#over !== undefined;
+  get isEnded(): boolean {
+    return this.#endReason !== undefined;
   }
 
   get origin(): string {
@@ -70,10 +72,10 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     return this.#body?.received ?? 0;
   }
 
-  /** Stops the call at whatever point it is; closing the connection is what tells the far side. */
+  /** Ends the call before its time, at any point. The far side notices it by the closed connection. */
   abort(reason: Error): void {
-    if (this.#over !== undefined) return;
-    this.#over = reason;
+    if (this.#endReason !== undefined) return;
+    this.#endReason = reason;
     this.#silence.end();
     this.#decoder?.destroy();
     this.#connection?.destroy();
@@ -106,7 +108,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     this.#status = status;
     const contentEncoding = headerValue(headers, 'content-encoding');
     const declared = Number(headerValue(headers, 'content-length'));
-    // The limit is on decoded bytes, and the length of a 204 or 304 is not that of a body (RFC 9110 8.6).
+    // The limit counts decoded bytes. The Content-Length of a 204 or 304 is not that of its body (RFC 9110 8.6).
     if (declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
       this.abort(tooLarge(this.#call.responseLimit));
       return;
@@ -129,27 +131,27 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   unfinished(): void {
-    // Until its head is whole nothing of it has come; what is not asked for cannot come.
+    // Before the head is complete the limit for the first byte applies. While reading is paused no limit applies.
     if (this.#status !== undefined && this.#connection?.paused === false) this.#limitIdle();
   }
 
   ended(): void {
     this.#connection = undefined;
-    this.#ended = true;
+    this.#messageEnded = true;
     this.#silence.end();
     if (this.#decoder === undefined) this.#complete();
     else this.#decoder.end();
   }
 
   failed(reason: Error): void {
-    this.#over ??= reason;
+    this.#endReason ??= reason;
     this.#silence.end();
     this.#decoder?.destroy();
-    this.#fail(this.#over);
+    this.#fail(this.#endReason);
   }
 
   headArrived(head: Buffer, complete: boolean): void {
-    this.#settled = true;
+    this.#replied = true;
     const [status, headers, body] = [this.#status ?? 0, this.#headers, this.#body];
     this.#attempt?.replied(status);
     const rest = complete ? undefined : body?.rest();
@@ -157,7 +159,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     inCheckPhase(() => this.#resolve({ status, headers, head, rest, discard }));
   }
 
-  /** Of the reply's body. */
+  /** Called by the body of the reply, as `resume` is. */
   pause(): void {
     if (this.#decoder === undefined) this.#pauseFarSide();
     else this.#decoder.pause();
@@ -183,20 +185,20 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   #complete(): void {
-    this.#over ??= completed;
+    this.#endReason ??= completed;
     this.#body?.end();
-    if (this.#ended) return;
+    if (this.#messageEnded) return;
     this.#silence.end();
     this.#connection?.destroy();
   }
 
   #fail(thrown: Error): void {
     const failure = farSideFailure(thrown, this.#call, { left: this.#left, status: this.#status });
-    if (this.#settled) {
+    if (this.#replied) {
       this.#body?.fail(failure);
       return;
     }
-    this.#settled = true;
+    this.#replied = true;
     this.#attempt?.failed(failure);
     this.#reject(failure);
   }

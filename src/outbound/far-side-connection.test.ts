@@ -13,7 +13,7 @@ import { createSender, type PooledSender } from './sender.ts';
 
 const once200 = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n';
 
-test('a far side that answers before it has read a whole request is not sent another on that connection', async (t) => {
+test('a far side that answers before it has read a whole request gets no other one on that connection', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
@@ -45,8 +45,8 @@ function secureSenderTo(t: TestContext, port: number): { readonly sender: Pooled
   return { sender, dialled: () => dialled };
 }
 
-test('a connection whose reply became whole over TLS while it was paused is read from again', async (t) => {
-  // Of many small records one asks the far side to pause; the last ones are decrypted along with it.
+test('a connection is read again after its reply over TLS ended while it was paused', async (t) => {
+  // One of many small records makes the reader pause. Node decrypts the last ones together with it.
   const large = randomBytes(65_536 + 262_144 + 2_000);
   const server = createTlsServer(selfSigned({ names: ['127.0.0.1'] }), (socket) => {
     socket.setMaxSendFragment(512);
@@ -63,7 +63,7 @@ test('a connection whose reply became whole over TLS while it was paused is read
   assert.equal(dialled(), 1);
 });
 
-test('a connection is used again where its reply came over TLS before Node said that the request was written', async (t) => {
+test('a connection is used again where its reply over TLS came before Node reported the request as written', async (t) => {
   const code = `
     const { parentPort, workerData } = require('node:worker_threads');
     const server = require('node:https').createServer(workerData, (_request, response) => response.end('ok'));
@@ -74,14 +74,14 @@ test('a connection is used again where its reply came over TLS before Node said 
   const { sender, dialled } = secureSenderTo(t, port);
   for (const size of [2, 2, 20_000, 200_000, 2]) {
     const sent = sendThrough(sender, `https://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(size) });
-    // The turn that writes the request lasts until the reply is there.
+    // The iteration that writes the request lasts until the reply has arrived.
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50));
     await sent;
   }
   assert.equal(dialled(), 1);
 });
 
-test('a body of any size arrives as it was given, with its length', async (t) => {
+test('a body of any size arrives unchanged, with its length', async (t) => {
   const far = await farSide(t);
   const sender = senderTo(t, far.port).sender;
   for (const size of [0, 1, 16_384, 16_385, 300_000]) {

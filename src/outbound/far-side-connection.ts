@@ -20,7 +20,7 @@ export interface ConnectionOwner {
   closed(connection: FarSideConnection): void;
 }
 
-/** Bytes of a body up to which head and body are written as one latin-1 string: a Buffer after the head makes a vectored write, which is slower. */
+/** Bytes of a body up to which head and body are one latin-1 string. A Buffer after the head makes a vectored write, which is slower. */
 const writtenWhole = 16_384;
 
 /** One connection to a far side, for one request at a time. */

@@ -13,14 +13,14 @@ interface Progress {
 }
 
 /**
- * Turns whatever Node, the reader of replies or a decoder threw into one error of the closed table. Once a state-changing call has left,
- * any failure before the end of its reply means that its outcome is unknown (RFC 9110 9.2.2: never sent again).
+ * Turns an error of Node, of the reply reader or of a decoder into one of the closed table. After a state-changing call has left, every
+ * failure before the end of its reply makes its outcome unknown. Such a call is never sent again (RFC 9110 9.2.2).
  */
 export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Progress): Error {
   if (thrown instanceof CallerLeft) return thrown;
   const failure = thrown instanceof GatewayError ? thrown : translate(thrown, progress);
   if (!call.stateChanging || !progress.left || failure.code === 'response-too-large') return failure;
-  // The far side ended the handshake itself: what was written meanwhile was never a request to it.
+  // The far side ended the TLS handshake, so it has never read the bytes as a request.
   if (thrown instanceof GatewayError && thrown.code === 'upstream-tls-failed') return failure;
   const answered =
     progress.status === undefined ? 'no answer came' : `only a part of its answer (status ${progress.status}) came`;
@@ -59,7 +59,7 @@ function describe(
   return { code: 'upstream-protocol-error', description: `The far side's reply could not be read (${cause}).` };
 }
 
-/** The machine-readable code of an error; messages are left out, since they may quote what the far side sent. */
+/** The machine-readable code of an error. Its message is left out, because it may quote bytes of the far side. */
 function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
   const code = systemCode(thrown) ?? '';

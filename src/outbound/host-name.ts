@@ -4,14 +4,14 @@ import { domainToUnicode } from 'node:url';
 const longestName = 253;
 const longestLabel = 63;
 
-/** The name that two spellings share: lower case, without the one trailing dot of a fully qualified name (RFC 1034 3.1). */
+/** The form in which names are compared: lower case, without the trailing dot of a fully qualified name (RFC 1034 3.1). */
 export function comparableName(host: string): string {
   return (host.endsWith('.') ? host.slice(0, -1) : host).toLowerCase();
 }
 
-/** The name in its comparable ASCII form, or what is wrong with the text, as a sentence without its full stop. */
+/** The name in its comparable ASCII form, or a problem as a sentence without its full stop. */
 export function readHostName(text: string): { readonly name: string } | { readonly problem: string } {
-  // Only what cannot end the host: the parser is asked for the ASCII form of a name, and for nothing else.
+  // Text with a character that ends a host is refused first: the parser must only make the ASCII form of the name.
   const host = /^[^/?#@\\:%]+$/u.test(text) ? (URL.parse(`http://${text}/`)?.hostname ?? '') : '';
   if (host === '') return { problem: `"${text}" is no host name or address` };
   if (isIP(host) !== 0) return { problem: `"${text}" would be read as the address ${host}; write it so` };
@@ -20,9 +20,9 @@ export function readHostName(text: string): { readonly name: string } | { readon
 }
 
 /**
- * Why a host in ASCII form, as the WHATWG parser leaves it, is no name to look up, or undefined where it is one. The parser
- * is lenient on purpose; this holds names to DNS (RFC 1035 2.3.4: 63 octets a label, 253 a name), to letters, digits and
- * hyphens (RFC 1123 2.1; underscores stand in names that are really used) and A-labels to Punycode that decodes (RFC 5891 4.4).
+ * The problem of a host name in the ASCII form of the WHATWG parser; undefined where there is none. The parser is lenient on purpose, so this
+ * function checks three more rules. DNS allows 63 octets a label and 253 a name (RFC 1035 2.3.4). Labels consist of letters, digits and
+ * hyphens (RFC 1123 2.1), and of underscores, which real names have. A-labels are Punycode that decodes (RFC 5891 4.4).
  */
 export function hostNameProblem(host: string): string | undefined {
   const name = comparableName(host);
@@ -44,7 +44,7 @@ function labelProblem(label: string): string | undefined {
     return `the label "${label}" of its host name holds something other than letters, digits, hyphens and underscores`;
   }
   if (label.startsWith('-') || label.endsWith('-')) return `the label "${label}" of its host name begins or ends with a hyphen`;
-  // The parser passes ASCII names through unread; an A-label that does not decode comes back from domainToUnicode as it went in.
+  // The parser does not check ASCII names. For an A-label that does not decode, domainToUnicode returns its input.
   if (label.startsWith('xn--') && domainToUnicode(label) === label) {
     return `the label "${label}" of its host name is no valid internationalised (IDNA) label`;
   }

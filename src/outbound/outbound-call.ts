@@ -1,40 +1,40 @@
-/** One HTTP request to a far side, ready to leave: everything that was decided about it has been decided. */
+/** One HTTP request to a far side, ready to be sent. All decisions about it have been made. */
 export interface OutboundCall {
   /** `scheme://host[:port]`. */
   readonly origin: string;
-  /** Path and query in visible ASCII, sent as they stand. */
+  /** Path and query in visible ASCII, sent unchanged. */
   readonly path: string;
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
-  /** Names and values in turn, without framing headers. */
+  /** Alternating names and values, without framing headers. */
   readonly headers: readonly string[];
   readonly body?: Buffer | undefined;
-  /** True where sending it twice could do something twice: anything but a GET. */
+  /** True for every method but GET: sent twice, the request could change something twice. */
   readonly stateChanging: boolean;
-  /** Milliseconds, 0 for none; the total limit is the CallScope's. */
+  /** Milliseconds; 0 means no limit. The total limit belongs to the CallScope. */
   readonly timeouts: { readonly firstByte: number; readonly idle: number };
-  /** Bytes of the decoded reply body. */
+  /** The most bytes that the decoded body of the reply may have. */
   readonly responseLimit: number;
 }
 
-/** Names in lower case; a repeated header is an array. */
+/** Names are in lower case. The values of a repeated header are an array. */
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What the far side answered. */
+/** The reply of a far side. */
 export interface FarSideReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** The whole body where `rest` is undefined, otherwise exactly its first 64 KiB; content codings are removed. */
+  /** The whole body where `rest` is undefined, otherwise exactly its first 64 KiB. Without content codings. */
   readonly head: Buffer;
-  /** What follows `head`, to be read once, as it arrives. Throws a GatewayError when the reply breaks off or grows over its limit. */
+  /** The body after `head`, to be read once, as it arrives. Throws a GatewayError when the reply breaks off or exceeds its limit. */
   readonly rest: AsyncIterable<Buffer> | undefined;
-  /** Lets go of a reply that nobody reads to its end: the connection is closed. */
+  /** For a reply that is not read to its end: closes the connection. */
   discard(): void;
 }
 
-/** A reply up to this many bytes is judged whole and answered in one write; a longer one streams (contract 1). */
+/** A reply of at most this many bytes is rendered as a whole and written at once; a longer one streams. */
 export const wholeReplyLimit = 65_536;
 
-/** The value of a header, repeated ones joined with `, ` (RFC 9110 5.3). */
+/** The value of a header; repeated ones are joined with `, ` (RFC 9110 5.3). */
 export function headerValue(headers: ReplyHeaders, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return value === undefined || typeof value === 'string' ? value : value.join(', ');

@@ -1,22 +1,22 @@
 import { networkInterfaces } from 'node:os';
 import { type Address, block, canonicalAddress, liesIn, readAddress } from './address.ts';
 
-/** Where the gateway itself listens. `0.0.0.0` and `::` mean every address of this machine. */
+/** An address and port on which the gateway listens. `0.0.0.0` and `::` mean every address of this machine. */
 export interface Listener {
   readonly address: string;
   readonly port: number;
 }
 
-/** True where a connection to one of these addresses (canonical forms of one destination) and this port would reach a listener. */
+/** True where a connection to one of these addresses with this port would reach a listener. They are canonical forms of one destination. */
 export function reachesListener(addresses: readonly Address[], port: number, listeners: readonly Listener[]): boolean {
   return listeners.some((listener) => listener.port === port && addresses.some((address) => reaches(address, listener)));
 }
 
 function reaches(address: Address, listener: Listener): boolean {
   const bound = readAddress(withoutZone(listener.address));
-  // Linux takes a connection to 0.0.0.0 or :: as one to itself.
+  // Linux connects 0.0.0.0 and :: to the machine itself.
   if (isUnspecified(address)) return true;
-  // A listener known by a name only may be at any address of this machine.
+  // A listener that is configured by name may be at any address of this machine.
   if (bound === undefined || isUnspecified(canonicalAddress(bound))) return isLocal(address);
   return address.toString() === canonicalAddress(bound).toString();
 }

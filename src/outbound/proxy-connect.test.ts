@@ -102,7 +102,7 @@ for (const proxyScheme of ['http', 'https'] as const) {
   }
 }
 
-test('credentials are sent as Basic, an IPv6 address in brackets', async (t) => {
+test('a proxy gets credentials as Basic, and an IPv6 address in brackets', async (t) => {
   const far = await listen(t, createHttpServer(echo));
   const proxy = await startProxy(t, far.port);
   const options: ProxyOptions = {
@@ -117,7 +117,7 @@ test('credentials are sent as Basic, an IPv6 address in brackets', async (t) => 
   assert.deepEqual(proxy.credentials, [`Basic ${Buffer.from('gateway:pässword', 'utf8').toString('base64')}`]);
 });
 
-test('the policy judges what is asked of the proxy', async (t) => {
+test('the policy decides on the addresses that the proxy is asked for', async (t) => {
   const proxy = await startProxy(t, 9);
   const options: ProxyOptions = { url: `http://127.0.0.1:${proxy.port}`, resolves: false };
   await assert.rejects(
@@ -128,7 +128,7 @@ test('the policy judges what is asked of the proxy', async (t) => {
   assert.deepEqual(proxy.asked, []);
 });
 
-test('a proxy that resolves is handed the name, and only names of this machine and literals are judged', async (t) => {
+test('a proxy that resolves gets the name, and the policy decides on names of this machine and literals alone', async (t) => {
   const far = await listen(t, createHttpServer(echo));
   const proxy = await startProxy(t, far.port);
   const connect = connector({ proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: true }, addresses: ['10.0.0.1'] });
@@ -139,7 +139,7 @@ test('a proxy that resolves is handed the name, and only names of this machine a
   assert.equal(proxy.asked.length, 2);
 });
 
-test('without a policy a proxy is asked for any address', async (t) => {
+test('a connector without a policy asks the proxy for any address', async (t) => {
   const far = await listen(t, createHttpServer(echo));
   const proxy = await startProxy(t, far.port);
   const connect = connector({
@@ -151,7 +151,7 @@ test('without a policy a proxy is asked for any address', async (t) => {
   assert.deepEqual(proxy.asked, ['10.0.0.1:80']);
 });
 
-test('a refused tunnel is upstream-connect-failed with the status, after each address was asked for', async (t) => {
+test('a refused tunnel is upstream-connect-failed with the status, after each address was tried', async (t) => {
   const proxy = await startProxy(t, 9, { status: () => 503 });
   const connect = connector({
     addresses: ['198.41.0.4', '198.41.0.5'],
@@ -168,7 +168,7 @@ test('a refused tunnel is upstream-connect-failed with the status, after each ad
   await allClosed(proxy.open);
 });
 
-test('the next address is asked for when the proxy cannot reach the first', async (t) => {
+test('the next address is tried when the proxy cannot reach the first', async (t) => {
   const far = await listen(t, createHttpServer(echo));
   const proxy = await startProxy(t, far.port, { status: (asked) => (asked.startsWith('198.41.0.4') ? 502 : 200) });
   const connect = connector({
@@ -179,7 +179,7 @@ test('the next address is asked for when the proxy cannot reach the first', asyn
   assert.deepEqual(proxy.asked, ['198.41.0.4:80', '198.41.0.5:80']);
 });
 
-test('wrong credentials end it at once', async (t) => {
+test('wrong credentials for the proxy end the attempts at once', async (t) => {
   const proxy = await startProxy(t, 9, { status: () => 407 });
   const options: ProxyOptions = {
     url: `http://127.0.0.1:${proxy.port}`,
@@ -194,7 +194,7 @@ test('wrong credentials end it at once', async (t) => {
   assert.equal(proxy.asked.length, 1);
 });
 
-test('a proxy that cannot be reached is named', async (t) => {
+test('the error names a proxy that cannot be reached', async (t) => {
   const server = createServer();
   const { port } = await listen(t, server);
   await new Promise((resolve) => server.close(resolve));
@@ -205,7 +205,7 @@ test('a proxy that cannot be reached is named', async (t) => {
   );
 });
 
-test('an https proxy must show a certificate for its own name', async (t) => {
+test('an https proxy must have a certificate for its own name', async (t) => {
   const proxy = await startProxy(t, 9, { secure: true });
   const connect = createConnector({
     resolve: () => Promise.resolve(['127.0.0.1']),
@@ -256,7 +256,7 @@ test('a proxy that hangs up is upstream-connect-failed', async (t) => {
   );
 });
 
-test('interim answers and a head in small pieces are read', async (t) => {
+test('a proxy may send interim replies, and its head in small pieces', async (t) => {
   const { port, open } = await listen(
     t,
     createServer((socket) => {
@@ -288,7 +288,7 @@ test('a proxy that never answers is upstream-timeout with the limit', async (t) 
   await allClosed(open);
 });
 
-test('a proxy URL that cannot be used is thrown when the connector is made', () => {
+test('an invalid proxy URL is thrown when the connector is made', () => {
   for (const url of ['proxy.example:3128', 'socks5://proxy.example', 'http://u:p@proxy.example', '']) {
     assert.throws(() => connector({ proxy: { url, resolves: false } }), /proxy\.url/u, url);
   }

@@ -8,40 +8,40 @@ import { AddressFailed, type Dial, dialEach, dialOne, socketFailure } from './di
 import type { Resolve } from './resolver.ts';
 import { createHandshake, type Handshake, tlsBesideOwn } from './tls-handshake.ts';
 
-/** A forward proxy that the operator named; it is itself not subject to the outbound policy. */
+/** A forward proxy that the operator named. The outbound policy does not apply to the proxy itself. */
 export interface ProxyOptions {
-  /** `http://host[:port]` or `https://host[:port]`; credentials stand beside it. */
+  /** `http://host[:port]` or `https://host[:port]`, without credentials. */
   readonly url: string;
   readonly username?: string;
   readonly password?: Secret;
-  /** True hands names to the proxy, and with them the trust in what they resolve to. */
+  /** True: the proxy resolves names, and the gateway trusts it to choose their addresses. */
   readonly resolves: boolean;
 }
 
-/** Opens connections by way of a proxy. */
+/** Opens connections through a proxy. */
 interface Proxy {
   readonly resolves: boolean;
-  /** Stands after "No connection" in errors. */
+  /** Follows "No connection" in errors. */
   readonly way: string;
-  /** The proxy's own addresses, looked up anew for each connection. */
+  /** The proxy's own addresses, looked up for each connection. */
   addresses(): Promise<readonly string[]>;
-  /** A tunnel to `authority` (`host:port`). Fails with a GatewayError, or with what says that another address may do. */
+  /** A tunnel to `authority` (`host:port`). Rejects with AddressFailed where another address may work, otherwise with a GatewayError. */
   tunnel(authority: string, addresses: readonly string[], deadline: ConnectDeadline, limit: number): Promise<Socket>;
 }
 
 interface ProxyNeeds {
   readonly proxy: ProxyOptions;
-  /** CA for an https proxy, beside Node's own. */
+  /** A CA for an https proxy, in addition to Node's own. */
   readonly ca: string | undefined;
   readonly dial: Dial;
   readonly resolve: Resolve;
   readonly dnsTimeout: number;
 }
 
-/** A head of the proxy's answer that is longer than this is no answer. */
+/** The most bytes of the head of a proxy's reply. */
 const longestHead = 16_384;
 
-/** Throws a TypeError where the proxy's URL is none that can be used. */
+/** Throws a TypeError where the proxy's URL is invalid. */
 export function createProxy({ proxy, ca, dial, resolve, dnsTimeout }: ProxyNeeds): Proxy {
   const { host, port, secure } = readProxyUrl(proxy.url);
   const handshake: Handshake | undefined = secure ? createHandshake(tlsBesideOwn(ca), 'proxy') : undefined;
@@ -86,7 +86,7 @@ interface TunnelRequest {
   readonly where: string;
 }
 
-/** CONNECT (RFC 9110 9.3.6). The socket is destroyed on any answer but a 2xx. */
+/** Sends CONNECT (RFC 9110 9.3.6). The socket is destroyed on every reply but a 2xx. */
 async function askForTunnel({ socket, authority, credentials, limit, where }: TunnelRequest): Promise<void> {
   const authorization = credentials === undefined ? '' : `Proxy-Authorization: ${credentials}\r\n`;
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorization}\r\n`, 'latin1');
@@ -107,7 +107,7 @@ async function askForTunnel({ socket, authority, credentials, limit, where }: Tu
 
 class UnusableAnswer extends Error {}
 
-/** Answers the status once the head of a final answer is there; interim ones are passed over (RFC 9110 15.2). */
+/** Returns the status once the head of a final reply has arrived. Interim replies are skipped (RFC 9110 15.2). */
 function createHeadReader(socket: Socket): () => number | undefined {
   let received = '';
   let length = 0;
@@ -127,7 +127,7 @@ function createHeadReader(socket: Socket): () => number | undefined {
   };
 }
 
-/** Neither TLS nor HTTP servers speak first: what follows a 2xx at once comes from the proxy and would be taken for the far side's. */
+/** TLS and HTTP servers do not speak first. Bytes right after a 2xx come from the proxy, and would be taken for the far side's. */
 function finalStatus(status: number, rest: string): number {
   if (status < 300 && rest !== '') throw new UnusableAnswer('sent something before the tunnel was used');
   return status;

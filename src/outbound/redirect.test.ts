@@ -39,7 +39,7 @@ test('credentials and cookies stay on the same origin and are dropped on any oth
   }
 });
 
-test('a target that could not have been called in the first place is denied', () => {
+test('a target that restCall would not accept as its address is denied', () => {
   for (const location of ['file:///etc/passwd', 'gopher://one.example.com/', 'http://user:secret@one.example.com/', 'ftp://x/']) {
     assert.throws(
       () => nextHop(post, 302, location),
@@ -49,7 +49,7 @@ test('a target that could not have been called in the first place is denied', ()
   }
 });
 
-test('a Location that is no URL is a fault of the far side', () => {
+test('an invalid Location is a fault of the far side', () => {
   for (const location of ['http://', 'http://[bad', 'https://a:b:c/']) {
     assert.throws(
       () => nextHop(post, 302, location),
@@ -59,7 +59,7 @@ test('a Location that is no URL is a fault of the far side', () => {
   }
 });
 
-test('bytes of a Location beyond ASCII stay the bytes that they are', () => {
+test('bytes of a Location beyond ASCII are percent-encoded unchanged', () => {
   assert.equal(nextHop(post, 307, '/caf\xe9').url.pathname, '/caf%E9');
   assert.equal(nextHop(post, 307, Buffer.from('/café').toString('latin1')).url.pathname, '/caf%C3%A9');
 });

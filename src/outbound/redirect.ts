@@ -1,7 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import { readDestination } from './destination.ts';
 
-/** One request on the way through redirects. */
+/** One request of a call that follows redirects. */
 export interface Hop {
   readonly url: URL;
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
@@ -13,15 +13,15 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const bodyHeaders = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
 const credentialHeaders = new Set(['authorization', 'cookie']);
 
-/** True for the statuses that the Fetch standard follows. */
+/** True for the statuses of redirects that the Fetch standard follows. */
 export function isRedirect(status: number): boolean {
   return redirectStatuses.has(status);
 }
 
 /**
- * The call that follows a redirect by the Fetch standard (HTTP-redirect fetch): POST becomes GET on 301 and 302, everything on
- * 303; credentials are dropped on a change of origin. Throws `destination-denied` for a target that could not have been called in the first
- * place, `upstream-protocol-error` for a Location that is no URL, and for several of them.
+ * The request that follows a redirect by the Fetch standard (HTTP-redirect fetch). POST becomes GET on 301 and 302, every method on 303.
+ * A change of origin drops credentials. Throws `destination-denied` for a target that restCall does not accept as its address either,
+ * and `upstream-protocol-error` for an invalid Location or for more than one.
  */
 export function nextHop(hop: Hop, status: number, location: string | readonly string[]): Hop {
   if (typeof location !== 'string')
@@ -35,7 +35,7 @@ export function nextHop(hop: Hop, status: number, location: string | readonly st
 }
 
 function target(base: URL, location: string): URL {
-  // Header bytes are Latin-1 in Node. Those beyond ASCII stay the bytes that they are, in whatever charset they were meant.
+  // Node decodes header bytes as latin-1. Bytes beyond ASCII are percent-encoded one by one, so that any charset stays intact.
   const escaped = location.replaceAll(/[\x80-\xff]/gu, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   const resolved = URL.parse(escaped, base);
   if (resolved === null)

@@ -3,10 +3,10 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { GatheredBytes } from '#base/gathered-bytes.ts';
 import { wholeReplyLimit } from './outbound-call.ts';
 
-/** What waits in smaller chunks is put together up to this: each piece costs some microseconds and hundreds of bytes, whatever its size. */
+/** Small chunks that wait are joined up to this many bytes: a piece of any size costs some microseconds and hundreds of bytes. */
 const pieceSize = 16_384;
 
-/** Bytes that wait for a slow reader before the far side is asked to pause. */
+/** Bytes that may wait for a slow reader before reading from the far side pauses. */
 const queueLimit = 262_144;
 
 export interface ReplyBodySource {
@@ -14,19 +14,19 @@ export interface ReplyBodySource {
   headArrived(head: Buffer, complete: boolean): void;
   pause(): void;
   resume(): void;
-  /** The reply is refused or nobody reads it: close its connection. */
+  /** The reply is refused, or its reader stopped: close its connection. */
   abort(reason: Error): void;
 }
 
 /**
- * The body of one reply: collects up to 64 KiB, says so once to its source, and hands the rest on as it arrives,
- * with backpressure. Counts decoded bytes against `limit`.
+ * The body of one reply. It collects up to 64 KiB, calls `headArrived` of its source once, and passes the rest on as it arrives, with
+ * backpressure. `limit` is the most decoded bytes that it accepts.
  */
 export class ReplyBody {
   readonly #limit: number;
   readonly #source: ReplyBodySource;
   #chunks: Buffer[] = [];
-  /** What came after them, while it is small. */
+  /** Bytes after those chunks, fewer than a piece. */
   readonly #small = new GatheredBytes();
   #waiting = 0;
   #total = 0;
@@ -41,7 +41,7 @@ export class ReplyBody {
     this.#source = source;
   }
 
-  /** Bytes that have arrived. */
+  /** Decoded bytes that have arrived. */
   get received(): number {
     return this.#total;
   }
@@ -79,13 +79,13 @@ export class ReplyBody {
     else this.#giveHead(true);
   }
 
-  /** After the head: the reader gets the failure once it has read what came before. */
+  /** For a failure after the head: the reader gets it once it has read the bytes before it. */
   fail(failure: Error): void {
     this.#failure ??= failure;
     this.#wakeReader();
   }
 
-  /** What follows the head, once. */
+  /** The body after the head, to be read once. */
   async *rest(): AsyncGenerator<Buffer, void, undefined> {
     try {
       while (true) {
@@ -100,7 +100,7 @@ export class ReplyBody {
     }
   }
 
-  /** Exactly the first 64 KiB of a longer body: what it is judged to be may not depend on how it was cut on its way. */
+  /** Gives exactly the first 64 KiB of a longer body, so that its rendering does not depend on how the network cut it. */
   #giveHead(complete: boolean): void {
     this.#headGiven = true;
     const last = this.#small.take();
@@ -116,7 +116,7 @@ export class ReplyBody {
     this.#source.headArrived(head, complete);
   }
 
-  /** What has waited longest. The far side goes on once half of the queue is free. */
+  /** The piece that has waited longest. Reading from the far side resumes once half of the queue is free. */
   #next(): Buffer | undefined {
     if (this.#waiting === 0) return undefined;
     const taken = this.#chunks.shift() ?? this.#small.take();

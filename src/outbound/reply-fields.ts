@@ -1,13 +1,13 @@
-/** Header fields of a reply: names in lower case, what comes again as an array. */
+/** Header fields of a reply. Names are in lower case; the values of a repeated field are an array. */
 export type Fields = Record<string, string | string[]>;
 
-/** A token (RFC 9110 5.6.2), as a part of patterns. */
+/** A token (RFC 9110 5.6.2), for use in patterns. */
 export const token = "[!#$%&'*+.^_`|~\\w-]+";
 
-/** A name (RFC 9110 5.1), and nothing else. */
+/** Matches exactly a field name (RFC 9110 5.1). */
 export const fieldName = new RegExp(`^${token}$`, 'u');
 
-/** The lines of a head from `from` on; undefined where one of them is none (RFC 9112 5: no white space before the colon, nothing folded). */
+/** Reads the field lines of a head from `from` on. Undefined where a line is invalid: white space before the colon, or folded (RFC 9112 5). */
 export function readFields(head: string, from: number): Fields | undefined {
   const fields: Fields = {};
   for (let at = from; at < head.length; ) {
@@ -19,7 +19,7 @@ export function readFields(head: string, from: number): Fields | undefined {
   return fields;
 }
 
-/** Adds the field that a line between two places of a text is; false where it is none. */
+/** Adds the field of a line that goes from `from` to `to`. Returns false where the line is no field. */
 export function addField(fields: Fields, text: string, from: number, to: number): boolean {
   const colon = text.indexOf(':', from);
   if (colon < 0 || colon > to) return false;
@@ -36,7 +36,7 @@ function add(fields: Fields, name: string, value: string): void {
   const before = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (Array.isArray(before)) before.push(value);
   else if (before !== undefined) fields[name] = [before, value];
-  // Assigned, it would be the object's prototype.
+  // An assignment would set the object's prototype.
   else if (name === '__proto__')
     Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true });
   else fields[name] = value;
@@ -46,7 +46,7 @@ function isBlank(code: number): boolean {
   return code === 32 || code === 9;
 }
 
-/** Whether the connection ends with the reply (RFC 9112 9.3); `current`: HTTP/1.1, where it stays unless something is said. */
+/** Whether the connection ends with the reply (RFC 9112 9.3). `current` means HTTP/1.1, where a connection stays open by default. */
 export function endsConnection({ connection }: Fields, current: boolean): boolean {
   if (connection === undefined) return !current;
   if (connection === 'keep-alive') return false;
@@ -57,7 +57,7 @@ export function endsConnection({ connection }: Fields, current: boolean): boolea
   return options.includes('close') || !(current || options.includes('keep-alive'));
 }
 
-/** Milliseconds by the header Keep-Alive, where it names a timeout. */
+/** Milliseconds of the timeout in the header Keep-Alive; undefined without one. */
 export function keptFor(fields: Fields): number | undefined {
   const hint = fields['keep-alive'];
   const seconds = hint === undefined ? undefined : /timeout=(\d{1,9})/iu.exec(String(hint))?.[1];

@@ -18,7 +18,7 @@ interface Read {
   readonly length: number;
 }
 
-/** Reads one reply that comes in pieces of these sizes, over and over, and then the end of its connection. Throws what the reader throws. */
+/** Reads one reply in pieces of these sizes, repeated, and then the end of its connection. Throws the reader's error. */
 function read(text: string, sizes: readonly number[] = [text.length]): Read {
   const reader = new ReplyReader();
   const bytes = Buffer.from(text, 'latin1');
@@ -61,7 +61,7 @@ interface Written {
   readonly body: string;
 }
 
-/** A body, and a reply that ends where it says so, or with its connection. */
+/** A body, and a reply that ends by its framing or with its connection. */
 const reply = fc
   .record({
     before: interim,
@@ -82,7 +82,7 @@ const reply = fc
   });
 
 describe('a reply that is read', () => {
-  test('is the same in whatever pieces it comes, and its body is the one that was sent', () => {
+  test('is the same for pieces of any size, and its body is the one that was sent', () => {
     fc.assert(
       fc.property(reply, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }), (written, sizes) => {
         const whole = read(written.text);
@@ -95,7 +95,7 @@ describe('a reply that is read', () => {
     );
   });
 
-  test('has the names of its headers in lower case, without blanks around values, and what comes twice as an array', () => {
+  test('has header names in lower case, values without blanks around them, and repeated headers as arrays', () => {
     const { headers } = read(
       'HTTP/1.1 200 OK\r\nA:  b \r\nSet-Cookie: x\r\nSET-cookie:y\r\n__proto__: z\r\nEmpty:\r\nContent-Length: 0\r\n\r\n',
     );
@@ -108,7 +108,7 @@ describe('a reply that is read', () => {
     ]);
   });
 
-  test('has no body where its status has none, and its connection ends where something else is said', () => {
+  test('has no body where its status has none, and its connection ends where its head says otherwise', () => {
     for (const status of [204, 304]) {
       assert.equal(read(`HTTP/1.1 ${status} X\r\n\r\n`).reusable, true);
       for (const line of ['Content-Length: 3', 'Transfer-Encoding: chunked']) {
@@ -134,21 +134,21 @@ describe('a reply that is read', () => {
     });
   }
 
-  test('may have extensions behind the sizes of its chunks, with blanks where RFC 9112 7.1.1 has them', () => {
+  test('may have extensions after the sizes of its chunks, with blanks where RFC 9112 7.1.1 allows them', () => {
     for (const extension of [';a', ';a=b', ';a="b;\\"c"', ' ;a=b', ';\ta = "b"', ' ; a=b\t;c ; d= e']) {
       const { body, reusable } = read(`${chunked}2${extension}\r\nok\r\n0${extension}\r\n\r\n`);
       assert.deepEqual([body, reusable], ['ok', true], extension);
     }
   });
 
-  test('leaves its connection to be closed where it is HTTP/1.0 and in chunks, which that does not know', () => {
+  test('closes its connection where it is HTTP/1.0 with chunks, which HTTP/1.0 does not have', () => {
     const { body, reusable } = read(
       'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
     );
     assert.deepEqual([body, reusable], ['ok', false]);
   });
 
-  test('is read by itself: neither the trailers nor the Keep-Alive of the one before it count', () => {
+  test('is read without the trailers and the Keep-Alive of the reply before it', () => {
     const reader = new ReplyReader();
     const taker = { interim: () => {}, head: () => {}, data: () => {} };
     const trailers = 'A: b\r\n'.repeat(2_500);
@@ -160,7 +160,7 @@ describe('a reply that is read', () => {
     }
   });
 
-  test('is followed by nothing: what comes behind it is not read, and its connection ends', () => {
+  test('ends the reading: bytes after it are not read, and its connection ends', () => {
     const { status, body, reusable } = read('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n');
     assert.deepEqual([status, body, reusable], [200, 'ok', false]);
   });
@@ -195,8 +195,8 @@ const refused: readonly (readonly [what: string, text: string, says: RegExp])[] 
   ['has an empty Content-Length', `${ok}Content-Length:\r\n\r\n`, /not one number/u],
   ['has a Content-Length beyond all numbers', `${ok}Content-Length: ${'9'.repeat(30)}\r\n\r\n`, /not one number/u],
   ['has a length and chunks', `${ok}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, /both/u],
-  ['has another transfer coding', `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n`, /nobody asked for/u],
-  ['is chunked twice', `${ok}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n`, /nobody asked for/u],
+  ['has another transfer coding', `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n`, /did not ask for/u],
+  ['is chunked twice', `${ok}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n`, /did not ask for/u],
   ['has a chunk without size', `${chunked}\r\n`, /no size/u],
   ['has a size that is none', `${chunked}xyz\r\n`, /no size/u],
   ['has a negative size', `${chunked}-1\r\n`, /no size/u],
@@ -240,8 +240,8 @@ describe('a reply is refused that', () => {
   }
 });
 
-// Node's own parser, llhttp, is the judge: whatever is read here is read there, and is the same.
-describe('beside Node’s own client', () => {
+// The reader is compared with Node's own parser, llhttp: llhttp accepts all that the reader accepts, with the same result.
+describe('a reply that is given to Node’s own client too', () => {
   let bytes = '';
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -263,7 +263,7 @@ describe('beside Node’s own client', () => {
     });
   }
 
-  /** Of a well-formed reply one that is a little less so. */
+  /** Damages a well-formed reply a little. */
   const damage = fc.record({
     place: fc.double({ min: 0, max: 1, noNaN: true }),
     taken: fc.integer({ min: 0, max: 3 }),
@@ -290,7 +290,7 @@ describe('beside Node’s own client', () => {
     ),
   });
 
-  test('nothing is read that Node refuses, and what both read is the same', { timeout: 60_000 }, async () => {
+  test('is refused where Node refuses it, and read alike where both accept it', { timeout: 60_000 }, async () => {
     const port = await ready;
     let both = 0;
     await fc.assert(
@@ -305,9 +305,9 @@ describe('beside Node’s own client', () => {
         } catch {
           return;
         }
-        // Trailers that would be framing, had they come in the head, are no matter here, for they are dropped.
+        // Trailers with names of framing headers do not matter here, because they are dropped.
         fc.pre(!/\r\n0\r\n[^]*(?:content-length|transfer-encoding):/iu.test(bytes));
-        // A tab behind it is white space (RFC 9110 5.5), which llhttp takes for a part of another coding.
+        // A tab after the coding is white space (RFC 9110 5.5). llhttp takes it for a part of another coding.
         fc.pre(!/chunked[ \t]*\t/iu.test(bytes));
         bytes = bytes.slice(0, own.length);
         const theirs = await nodeReads(port);

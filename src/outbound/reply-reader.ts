@@ -2,55 +2,55 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { ReplyHeaders } from './outbound-call.ts';
 import { addField, endsConnection, type Fields, keptFor, readFields, token } from './reply-fields.ts';
 
-/** Who is told of a reply while it is read. Where it has heard enough, it stops the reader. */
+/** Called with the parts of a reply while it is read. It may stop the reader at any time. */
 export interface ReplyTaker {
-  /** A head with a 1xx status (RFC 9110 15.2): another one follows. */
+  /** An interim reply (1xx, RFC 9110 15.2) arrived: another head follows. */
   interim(): void;
-  /** Once a reply; the names of headers are in lower case. */
+  /** Called once a reply. The names of headers are in lower case. */
   head(status: number, headers: ReplyHeaders): void;
-  /** A piece of the body; never empty. */
+  /** A piece of the body, never empty. */
   data(piece: Buffer): void;
 }
 
-/** Bytes of a head, of the line with a chunk's size, and of all trailers. */
+/** The most bytes of a head, of a line with the size of a chunk, and of all trailers together. */
 const longestHead = 16_384;
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?(?=\r|$)/u;
 
-/** What no line of HTTP may hold: control characters but for tabs, and CR or LF by themselves (RFC 9112 2.2, RFC 9110 5.5). */
+/** Bytes that no line may contain: control characters except tabs, and a lone CR or LF (RFC 9112 2.2, RFC 9110 5.5). */
 const forbidden = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/u;
 
 const [cr, lf] = [13, 10];
 
-/** What is expected next. */
+/** The part of a message that is expected next. */
 type Expected = 'head' | 'counted' | 'untilEnd' | 'size' | 'chunk' | 'chunkEnd' | 'trailers' | 'nothing';
 
 /**
- * Reads the replies that come on one connection, one after the other (RFC 9112), in whatever pieces they arrive. It is strict: what two
- * readers could take for two different things is refused with `upstream-protocol-error`, after which the connection is of no use.
+ * Reads the replies of one connection in order (RFC 9112), in pieces of any size. It is strict: a reply that two readers could read
+ * differently is refused with `upstream-protocol-error`. The connection cannot be used after that.
  */
 export class ReplyReader {
   #expected: Expected = 'nothing';
-  /** The beginning of a line or a head that is not whole yet. */
+  /** The beginning of a line or head whose end has not arrived. */
   #held: Buffer | undefined;
-  /** Bytes that are to come of the body, or of its chunk. */
+  /** Bytes of the body, or of its current chunk, that have not arrived. */
   #left = 0;
   #trailers = 0;
   #reusable = true;
   #keptFor: number | undefined;
 
-  /** A request is written: its reply comes next. */
+  /** A request is being written: its reply comes next. */
   expect(): void {
     this.#expected = 'head';
   }
 
-  /** Nothing more is told of this reply, nor read from this connection. */
+  /** Ends the reading of this reply and of this connection. */
   stop(): void {
     this.#expected = 'nothing';
     this.#reusable = false;
   }
 
-  /** No reply is expected, or it is whole. */
+  /** True where no reply is expected, or the reply is complete. */
   get done(): boolean {
     return this.#expected === 'nothing';
   }
@@ -60,12 +60,12 @@ export class ReplyReader {
     return this.#reusable;
   }
 
-  /** Milliseconds that the far side says it keeps the connection (RFC 2068 19.7.1.1, Keep-Alive). */
+  /** Milliseconds for which the far side keeps the connection, as its header Keep-Alive says (RFC 2068 19.7.1.1). */
   get keptFor(): number | undefined {
     return this.#keptFor;
   }
 
-  /** The connection has ended: true where that is the end of a reply whose length nothing else says. */
+  /** The connection has ended. Returns true where that is the end of a reply without another length. */
   ends(): boolean {
     const whole = this.#expected === 'untilEnd';
     this.stop();
@@ -85,7 +85,7 @@ export class ReplyReader {
     }
   }
 
-  /** Reads one thing and answers where it ends; undefined where it is not whole. */
+  /** Reads one part and returns where it ends; undefined where its end has not arrived. */
   #step(bytes: Buffer, at: number, taker: ReplyTaker): number | undefined {
     switch (this.#expected) {
       case 'head':
@@ -104,7 +104,7 @@ export class ReplyReader {
       case 'trailers':
         return this.#readTrailer(bytes, at);
       default:
-        // Behind a reply that is whole: it stands, but who knows what this belongs to.
+        // Bytes after a complete reply: the reply is valid, but no other request may follow on the connection.
         this.#reusable = false;
         return bytes.length;
     }
@@ -117,7 +117,7 @@ export class ReplyReader {
     if (line === undefined) throw malformed('it does not begin with a status line of HTTP/1.1');
     const status = Number(code);
     const fields = readFields(head, line.length + 2) ?? raise(malformed('its head has a line that is no header'));
-    if (status === 101) throw malformed('it switches protocols, which nobody asked for');
+    if (status === 101) throw malformed('it switches protocols, which the request did not ask for');
     if (status < 200) taker.interim();
     else {
       this.#frame(status, minor === '1', fields);
@@ -126,7 +126,7 @@ export class ReplyReader {
     return at + head.length + 4;
   }
 
-  /** What the head says of the rest (RFC 9112 6.3, 9.3). */
+  /** Takes the framing of the rest from the head (RFC 9112 6.3, 9.3). */
   #frame(status: number, current: boolean, fields: Fields): void {
     const coding = fields['transfer-encoding'];
     const length = fields['content-length'];
@@ -137,7 +137,7 @@ export class ReplyReader {
     this.#reusable = !endsConnection(fields, current);
     this.#expected = expectedAfter(status, isChunked(coding), length);
     if (this.#expected === 'untilEnd') this.#reusable = false;
-    // HTTP/1.0 knows no chunks (RFC 9112 6.1), and what comes where nothing may come would be taken for the next reply.
+    // HTTP/1.0 has no chunks (RFC 9112 6.1). Bytes after a reply without a body would be taken for the next reply.
     if (coding !== undefined && (!current || this.#expected === 'nothing')) this.#reusable = false;
     if (this.#left > 0 && this.#expected === 'nothing') this.#reusable = false;
   }
@@ -166,7 +166,7 @@ export class ReplyReader {
     return at + 2;
   }
 
-  /** Trailers are read and passed over (RFC 9110 6.5.1). */
+  /** Trailers are read and ignored (RFC 9110 6.5.1). */
   #readTrailer(bytes: Buffer, at: number): number | undefined {
     const line = lineAt(bytes, at);
     if (line === undefined) return undefined;
@@ -178,13 +178,13 @@ export class ReplyReader {
   }
 }
 
-/** Without the empty line that ends it; undefined where that has not come. */
+/** The head without the empty line that ends it; undefined where that line has not arrived. */
 function headAt(bytes: Buffer, at: number): string | undefined {
   const text = bytes.toString('latin1', at, at + longestHead);
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) {
     if (text.length === longestHead) throw malformed(`its head is longer than ${longestHead} bytes`);
-    // What cannot become a status line is not waited for, nor is the end of lines that end in LF alone.
+    // A beginning that cannot become a valid head is refused before its end arrives.
     if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw malformed('it does not begin with a status line');
   }
   const head = end < 0 ? begun(text) : text.slice(0, end);
@@ -192,14 +192,14 @@ function headAt(bytes: Buffer, at: number): string | undefined {
   return end < 0 ? undefined : head;
 }
 
-/** Without a CR at its end: what it belongs to has not come. */
+/** The text without a CR at its end, whose LF may still arrive. */
 function begun(text: string): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
 type Size = readonly [size: number, end: number];
 
-/** A chunk's size with nothing behind it, as nearly all are: of tiny chunks there may be ten thousand in one piece. */
+/** The size of a chunk without extensions, as nearly all are. One piece may hold ten thousand tiny chunks, so this way is fast. */
 function plainSize(bytes: Buffer, at: number): Size | undefined {
   let [end, size] = [at, 0];
   for (let digit = hexadecimal(bytes[end]); digit >= 0 && end < at + 12; digit = hexadecimal(bytes[end])) {
@@ -212,7 +212,7 @@ function plainSize(bytes: Buffer, at: number): Size | undefined {
 const extension = `[ \\t]*;[ \\t]*${token}(?:[ \\t]*=[ \\t]*(?:${token}|"(?:[^"\\\\]|\\\\.)*"))?`;
 const sizeWithExtensions = new RegExp(`^([0-9a-f]{1,12})(?:${extension})*$`, 'iu');
 
-/** Any line with a chunk's size; extensions are passed over (RFC 9112 7.1.1). */
+/** Any line with the size of a chunk. Extensions are ignored (RFC 9112 7.1.1). */
 function sizeLine(bytes: Buffer, at: number): Size | undefined {
   const line = lineAt(bytes, at);
   if (line === undefined) return undefined;
@@ -244,21 +244,21 @@ function expectedAfter(status: number, chunked: boolean, length: Fields[string] 
   return Number(length) === 0 ? 'nothing' : 'counted';
 }
 
-/** Of a Content-Length; 0 where there is none. Twice the same is refused, too (RFC 9112 6.3). */
+/** The value of Content-Length; 0 where there is none. The same value twice is refused too (RFC 9112 6.3). */
 function lengthOf(length: string | readonly string[] | undefined): number {
   if (length === undefined) return 0;
   if (typeof length !== 'string' || !/^\d{1,15}$/u.test(length)) throw malformed('its Content-Length is not one number');
   return Number(length);
 }
 
-/** No other coding was asked for (RFC 9112 7.4: no TE). `identity` is what old far sides say for none. */
+/** The request accepts no other coding (RFC 9112 7.4: it has no TE). Old far sides write `identity` for none. */
 function isChunked(coding: string | readonly string[] | undefined): boolean {
   if (coding === undefined) return false;
   const name = String(coding).toLowerCase();
   if (name !== 'chunked' && name !== 'identity')
     throw new GatewayError(
       'upstream-protocol-error',
-      'The reply of the far side has a transfer coding that nobody asked for; chunked is the only one that is taken.',
+      'The reply of the far side has a transfer coding that the request did not ask for; the gateway takes chunked alone.',
     );
   return name === 'chunked';
 }

@@ -5,8 +5,8 @@ const unsendablePath = /[^!-~]/u;
 const unsendableValue = /[^\t -~\x80-\xff]/u;
 
 /**
- * Request line and header fields with the empty line (RFC 9112 3, 5), as latin-1: `Host` by the origin, then those of the call as they stand, then
- * the body's length. Undefined where a byte of them would be read as something else: whoever made the call has not checked it.
+ * Request line, header fields and the empty line (RFC 9112 3, 5), to be written as latin-1. The fields are `Host` of the origin, the headers
+ * of the call unchanged, and the length of the body. Undefined where the path or a header holds a byte that a far side could read as framing.
  */
 export function requestHead({ method, origin, path, body }: OutboundCall, headers: readonly string[]): string | undefined {
   if (!path.startsWith('/') || unsendablePath.test(path)) return undefined;
@@ -20,7 +20,7 @@ export function requestHead({ method, origin, path, body }: OutboundCall, header
   return length > 0 || takesBody(method) ? `${head}content-length: ${length}\r\n\r\n` : `${head}\r\n`;
 }
 
-/** Whether a body is what a far side expects of the method: where it does not, one may be read as the next request (RFC 9110 9.3). */
+/** Whether far sides expect a body with the method. Where they do not, a body may be read as the next request (RFC 9110 9.3). */
 export function takesBody(method: OutboundCall['method']): boolean {
   return method !== 'GET' && method !== 'DELETE';
 }

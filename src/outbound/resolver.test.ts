@@ -6,7 +6,7 @@ import { createResolver } from './resolver.ts';
 
 type Done = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 
-/** A resolver whose answers the test gives itself. */
+/** A resolver whose answers come from the test. */
 interface HeldLookup {
   readonly lookup: (host: string, done: Done) => void;
   readonly asked: readonly string[];
@@ -47,7 +47,7 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('the system resolver answers the addresses of localhost', async () => {
+test('the resolver of the system returns the addresses of localhost', async () => {
   const addresses = await createResolver({ concurrency: 2 })('localhost', { timeout: 5_000 });
   assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'));
 });
@@ -69,14 +69,14 @@ test('a name without addresses is upstream-dns-failed', async () => {
   await assert.rejects(resolving, failsWith('upstream-dns-failed', /no address/u));
 });
 
-test('the order of the answers is kept, an address that comes twice counts once', async () => {
+test('the order of the answers is kept, and a repeated address counts once', async () => {
   const { lookup, answer } = heldLookup();
   const resolving = createResolver({ lookup, concurrency: 2 })('two.example', { timeout: 5_000 });
   answer('two.example', '::2', '10.0.0.1', '::2');
   assert.deepEqual(await resolving, ['::2', '10.0.0.1']);
 });
 
-test('a look-up over its time limit is upstream-timeout, naming the phase and the limit', async () => {
+test('a look-up over its time limit is upstream-timeout with the phase and the limit', async () => {
   const { lookup } = heldLookup();
   await assert.rejects(
     createResolver({ lookup, concurrency: 2 })('slow.example', { timeout: 20 }),
@@ -96,7 +96,7 @@ test('concurrent callers of one name share a look-up, later ones get a new one',
   assert.deepEqual(asked, ['one.example', 'one.example']);
 });
 
-test('no more look-ups run at once than allowed, and those that everyone gave up on never run', async () => {
+test('look-ups run up to their limit at once, and one without callers left never runs', async () => {
   const { lookup, asked, answer } = heldLookup();
   const resolve = createResolver({ lookup, concurrency: 2 });
   const running = ['a.example', 'b.example'].map((host) => resolve(host, { timeout: 5_000 }));
@@ -111,7 +111,7 @@ test('no more look-ups run at once than allowed, and those that everyone gave up
   assert.deepEqual(await Promise.all([...running, waiting]), [['10.0.0.1'], ['10.0.0.2'], ['10.0.0.4']]);
 });
 
-test('a look-up that ran over its limit keeps its slot until the system answers, and then frees it', async () => {
+test('a look-up over its time limit counts until the system answers, and no longer', async () => {
   const { lookup, asked, answer } = heldLookup();
   const resolve = createResolver({ lookup, concurrency: 1 });
   await assert.rejects(resolve('slow.example', { timeout: 20 }), failsWith('upstream-timeout', /dns/u));

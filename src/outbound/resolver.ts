@@ -3,22 +3,22 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { timedOut } from './call-scope.ts';
 
 /**
- * The addresses of a host name, in the order in which to try them; at least one. `timeout` is in milliseconds. Rejects with a
- * GatewayError `upstream-dns-failed`, or `upstream-timeout` that names the phase dns.
+ * The addresses of a host name, at least one, in the order in which to try them. `timeout` is in milliseconds. Rejects with the GatewayError
+ * `upstream-dns-failed`, or with `upstream-timeout` of the phase dns.
  */
 export type Resolve = (host: string, options: { readonly timeout: number }) => Promise<readonly string[]>;
 
 type Lookup = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void) => void;
 
 interface ResolverOptions {
-  /** Look-ups under way at once, over all callers. */
+  /** The most look-ups that run at once, for all callers together. */
   readonly concurrency: number;
   readonly lookup?: Lookup;
 }
 
 /**
- * Resolves by the system's own resolver (hosts file, search list, RFC 6724 order). Concurrent callers of one name share a look-up, and one
- * whose callers have all given up is dropped from the queue instead of running late.
+ * Resolves names with the system's resolver (hosts file, search list, RFC 6724 order). Concurrent callers of one name share a look-up. A
+ * queued look-up is dropped once the time limits of all its callers have passed.
  */
 export function createResolver({ concurrency, lookup = lookupBySystem }: ResolverOptions): Resolve {
   const queue = new LookupQueue(concurrency, lookup);
@@ -71,7 +71,7 @@ class LookupQueue {
     return pending;
   }
 
-  /** A look-up that runs cannot be stopped and keeps its slot until the system answers; one that waits is taken back. */
+  /** A running look-up cannot be stopped and counts until the system answers. A queued one is dropped with its last caller. */
   #giveUp(pending: PendingLookup, waiter: Waiter): void {
     pending.waiting.delete(waiter);
     if (pending.waiting.size === 0 && this.#queued.delete(pending)) this.#pending.delete(pending.host);

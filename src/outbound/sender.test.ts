@@ -4,7 +4,7 @@ import { systemClock } from '#base/clock.ts';
 import { CallScope } from './call-scope.ts';
 import { createSender } from './sender.ts';
 
-test('nothing that changes a far side leaves before it is on record, whatever way it took to the sender', async (t) => {
+test('a state-changing call that is not on record never leaves the sender', async (t) => {
   let dialled = 0;
   const sender = createSender({
     connect: () => {

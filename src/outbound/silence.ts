@@ -2,20 +2,20 @@ import { timedOut } from './call-scope.ts';
 
 type Phase = 'firstByte' | 'idle';
 
-/** The limits on how long a far side says nothing, one at a time. */
+/** The time limits on the silence of a far side, one at a time. */
 export class Silence {
   readonly #passed: (reason: Error) => void;
   #timer: NodeJS.Timeout | undefined;
   #phase: Phase | undefined;
-  /** Counts what was heard. */
+  /** Counts the signs of life. */
   #heard = 0;
 
-  /** `passed` is called with 504 `upstream-timeout` once a limit is passed. */
+  /** `passed` is called with 504 `upstream-timeout` when a limit passes. */
   constructor(passed: (reason: Error) => void) {
     this.#passed = passed;
   }
 
-  /** From now on until it is set again, in milliseconds, 0 for none; takes the place of the one before. */
+  /** Starts a limit in milliseconds, 0 for none. It replaces the one before. */
   limit(phase: Phase, milliseconds: number): void {
     if (this.#timer !== undefined && phase === this.#phase) {
       this.#heard += 1;
@@ -27,7 +27,7 @@ export class Silence {
     this.#phase = phase;
     this.#timer = setTimeout(() => {
       const heard = this.#heard;
-      // Where the gateway itself was busy, what came meanwhile is read first.
+      // If the gateway itself was busy, bytes that arrived meanwhile are read first.
       setImmediate(() => {
         if (heard === this.#heard) this.#passed(timedOut(phase, milliseconds));
       });

@@ -22,23 +22,23 @@ type Outcome = 'dialled' | '403' | '400' | '502 upstream-dns-failed';
 
 const cases = JSON.parse(readFileSync(new URL('ssrf-cases.json', import.meta.url), 'utf8')) as readonly Case[];
 
-/** Rows that the contract judges otherwise than the corpus, by category; a function where it depends on the row. */
+/** Rows that the gateway decides otherwise than the corpus, by category; a function where it depends on the row. */
 const overruled: ReadonlyMap<string, Outcome | ((row: Case) => Outcome)> = new Map<string, Outcome | ((row: Case) => Outcome)>([
-  // Contract 2: these are no destinations at all, 400 and not 403.
+  // These are no valid destinations at all: 400 and not 403.
   ['userinfo', '400'],
   ['backslash', '400'],
   ['whitespace', '400'],
   ['bidi-zero-width', '400'],
   ['scheme', '400'],
   ['slashes', '400'],
-  // Contract 9 knows no list of ports; port 0 is none.
+  // The policy has no list of ports; port 0 is not a port.
   ['port', ({ uri }) => (uri.includes(':0/') ? '400' : 'dialled')],
-  // Contract 9 names the names denied before a look-up; all others are judged by what they resolve to, here to nothing.
+  // Only names of this machine are denied before a look-up. All others are decided by their addresses; these have none.
   ['metadata-name', '502 upstream-dns-failed'],
   ['name-special-use', '502 upstream-dns-failed'],
-  // Contract 2: a failed look-up is the far side's failure, not a refusal. Nothing is dialled either way.
+  // A failed look-up is a failure of the far side, not a denial. Nothing is dialled either way.
   ['dns-empty', '502 upstream-dns-failed'],
-  // Contract 2: up to five redirects are followed; the first hop is dialled, the second is judged below.
+  // Up to five redirects are followed: the first hop is dialled, the second is decided below.
   ['redirect', 'dialled'],
   ['redirect-method', 'dialled'],
 ]);
@@ -50,7 +50,7 @@ function expectedOutcome(row: Case): Outcome {
   return typeof other === 'function' ? other(row) : (other ?? usually[row.expect]);
 }
 
-/** A row through destination, policy and connector, with a resolver and a dialler that only take notes. */
+/** Passes a row through destination, policy and connector. The resolver and the dialler only record their calls. */
 async function run(
   uri: string,
   row: Case,

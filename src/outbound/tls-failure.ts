@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
 
-/** 502 `upstream-tls-failed` that says in words why the handshake failed, and what to do where something can be done. */
+/** 502 `upstream-tls-failed` with the cause in words and, where there is one, a remedy. */
 export function tlsFailure(error: unknown, what: string, name: string): GatewayError {
   const code = systemCode(error) ?? 'unknown cause';
   const words = certificateFaults.get(code)?.(name) ?? protocolFault(code);
@@ -11,13 +11,13 @@ export function tlsFailure(error: unknown, what: string, name: string): GatewayE
 }
 
 /**
- * The failure of a TLS 1.3 handshake that its other side ended because of the client certificate, which this side learns only after it
- * believes the handshake done; undefined for any other error. Nothing that was sent meanwhile has been read as a request: application
- * data counts from the client's Finished on, which comes after its Certificate (RFC 8446 2).
+ * The error for a far side that refused the client certificate in a TLS 1.3 handshake; undefined for any other error. The gateway gets that
+ * alert only after the handshake has ended on its own side. The far side has not read bytes sent until then as a request. It accepts
+ * application data only after the client's Certificate and Finished (RFC 8446 2).
  */
 export function certificateRefused(error: NodeJS.ErrnoException, socket: Socket, name: string): GatewayError | undefined {
   const refused = clientCertificateFaults.some((pattern) => pattern.test(error.code ?? ''));
-  // `bytesRead` counts what TLS carried: once a byte came back, the certificate had been taken.
+  // `bytesRead` counts application data: once a byte of it arrived, the far side had accepted the certificate.
   if (!refused || !(socket instanceof TLSSocket) || socket.getProtocol() !== 'TLSv1.3' || socket.bytesRead > 0) return undefined;
   return tlsFailure(error, `TLS with the far side ${name}`, name);
 }
@@ -30,7 +30,7 @@ const clientCertificateFaults = [
 const unknownAuthority =
   'its certificate is from an unknown authority: have the CA that signed it configured (tls.caFile), or the server send its intermediate certificates';
 
-/** By the verification codes of OpenSSL that Node hands on, and Node's own code for the name. */
+/** By OpenSSL's verification codes, which Node passes on, and by Node's own code for a wrong name. */
 const certificateFaults: ReadonlyMap<string, (name: string) => string> = new Map([
   ['CERT_HAS_EXPIRED', () => 'its certificate, or one above it, has expired'],
   ['CERT_NOT_YET_VALID', () => 'its certificate, or one above it, is not valid yet'],
@@ -50,7 +50,7 @@ const certificateFaults: ReadonlyMap<string, (name: string) => string> = new Map
   ['ERR_TLS_CERT_ALTNAME_INVALID', (name: string) => `its certificate has the wrong name: it is not for ${name}`],
 ]);
 
-/** OpenSSL spells alerts ERR_SSL_(SSL/TLS|TLSV1|TLSV13|SSLV3)_ALERT_…, differently in each release: so by what the code contains. */
+/** By a part of the code: OpenSSL writes alerts as ERR_SSL_(SSL/TLS|TLSV1|TLSV13|SSLV3)_ALERT_…, differently in each release. */
 const protocolFaults: readonly (readonly [RegExp, string])[] = [
   [
     /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE/u,

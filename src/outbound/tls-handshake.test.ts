@@ -49,7 +49,7 @@ async function assertTlsFailure(connect: Connect, origin: string, text: RegExp):
   assert.match(error.message, text);
 }
 
-test('TLS by name and by address: the certificate is held against the host of the URI', async (t) => {
+test('a certificate is checked against the host of the URI, by name and by address', async (t) => {
   const { port } = await tlsServer(t, good);
   for (const host of ['far.example', 'FAR.example.', '127.0.0.1']) {
     const socket = (await connector(trusting)(`https://${host}:${port}`)) as TLSSocket;
@@ -59,7 +59,7 @@ test('TLS by name and by address: the certificate is held against the host of th
   }
 });
 
-test('SNI is the name of the URI without its trailing dot, and none for an address', async (t) => {
+test('SNI is the name of the URI without its trailing dot, and absent for an address', async (t) => {
   const asked: (string | false)[] = [];
   const server = createTlsServer(good, (socket) => {
     asked.push((socket as TLSSocket & { servername: string | false }).servername);
@@ -75,21 +75,21 @@ test('SNI is the name of the URI without its trailing dot, and none for an addre
   assert.deepEqual(asked, ['far.example', 'far.example', false]);
 });
 
-test('HTTP is spoken over it, and a Host header of the call changes nothing about the name that is checked', async (t) => {
+test('a Host header of the call does not change the name that TLS checks', async (t) => {
   const server = createHttpsServer(good, (incoming, outgoing) => outgoing.end(incoming.headers.host));
   const { port } = await listen(t, server);
   const sender = createSender({ connect: connector(trusting) });
   t.after(() => sender.close());
   const { body } = await sendThrough(sender, `https://far.example:${port}/`);
   assert.equal(body.toString(), `far.example:${port}`);
-  // Hardening, trap 3: some clients check the certificate against the Host header.
+  // Some clients check the certificate against the Host header.
   await assert.rejects(
     sendThrough(sender, `https://other.example:${port}/`, { headers: ['host', 'far.example'] }),
     (error) => error instanceof GatewayError && error.code === 'upstream-tls-failed' && /wrong name/u.test(error.message),
   );
 });
 
-test('sessions are resumed by host and port', async (t) => {
+test('TLS sessions are resumed by host and port', async (t) => {
   const reused: boolean[] = [];
   const server = createTlsServer({ ...good, maxVersion: 'TLSv1.2' }, (socket) => {
     reused.push(socket.isSessionReused());
@@ -161,12 +161,12 @@ for (const { what, identity, host = 'far.example', text } of causes) {
   });
 }
 
-test('without a CA of its own a private certificate is from an unknown authority', async (t) => {
+test('a private certificate without a configured CA is from an unknown authority', async (t) => {
   const { port } = await tlsServer(t, good);
   await assertTlsFailure(connector(), `https://far.example:${port}`, /unknown authority/u);
 });
 
-test('verify: false takes any certificate', async (t) => {
+test('verify: false accepts any certificate', async (t) => {
   for (const identity of [selfSigned({}), authority.issue({ names: ['x.example'], notAfter: new Date(Date.now() - 1_000) })]) {
     const { port } = await tlsServer(t, identity);
     const socket = await connector({ verify: false })(`https://far.example:${port}`);
@@ -174,7 +174,7 @@ test('verify: false takes any certificate', async (t) => {
   }
 });
 
-test('a server name stands in for the host of the URI', async (t) => {
+test('tls.serverName replaces the host of the URI', async (t) => {
   const { port } = await tlsServer(t, good);
   const socket = await connector({ ...trusting, serverName: 'far.example' })(`https://other.example:${port}`);
   socket.destroy();
@@ -185,12 +185,12 @@ test('a server name stands in for the host of the URI', async (t) => {
   );
 });
 
-test('plain HTTP on the port is said to be no TLS', async (t) => {
+test('the error for plain HTTP on the port says that it is no TLS', async (t) => {
   const { port } = await listen(t, createHttpServer());
   await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /plain HTTP/u);
 });
 
-test('a far side that speaks TLS 1.1 at most is told by its protocol version', async (t) => {
+test('the error for a far side with TLS 1.1 at most names the protocol version', async (t) => {
   const { port } = await tlsServer(t, { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' });
   await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /TLS 1\.2 and 1\.3 only/u);
 });
@@ -214,7 +214,7 @@ test('a handshake that never ends is upstream-timeout and leaves no connection',
   await allClosed(open);
 });
 
-test('a client certificate is shown to a far side that wants one', async (t) => {
+test('a far side that requires a client certificate gets it', async (t) => {
   const { port } = await tlsServer(t, {
     ...good,
     ca: authority.cert,
@@ -228,7 +228,7 @@ test('a client certificate is shown to a far side that wants one', async (t) => 
   await assertTlsFailure(connector(trusting), `https://far.example:${port}`, /client certificate|closed the connection/u);
 });
 
-test('a PEM text that cannot be read is thrown when the connector is made', () => {
+test('an invalid PEM text is thrown when the connector is made', () => {
   assert.throws(() => connector({ cert: 'no certificate', verify: true }));
   assert.throws(() => connector({ key: new Secret('no key'), verify: true }));
 });

@@ -4,27 +4,27 @@ import type { Secret } from '#base/secret.ts';
 import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
 import { tlsFailure } from './tls-failure.ts';
 
-/** TLS towards a far side. PEM texts. */
+/** TLS to a far side. `ca`, `cert` and `key` are PEM texts. */
 export interface TlsOptions {
   /** Replaces Node's own root certificates, as in Node: a far side with a private CA is trusted by that CA alone. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: Secret;
-  /** Name to send (SNI, RFC 6066) and to find in the certificate, in place of the URI's host. */
+  /** The name for SNI (RFC 6066) and for the check of the certificate, in place of the URI's host. */
   readonly serverName?: string;
-  /** False takes any certificate. */
+  /** False accepts any certificate. */
   readonly verify: boolean;
 }
 
-/** Turns a connected socket into a TLS one, or destroys it and fails with `upstream-tls-failed` or `upstream-timeout`. */
+/** Turns a connected socket into a TLS one, or destroys it and rejects with `upstream-tls-failed` or `upstream-timeout`. */
 export type Handshake = (
   socket: Socket,
   peer: { readonly host: string; readonly port: number; readonly deadline: ConnectDeadline },
 ) => Promise<TLSSocket>;
 
 /**
- * Prepares handshakes by these options: TLS 1.2 or newer, certificate and name checked whatever NODE_TLS_REJECT_UNAUTHORIZED says,
- * sessions resumed by host and port. Throws at once where a PEM text cannot be read. `peerIs` begins the sentences of errors.
+ * Prepares handshakes with these options: TLS 1.2 or newer, sessions resumed by host and port. NODE_TLS_REJECT_UNAUTHORIZED does not change
+ * the check of certificate and name. Throws at once where a PEM text is invalid. `peerIs` names the peer in errors.
  */
 export function createHandshake(tls: TlsOptions, peerIs: 'far side' | 'proxy' = 'far side'): Handshake {
   const secureContext = createContext(tls);
@@ -37,9 +37,9 @@ export function createHandshake(tls: TlsOptions, peerIs: 'far side' | 'proxy' = 
       const secured = connect({
         socket,
         secureContext,
-        // With `socket` given nothing is dialled: `host` is the name (or address) that the certificate must be for.
+        // With `socket` Node does not dial: `host` is the name or address that the certificate must have.
         host: name,
-        // RFC 6066 3: no literal address in SNI.
+        // RFC 6066 3: SNI has no literal addresses.
         ...(isIP(name) === 0 ? { servername: name } : {}),
         ...(session === undefined ? {} : { session }),
         rejectUnauthorized: tls.verify,
@@ -59,7 +59,7 @@ export function createHandshake(tls: TlsOptions, peerIs: 'far side' | 'proxy' = 
   };
 }
 
-/** The given CA and Node's own are both good: for a proxy or a token endpoint, which serve others than one far side as well. */
+/** Trusts the given CA and Node's own: for a proxy or a token endpoint, which may have a certificate of either. */
 export function tlsBesideOwn(ca: string | undefined): TlsOptions {
   return ca === undefined ? { verify: true } : { ca: [...getCACertificates('default'), ca].join('\n'), verify: true };
 }
@@ -77,7 +77,7 @@ function withoutTrailingDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 
-/** The last session of each of the 100 hosts that gave one last. A resumed session skips the name check, so a key is one host and port. */
+/** The last session of up to 100 hosts, those that sent one last. A key is one host and port, because a resumed session skips the name check. */
 class SessionCache {
   readonly #sessions = new Map<string, Buffer>();
 

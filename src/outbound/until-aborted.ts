@@ -1,8 +1,8 @@
 import type { CallScope } from './call-scope.ts';
 
 /**
- * What `work` comes to, or a rejection with the scope's reason where the scope ends first; the work itself goes on then. Until it is over
- * it is the one thing that the scope has under way (`whenEnded`).
+ * The result of `work`, or a rejection with the scope's reason where the scope is aborted first; the work itself goes on then. Meanwhile this
+ * is the one piece of work that the scope has under way (`whenAborted`).
  */
 export async function untilAborted<T>(scope: CallScope, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -14,7 +14,7 @@ export async function untilAborted<T>(scope: CallScope, work: Promise<T>): Promi
   }
 }
 
-/** Waits, or rejects with the scope's reason where the scope ends first. */
+/** Waits, or rejects with the scope's reason where the scope is aborted first. */
 export async function pause(scope: CallScope, milliseconds: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
