@@ -180,7 +180,7 @@ describe('/logout', () => {
 });
 
 describe('Basic', () => {
-  test('is taken with each request', async () => {
+  test('is accepted with each request', async () => {
     assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword) }), ann);
     assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword).replace('Basic', 'bAsIc') }), ann);
     assertWho(await whoami(gateway, { Authorization: basic('jürgen', 'pä:ß wörd 😀') }), {
@@ -421,7 +421,7 @@ describe('failed logins', { concurrency: 3 }, () => {
     assert.ok(seen.filter((status) => status === 401).length <= 8, seen.join());
   });
 
-  test('have the right password refused too during the wait', async () => {
+  test('block the right password too, during the wait', async () => {
     const address = '127.0.0.23';
     // Waits double, so after some failures the wait is much longer than a request takes.
     const deadline = performance.now() + 60_000;

@@ -67,7 +67,7 @@ function holdBack(): () => void {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`R76: ${signal} under 400 calls loses none of them, and ends new connections`, { timeout: 120_000 }, async (t) => {
+  test(`R76: ${signal} under 400 calls loses none of them, and refuses new connections`, { timeout: 120_000 }, async (t) => {
     const gateway = await started(t);
     const authorization = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
     const headers = { ...authorization, 'Content-Type': 'application/json', Connection: 'keep-alive' };

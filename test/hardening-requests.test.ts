@@ -6,7 +6,7 @@ import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { mostMemory } from './support/gateway/most-memory.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 
-// Rows 13 to 18 and 20 to 35 of docs/security.md: what callers write into their requests.
+// Rows 13 to 18 and 20 to 35 of docs/security.md: the content of callers' requests.
 
 const far = await farSide({ after });
 const elsewhere = await farSide({ after });
@@ -23,14 +23,14 @@ const json = { 'Content-Type': 'application/json' };
 const call = (more: object = {}): object => ({ uri: far.url, verb: 'POST', responseHeaders: false, ...more });
 const callText = (more: string): string => `{"uri":"${far.url}","verb":"POST","responseHeaders":false${more}}`;
 
-/** 400 with a pointer where one is given, and the far side saw nothing. */
+/** The reply is 400, with the pointer where one is given, and the far side has no connection. */
 async function refused(sent: Promise<Reply>, pointer?: string): Promise<void> {
   const problem = assertProblem(await sent, 400);
   if (pointer !== undefined) assert.deepEqual(pointersOf(problem), [pointer]);
   assert.equal(far.connections, 0);
 }
 
-/** From here on the far side's connections are counted anew. */
+/** Resets the count of the far side's connections. */
 function listening(text = '{}'): void {
   far.answer((_, socket) => {
     socket.end(jsonReply(text, { headers: { Connection: 'close' } }));
@@ -60,7 +60,7 @@ test('R15: framing and hop-by-hop headers of the caller are 400', async () => {
     await refused(restCall(gateway, call({ headers: { [name]: '1' } })), `/headers/${name}`);
 });
 
-test('R16: header values that are no strings, empty names, 101 headers and more than 16 KiB of them are 400', async () => {
+test('R16: header values that are no strings, empty names, 101 headers and headers over 16 KiB are 400', async () => {
   listening();
   for (const value of [5, null, true, ['a'], {}])
     await refused(restCall(gateway, call({ headers: { 'X-A': value } })), '/headers/X-A');
@@ -75,7 +75,7 @@ test('R17: a user with a colon is 400', async () => {
   await refused(restCall(gateway, call({ user: 'a:b', password: 'c' })), '/user');
 });
 
-test('R18: user or password beside an Authorization header is 400', async () => {
+test('R18: user or password together with an Authorization header is 400', async () => {
   listening();
   for (const name of ['Authorization', 'aUTHORIZATION'])
     for (const half of [{ user: 'u' }, { password: 'p' }])
@@ -102,7 +102,7 @@ test('R21: an unknown property anywhere in a request is 400 and named', async ()
   await refused(post(gateway, '/login', { username: 'a', password: 'b', evil: 1 }));
 });
 
-test('R22: no value is converted: a wrong type is 400', async () => {
+test('R22: a value of a wrong type is 400 and never converted', async () => {
   listening();
   for (const value of ['true', 1, null, ['true']])
     await refused(restCall(gateway, call({ responseHeaders: value })), '/responseHeaders');
@@ -111,7 +111,7 @@ test('R22: no value is converted: a wrong type is 400', async () => {
   await refused(relay(gateway, 'restQuery', 'nso', { params: { path: ['a'], accept } }), '/params/path');
 });
 
-test('R23: a verb in another case, or beyond the five, is 400', async () => {
+test('R23: a verb in another case, or other than the five, is 400', async () => {
   listening();
   for (const verb of ['get', 'Post', 'HEAD', 'TRACE', 'CONNECT', 'OPTIONS', 'GET ', 'GET\r\n', ''])
     await refused(restCall(gateway, call({ verb })), '/verb');
@@ -138,7 +138,7 @@ test('R24: params.path never leaves the adapter', async () => {
       await refused(relay(gateway, route, 'nso', body), '/params/path');
     }
   }
-  // An "@" is no user information behind the adapter's own address.
+  // After the adapter's own address an "@" does not begin user information.
   far.answer(() => jsonReply('{}'));
   resultOf(await relay(gateway, 'restAction', 'nso', { params: { path: `@${host}/x`, accept }, body: {} }));
   assert.ok(far.request.target.startsWith('/base'));
@@ -146,7 +146,7 @@ test('R24: params.path never leaves the adapter', async () => {
   assert.equal(elsewhere.connections, 0);
 });
 
-test('R25: a line break in params.accept or params.contentType is 400, and so is a stream without end; any other accept is passed on', async () => {
+test('R25: a line break in params.accept or params.contentType is 400, like text/event-stream; any other accept is passed on', async () => {
   listening();
   for (const bad of ['a/b\r\nX-Evil: 1', 'a/b\n', 'text/event-stream'])
     await refused(relay(gateway, 'restQuery', 'nso', { params: { path: 'a', accept: bad } }), '/params/accept');
@@ -158,14 +158,14 @@ test('R25: a line break in params.accept or params.contentType is 400, and so is
   assert.equal(far.request.header('accept'), other);
 });
 
-test('R26: an adapter name is a name: no path, no property of a prototype', async () => {
+test('R26: an adapter name that is a path or a property of a prototype is 404', async () => {
   listening();
   for (const name of ['unknown', '../nso', './nso', 'nso/', 'NSO', '__proto__', 'constructor', 'toString', 'nso\u0000', '%6eso'])
     assertProblem(await relay(gateway, 'restQuery', name, { params: { path: 'a', accept } }), 404, 'adapter-not-found');
   assert.equal(far.connections, 0);
 });
 
-test('R27: names that reach a prototype are 400 in the envelope, and objects stay as they were', async () => {
+test('R27: names that reach a prototype are 400 in the envelope, and change no object', async () => {
   listening();
   for (const more of [
     ',"__proto__":{"verb":"GET"}',
@@ -175,14 +175,14 @@ test('R27: names that reach a prototype are 400 in the envelope, and objects sta
   ])
     await refused(restCall(gateway, callText(more)));
   await refused(relay(gateway, 'restQuery', 'nso', `{"params":{"path":"a","accept":"${accept}","__proto__":{"evil":1}}}`));
-  // A reply cannot do it either: what the far side sends is text to the gateway.
+  // A reply cannot do this either: the gateway treats it as text.
   far.answer(() => jsonReply('{"__proto__":{"evil":1},"constructor":{"prototype":{"evil":1}}}'));
   const [first, second] = instancesOf(await relay(gateway, 'restQuery', 'nso', { params: { path: 'a', accept } }));
   assert.equal(first?.['evil'] ?? second?.['evil'], '1');
   assertProblem(await restCall(gateway, {}), 400, 'invalid-request');
 });
 
-test('R28: a name that stands twice in the envelope is 400; a relayed body is sent as it is', async () => {
+test('R28: a name that occurs twice in the envelope is 400; a relayed body is sent unchanged', async () => {
   listening();
   for (const more of [',"verb":"GET"', ',"v\\u0065rb":"POST"', ',"headers":{"X-A":"1","X-A":"1"}'])
     await refused(restCall(gateway, callText(more)));
@@ -194,7 +194,7 @@ test('R28: a name that stands twice in the envelope is 400; a relayed body is se
 
 const numbers = '[9007199254740993,18446744073709551615,1e400,-0,1.10,1E-7,0.1000]';
 
-test('R29: numbers of a body are forwarded digit for digit', async () => {
+test('R29: numbers of a body are sent digit for digit', async () => {
   far.answer(() => jsonReply('{}'));
   responseOf(await restCall(gateway, callText(`,"body":{"n":${numbers}}`)));
   resultOf(await relay(gateway, 'restAction', 'nso', `{"params":{"path":"a","accept":"${accept}"},"body":{"n":${numbers}}}`));
@@ -204,7 +204,7 @@ test('R29: numbers of a body are forwarded digit for digit', async () => {
   );
 });
 
-test('R30: numbers of a reply are answered digit for digit', async () => {
+test('R30: numbers of a reply are relayed digit for digit', async () => {
   far.answer(() => jsonReply(`{"n":${numbers}}`));
   assert.equal(responseOf(await restCall(gateway, call())), `{"n":${numbers}}`);
   assert.ok(responseOf(await restCall(gateway, call({ responseHeaders: true }))).includes(`"body":{"n":${numbers}}`));
@@ -216,7 +216,7 @@ test('R30: numbers of a reply are answered digit for digit', async () => {
   ]);
 });
 
-test('R31: JSON nested beyond 128 is 400, however deep, and the gateway lives', async () => {
+test('R31: JSON nested deeper than 128 is 400 at any depth, and the gateway keeps running', async () => {
   listening();
   for (const depth of [129, 10_000, 100_000]) {
     await refused(restCall(gateway, callText(`,"body":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)));
@@ -226,7 +226,7 @@ test('R31: JSON nested beyond 128 is 400, however deep, and the gateway lives', 
   assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
 });
 
-test('R32: one byte over the body limit is 413, declared or chunked, and the connection is closed', async () => {
+test('R32: a body over the limit is 413, with a length or chunked, and the connection is closed', async () => {
   listening();
   const text = callText(`,"body":{"a":"${'x'.repeat(262_144)}"}`);
   const send = (headers: Readonly<Record<string, string>>, body: string): Promise<Reply> =>
@@ -244,7 +244,7 @@ test('R32: one byte over the body limit is 413, declared or chunked, and the con
   assert.equal(far.connections, 0);
 });
 
-test('R32: the body of a GET is read up to the limit and means nothing; beyond it is 413, and the connection is closed', async () => {
+test('R32: the body of a GET is ignored up to the limit; beyond the limit it is 413, and the connection is closed', async () => {
   const read = (body: string): Promise<Reply> =>
     gateway.send({ target: '/healthz', headers: { 'Transfer-Encoding': 'chunked', Connection: 'keep-alive' }, body });
   assert.equal((await read('5\r\nhello\r\n0\r\n\r\n')).status, 200);
@@ -253,9 +253,9 @@ test('R32: the body of a GET is read up to the limit and means nothing; beyond i
   assert.equal(reply.header('connection'), 'close');
 });
 
-test('R32: a body that comes byte by byte takes little more memory than its bytes', async (t) => {
+test('R32: a body with one byte a chunk takes little more memory than its bytes', async (t) => {
   if (process.platform !== 'linux') t.skip('needs /proc');
-  // A gateway of its own: one that is behind with its work refuses the calls of other tests.
+  // This body makes the event loop late, so that the gateway would refuse calls of other tests.
   const patient = await startGateway(t, {
     config: { server: { requestBodyLimit: '2MiB' }, outbound: { allow: [far.authority] } },
   });
@@ -269,7 +269,7 @@ test('R32: a body that comes byte by byte takes little more memory than its byte
   assert.ok(mostMemory(patient.pid) - before < 150, `${mostMemory(patient.pid) - before} MiB`);
 });
 
-test('R33: bytes that are no UTF-8, a byte order mark and half a surrogate pair are 400, never U+FFFD', async () => {
+test('R33: bytes that are no UTF-8, a byte order mark and half a surrogate pair are 400, never replaced by U+FFFD', async () => {
   listening();
   const send = (body: Buffer): Promise<Reply> =>
     gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers: json, body });
@@ -282,7 +282,7 @@ test('R33: bytes that are no UTF-8, a byte order mark and half a surrogate pair 
   await refused(restCall(gateway, callText(',"user":"\\ud800"')));
 });
 
-test('R34: a media type that is missing, twice there, another one, or in another charset is refused', async () => {
+test('R34: a media type that is missing, repeated, wrong or in another charset is refused', async () => {
   listening();
   const send = (headers: Readonly<Record<string, string | readonly string[]>>): Promise<Reply> =>
     gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers, body: callText('') });

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-// docs/security.md lists a hundred faults by number. Each is held by a test that is named after it, or the table says why not.
+// docs/security.md lists a hundred faults by number. Each has a test with that number in its name, or the table gives a reason.
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
@@ -21,7 +21,7 @@ const rows: readonly Row[] = page
   .map((line) => /^\| (\d+) \| (.+) \| (.*) \|$/.exec(line))
   .flatMap((match) => (match === null ? [] : [{ number: Number(match[1]), meaning: match[2] ?? '', heldBy: match[3] ?? '' }]));
 
-/** The numbers of the rows that the tests of a file are named after. */
+/** The row numbers in the test names of a file. */
 function rowsNamedIn(file: string): ReadonlySet<number> {
   const titles = read(file).matchAll(/\b(?:describe|suite|test)\(\s*['"`]R(\d+): /g);
   return new Set([...titles].map(([, number]) => Number(number)));
@@ -34,7 +34,7 @@ const citedIn = ({ heldBy }: Row): readonly string[] =>
 const isExcused = ({ heldBy }: Row): boolean => /^(?:later, issues? \d|overruled: )/.test(heldBy);
 
 describe('the rows of docs/security.md', () => {
-  test('are 1 to 100, each once, each with a meaning', () => {
+  test('have the numbers 1 to 100, each once, and a meaning', () => {
     assert.deepEqual(
       rows.map(({ number }) => number),
       Array.from({ length: 100 }, (_, index) => index + 1),
@@ -42,7 +42,7 @@ describe('the rows of docs/security.md', () => {
     for (const { number, meaning } of rows) assert.ok(meaning.length > 5, `row ${number}`);
   });
 
-  test('have a test that is named after them, or a reason why there is none', () => {
+  test('have a test with their number in its name, or a reason why there is none', () => {
     const without = rows.filter((row) => !isExcused(row) && ![...named.values()].some((numbers) => numbers.has(row.number)));
     assert.deepEqual(
       without.map(({ number }) => `row ${number} has no test whose name begins with "R${number}: "`),
@@ -51,7 +51,7 @@ describe('the rows of docs/security.md', () => {
     for (const { number, heldBy } of rows.filter(isExcused)) assert.ok(heldBy.length > 25, `row ${number} gives no reason`);
   });
 
-  test('that are excused have no test: with the first one the excuse goes', () => {
+  test('with a reason for having no test have no test', () => {
     const tested = rows.filter((row) => isExcused(row) && [...named.values()].some((numbers) => numbers.has(row.number)));
     assert.deepEqual(
       tested.map(({ number }) => number),
@@ -59,7 +59,7 @@ describe('the rows of docs/security.md', () => {
     );
   });
 
-  test('name files that hold them', () => {
+  test('name files with tests of their number', () => {
     for (const row of rows.filter((one) => !isExcused(one))) {
       const cited = citedIn(row);
       assert.ok(cited.length > 0, `row ${row.number} names no file`);
@@ -67,7 +67,7 @@ describe('the rows of docs/security.md', () => {
     }
   });
 
-  test('are the only numbers that tests are named after', () => {
+  test('are the only numbers in test names', () => {
     const unknown = [...named].flatMap(([file, numbers]) =>
       [...numbers].filter((number) => number < 1 || number > 100).map((n) => `${file}: R${n}`),
     );
