@@ -13,8 +13,8 @@ import { inProgressSince } from './calls-in-progress.ts';
 const deletedAtOnce = 500;
 
 /**
- * Bytes in the store for one entry in addition to its `facts`: the other columns and two indexes (210 to 280 as measured on
- * SQLite and PostgreSQL), and free space in their pages.
+ * Bytes in the store for one entry in addition to its `facts`. The other columns and two indexes take 210 to 280, as measured on
+ * SQLite and PostgreSQL; the rest is free space in their pages.
  */
 export const entryOverhead = 280;
 

@@ -2,14 +2,17 @@ import { parseArgs } from 'node:util';
 import { didYouMean } from '#config/nearest.ts';
 import type { Command, GivenArguments } from './command.ts';
 
-/** The arguments of a command, a wish for its help, or a fault that says what is wrong with them. */
+/** The arguments of a command, a request for its help, or a fault that says what is wrong with them. */
 type ParsedArguments = GivenArguments | { readonly help: true } | { readonly fault: string };
 
-/** Holds `argv` (without the command's name) against what the command takes. `--help` wins over every fault. */
+/**
+ * Parses `argv` (without the name of the command) by the options and operands of the command. `--help` takes precedence over
+ * every fault.
+ */
 export function parseArguments(command: Command, argv: readonly string[]): ParsedArguments {
   const { values, positionals, tokens } = parseArgs({
     args: [...argv],
-    // Not strict: the messages below name what the command knows, and suggest.
+    // Not strict: the messages below name the known options and suggest the nearest one.
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -40,7 +43,7 @@ function isSwitch({ flags = {} }: Command, name: string): boolean {
   return name === 'help' || Object.hasOwn(flags, name);
 }
 
-/** A wish for help is answered before anything is judged, unless it has a value. */
+/** `--help` without a value never gets here: it is handled before all faults. */
 function switchFault({ name, rawName, value }: OptionToken): string | undefined {
   return name !== 'help' && value === undefined ? undefined : `${rawName} takes no value`;
 }

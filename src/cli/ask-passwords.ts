@@ -3,15 +3,15 @@ import { type Readable, Writable } from 'node:stream';
 
 interface AskOptions {
   readonly stdin: Readable;
-  /** Where the prompts go; standard output stays clean. */
+  /** For the prompts, because standard output is for the result. */
   readonly stderr: Writable;
   readonly prompts: readonly string[];
 }
 
-/** One line for each prompt, typed at a terminal, not echoed; fewer where the person gave up (Ctrl-C, Ctrl-D). */
+/** Reads one line for each prompt from a terminal without echo. Returns fewer lines if the person stops (Ctrl-C, Ctrl-D). */
 export async function askPasswords({ stdin, stderr, prompts }: AskOptions): Promise<readonly string[]> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // `terminal` puts a real terminal into raw mode: the echo is then readline's, and goes nowhere.
+  // `terminal` puts the terminal into raw mode, so that readline echoes the input, here to a stream that discards it.
   const reader = createInterface({ input: stdin, output: silent, terminal: true, historySize: 0 });
   const lines = reader[Symbol.asyncIterator]();
   const answers: string[] = [];

@@ -8,15 +8,15 @@ import type { StoredAudit } from './command.ts';
 
 const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n' };
 
-/** A call that began a minute ago, and is over from the moment that `isOver` says so. */
-function longCall(isOver: () => boolean): StoredAudit {
+/** A call that began a minute ago and has ended if `hasEnded` returns true. */
+function longCall(hasEnded: () => boolean): StoredAudit {
   const time = new Date(Date.now() - 60_000).toISOString();
   const record = (): AuditRecord => ({
     id: 'a/1',
     time,
     event: 'request',
     address: 'slow',
-    outcome: isOver() ? 'ok' : undefined,
+    outcome: hasEnded() ? 'ok' : undefined,
   });
   return {
     async list({ outcome, from = 0 }) {
@@ -25,14 +25,14 @@ function longCall(isOver: () => boolean): StoredAudit {
       );
       return { list: all };
     },
-    verify: () => Promise.reject(new Error('nothing is verified here')),
+    verify: () => Promise.reject(new Error('this test verifies nothing')),
   };
 }
 
 for (const options of [[], ['--outcome', 'ok']]) {
-  test(`audit list --follow ${options.join(' ')} prints a call that was under way long before once it is over`, async (t) => {
+  test(`audit list --follow ${options.join(' ')} prints a call that began long before, when it ends`, async (t) => {
     const [lines, interruption] = [[] as string[], new AbortController()];
-    let over = false;
+    let ended = false;
     const stdout = new Writable({
       write(chunk: Buffer, _encoding, done) {
         const { outcome } = JSON.parse(chunk.toString()) as AuditRecord;
@@ -44,9 +44,9 @@ for (const options of [[], ['--outcome', 'ok']]) {
     const { code } = await runCommandLine(t, ['audit', 'list', '--follow', ...options], {
       files,
       stdout,
-      audit: longCall(() => over),
+      audit: longCall(() => ended),
       untilInterrupted: (work) => {
-        over = true;
+        ended = true;
         return work(AbortSignal.any([interruption.signal, AbortSignal.timeout(5_000)]));
       },
     });
@@ -55,7 +55,7 @@ for (const options of [[], ['--outcome', 'ok']]) {
   });
 }
 
-test('audit list --follow goes on behind a store that was away, and says so once', async (t) => {
+test('audit list --follow continues after the store was away, and reports that once', async (t) => {
   const interruption = new AbortController();
   let asked = 0;
   const audit: StoredAudit = {
@@ -65,13 +65,13 @@ test('audit list --follow goes on behind a store that was away, and says so once
       if (asked > 5) interruption.abort();
       return { list: [] };
     },
-    verify: () => Promise.reject(new Error('nothing is verified here')),
+    verify: () => Promise.reject(new Error('this test verifies nothing')),
   };
   const { code, err } = await runCommandLine(t, ['audit', 'list', '--follow'], {
     files,
     audit,
     untilInterrupted: (work) => work(interruption.signal),
   });
-  assert.deepEqual([code, err.match(/The store is away\. It goes on once the store is back\./gu)?.length], [0, 1]);
+  assert.deepEqual([code, err.match(/The store is away\. The command continues when the store is back\./gu)?.length], [0, 1]);
   assert.ok(asked > 5);
 });

@@ -1,23 +1,23 @@
 import type { AuditRecord } from '#audit/audit-reader.ts';
 import { visible } from '#base/visible.ts';
 
-/** A record for a person at a terminal: time, outcome, who, what, and what came of it. */
+/** One line for a person at a terminal: time, outcome, principal, call or event, and result. */
 export function auditLine(record: AuditRecord): string {
   const { time, event, outcome, principal, route, verb, adapter, address, status, code, durationMs, detail } = record;
-  // What nothing was relayed for has the gateway's own path as its address.
+  // If no call was relayed, the address is the path at the gateway, which the route contains already.
   const target = route?.endsWith(` ${address}`) === true ? undefined : address;
   const what = event === 'request' ? [route, adapter, verb, target] : [`gateway: ${event}`, detail];
-  const came = [
+  const result = [
     status === undefined ? undefined : `answered ${status}`,
     code,
     durationMs === undefined ? undefined : `${durationMs} ms`,
   ].filter((part) => part !== undefined);
   const columns = [
     time,
-    (event === 'request' ? (outcome ?? 'under way') : '').padEnd(9),
+    (event === 'request' ? (outcome ?? 'in progress') : '').padEnd(11),
     (principal ?? '-').padEnd(16),
     what.filter((part) => part !== undefined).join(' '),
-    came.length === 0 ? '' : `(${came.join(', ')})`,
+    result.length === 0 ? '' : `(${result.join(', ')})`,
   ];
   return visible(columns.join('  ').trimEnd());
 }

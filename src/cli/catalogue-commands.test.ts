@@ -7,7 +7,7 @@ import type { StoredCatalogue } from './command.ts';
 
 const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n', 'a.ndjson': '{"name":"a"}\n{"name":"b"}\n' };
 
-/** Takes in anything, and keeps it in `taken`. */
+/** A catalogue that accepts everything and stores it in `taken`. */
 function openCatalogue(): StoredCatalogue & { readonly taken: string[] } {
   const taken: string[] = [];
   return {
@@ -40,14 +40,14 @@ function refusing(error: Error): StoredCatalogue {
   };
 }
 
-/** The line that the cursor stands in, empty. */
+/** Moves the cursor to the first column and erases the line. */
 const erased = '\r\u001b[2K';
 
 function outcome({ code, out, err }: CliRun): readonly [number, string, string] {
   return [code, out, err];
 }
 
-test('import hands on what the file or standard input holds, and says what came of it', async (t) => {
+test('import passes on the content of the file or standard input, and prints the result', async (t) => {
   const [fromFile, fromInput] = [openCatalogue(), openCatalogue()];
   const said = 'imported 1,234 automations, 1 of them replaced\n';
   assert.deepEqual(outcome(await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: fromFile })), [0, said, '']);
@@ -57,17 +57,17 @@ test('import hands on what the file or standard input holds, and says what came 
   assert.equal(fromInput.taken.join(''), '{"name":"ä"}');
 });
 
-test('import shows its progress at a terminal, and leaves an empty line behind', async (t) => {
+test('import shows its progress on a terminal, and erases it at the end', async (t) => {
   const { err } = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: openCatalogue(), progressColumns: 30 });
-  // One column is left: a line that reaches the last one wraps on some terminals.
+  // The last column stays free, because a line that reaches it wraps on some terminals.
   assert.equal(err, `${erased}reading: 1,234 lines, 0.0 MiB${erased}`);
 });
 
-test('import names each bad line as a compiler does, and nothing in it drives the terminal', async (t) => {
+test('import names each bad line as compilers do, and escapes control characters of the file', async (t) => {
   const error = new GatewayError('invalid-request', '3 lines cannot be imported.', {
     errors: [
       { pointer: '/3/data/gbac', detail: 'line 3: must be an object' },
-      { pointer: '/12', detail: 'line 12: is no JSON' },
+      { pointer: '/12', detail: 'line 12: is not JSON' },
       { pointer: '/13/\u001b[31m\nx', detail: 'line 13: is unknown\u202e' },
     ],
   });
@@ -77,7 +77,7 @@ test('import names each bad line as a compiler does, and nothing in it drives th
     '',
     [
       'a.ndjson:3: /data/gbac: must be an object',
-      'a.ndjson:12: is no JSON',
+      'a.ndjson:12: is not JSON',
       'a.ndjson:13: /\\u001b[31m\\u000ax: is unknown\\u202e',
       'orchestration-gateway import: 3 lines cannot be imported.',
       '',
@@ -87,16 +87,16 @@ test('import names each bad line as a compiler does, and nothing in it drives th
   assert.match(piped.err, /^<stdin>:3: \/data\/gbac: must be an object$/mu);
 });
 
-test('import and export say what the store says, as it says it', async (t) => {
+test('import and export print the error of the store unchanged', async (t) => {
   const catalogue = refusing(new GatewayError('store-unavailable', 'The disk is full.'));
   const imported = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue });
   assert.deepEqual(outcome(imported), [1, '', 'orchestration-gateway import: The disk is full.\n']);
   const exported = await runCommandLine(t, ['export'], { files, catalogue });
-  const said = 'orchestration-gateway export: The disk is full.\nWhat was printed is not the whole catalogue.\n';
+  const said = 'orchestration-gateway export: The disk is full.\nThe printed catalogue is incomplete.\n';
   assert.deepEqual(outcome(exported), [1, '{"_id":"a"}\n', said]);
 });
 
-test('import says why a file cannot be read', async (t) => {
+test('import reports why a file cannot be read', async (t) => {
   for (const [file, why] of [
     ['none.ndjson', 'none.ndjson does not exist'],
     ['.', '. is a directory'],
@@ -106,7 +106,7 @@ test('import says why a file cannot be read', async (t) => {
   }
 });
 
-test('an interrupted import says that nothing was changed', async (t) => {
+test('an interrupted import reports that nothing was changed', async (t) => {
   const interruption = new AbortController();
   const never = new Readable({ read() {} });
   const run = runCommandLine(t, ['import', '-'], {
@@ -119,12 +119,12 @@ test('an interrupted import says that nothing was changed', async (t) => {
   assert.deepEqual(outcome(await run), [1, '', 'orchestration-gateway import: interrupted; nothing was changed\n']);
 });
 
-test('export prints a document a line, and their number to standard error', async (t) => {
+test('export prints one document per line, and their number to standard error', async (t) => {
   const exported = await runCommandLine(t, ['export'], { files, catalogue: openCatalogue() });
   assert.deepEqual(outcome(exported), [0, '{"_id":"a"}\n{"_id":"b"}\n{"_id":"c"}\n', 'exported 3 automations\n']);
 });
 
-test('export shows its progress beside a file or a pipe, not among the documents on the screen', async (t) => {
+test('export shows its progress if the output is a file or a pipe, but not if it is a terminal', async (t) => {
   const given = { files, catalogue: openCatalogue(), progressColumns: 80 };
   const { err } = await runCommandLine(t, ['export'], given);
   assert.match(err.replaceAll(erased, '<erased>'), /^<erased>2 lines, 0\.0 MiB, .* MiB\/s<erased>exported 3 automations\n$/u);
@@ -132,17 +132,17 @@ test('export shows its progress beside a file or a pipe, not among the documents
   assert.equal(onScreen.err, 'exported 3 automations\n');
 });
 
-test('export ends quietly where its reader has had enough, and says where the output is incomplete', async (t) => {
+test('export succeeds when its reader closes the pipe, and reports any other incomplete output', async (t) => {
   const failingWith = (code: string): Writable =>
     new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
   const left = await runCommandLine(t, ['export'], { files, catalogue: openCatalogue(), stdout: failingWith('EPIPE') });
   assert.deepEqual([left.code, left.err], [0, '']);
   const full = await runCommandLine(t, ['export'], { files, catalogue: openCatalogue(), stdout: failingWith('ENOSPC') });
   assert.equal(full.code, 1);
-  assert.match(full.err, /standard output cannot be written \(ENOSPC\)\nWhat was printed is not the whole catalogue\.\n$/u);
+  assert.match(full.err, /standard output cannot be written \(ENOSPC\)\nThe printed catalogue is incomplete\.\n$/u);
 });
 
-test('without a configuration that can be used neither command touches a store', async (t) => {
+test('import and export touch no store without a valid configuration', async (t) => {
   for (const argv of [['import', 'a.ndjson'], ['export']]) {
     const { code, out, err } = await runCommandLine(t, argv, { files: { 'gateway.yaml': 'x: 1' } });
     assert.deepEqual([code, out], [1, '']);
@@ -150,7 +150,7 @@ test('without a configuration that can be used neither command touches a store',
   }
 });
 
-test('an import that cannot say what it did has done it nevertheless', async (t) => {
+test('an import that cannot print its result has succeeded', async (t) => {
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('full'), { code: 'ENOSPC' })) });
   const { code, err } = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: openCatalogue(), stdout });
   const said = 'imported 1,234 automations, 1 of them replaced; standard output cannot be written (ENOSPC)';

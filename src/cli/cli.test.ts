@@ -10,19 +10,19 @@ import { type CliRun, runCommandLine } from '../../test/support/gateway/run-comm
 import { commands } from './cli.ts';
 import { commandHelp, programHelp } from './help.ts';
 
-test('without a command the help goes to standard error, with --help to standard output', async (t) => {
+test('the help goes to standard error without a command, and to standard output with --help', async (t) => {
   assert.deepEqual(pick(await runCommandLine(t, [])), { code: 2, out: '', err: programHelp(commands) });
   assert.deepEqual(pick(await runCommandLine(t, ['--help'])), { code: 0, out: programHelp(commands), err: '' });
   assert.deepEqual(pick(await runCommandLine(t, ['-h'])), { code: 0, out: programHelp(commands), err: '' });
 });
 
-test('--version names the version, and a word that several commands begin with has the help of all', async (t) => {
+test('--version prints the version, and the first word of several commands with --help prints the help of each', async (t) => {
   const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   assert.deepEqual(pick(await runCommandLine(t, ['--version'])), { code: 0, out: `${version}\n`, err: '' });
   assert.deepEqual(pick(await runCommandLine(t, ['audit', '--help'])), { code: 0, out: programHelp(commands), err: '' });
 });
 
-test('every command explains itself, whatever else is on the line', async (t) => {
+test('every command prints its help with --help, also after invalid arguments', async (t) => {
   for (const command of commands) {
     for (const argv of [
       [...command.name.split(' '), '--help'],
@@ -34,12 +34,12 @@ test('every command explains itself, whatever else is on the line', async (t) =>
   }
 });
 
-test('an unknown command, option or argument is refused with what was probably meant', async (t) => {
+test('an unknown command, option or argument is refused with the nearest known one', async (t) => {
   for (const [argv, expected] of [
     [['serv'], /unknown command "serv"; did you mean "serve"\?/u],
     [['--config', 'x'], /unknown option "--config"/u],
     [['constructor'], /unknown command "constructor"/u],
-    [['audit'], /audit is more than one command: audit list, audit verify\n/u],
+    [['audit'], /audit is the first word of several commands: audit list, audit verify\n/u],
     [['serve', '--confg', 'x'], /serve: unknown option --confg; did you mean "--config"\?\nUsage: /u],
     [['serve', '-c', 'x'], /unknown option -c/u],
     [['serve', '--constructor'], /unknown option --constructor/u],
@@ -58,7 +58,7 @@ test('an unknown command, option or argument is refused with what was probably m
   }
 });
 
-test('hash-password prints the hash alone, and one final newline is not part of the password', async (t) => {
+test('hash-password prints only the hash, and ignores one final newline of the password', async (t) => {
   for (const [input, password] of [
     ['open sesame', 'open sesame'],
     ['open sesame\n', 'open sesame'],
@@ -77,7 +77,7 @@ test('hash-password prints the hash alone, and one final newline is not part of 
   }
 });
 
-test('hash-password refuses what nobody could log in with', async (t) => {
+test('hash-password refuses a password that no login accepts', async (t) => {
   for (const [input, expected] of [
     [Buffer.from(''), /the password is empty/u],
     [Buffer.from('\n'), /the password is empty/u],
@@ -91,7 +91,7 @@ test('hash-password refuses what nobody could log in with', async (t) => {
   }
 });
 
-test('hash-password asks twice at a terminal, on standard error, and shows nothing of what is typed', async (t) => {
+test('hash-password asks twice on a terminal, on standard error and without echo', async (t) => {
   const typed = async (...lines: readonly string[]): Promise<CliRun> => {
     const stdin = new PassThrough();
     for (const line of lines) stdin.write(line);
@@ -108,12 +108,12 @@ test('hash-password asks twice at a terminal, on standard error, and shows nothi
 
   const interrupted = await typed('open\u0003');
   assert.deepEqual([interrupted.code, interrupted.out], [1, '']);
-  assert.match(interrupted.err, /no password was given/u);
+  assert.match(interrupted.err, /no password was entered/u);
 });
 
 const configuration = 'access: { tokenLifetime: 2h }\n';
 
-test('check-config says ok, or every problem; warnings change nothing', async (t) => {
+test('check-config prints ok or every problem, and warnings do not change the exit code', async (t) => {
   const good = await runCommandLine(t, ['check-config', 'g.yaml'], { files: { 'g.yaml': configuration } });
   assert.deepEqual([good.code, good.out], [0, 'g.yaml: ok\n']);
   assert.match(good.err, /^g\.yaml:1:9: access: .*no caller can authenticate.* \(warning\)\n$/u);
@@ -125,7 +125,7 @@ test('check-config says ok, or every problem; warnings change nothing', async (t
   assert.match(missing.err, /none\.yaml does not exist/u);
 });
 
-test('serve hands on what it loaded, with gateway.yaml as the default', async (t) => {
+test('serve passes on the loaded configuration, by default of gateway.yaml', async (t) => {
   const { code, served } = await runCommandLine(t, ['serve'], { files: { 'gateway.yaml': configuration } });
   assert.deepEqual(
     [code, served.length, served[0]?.configFile, served[0]?.config.access.tokenLifetime],
@@ -136,7 +136,7 @@ test('serve hands on what it loaded, with gateway.yaml as the default', async (t
   assert.equal(named.served[0]?.configFile, 'other.yaml');
 });
 
-test('serve without a configuration says how to get one; with a bad one it starts nothing', async (t) => {
+test('serve without a configuration says how to make one, and starts nothing with an invalid one', async (t) => {
   const missing = await runCommandLine(t, ['serve']);
   assert.deepEqual([missing.code, missing.served], [1, []]);
   assert.match(
@@ -148,7 +148,7 @@ test('serve without a configuration says how to get one; with a bad one it start
   assert.match(bad.err, /gateway\.yaml:1:1: x: is unknown/u);
 });
 
-test('init writes a configuration that loads, for its owner alone, with a password that is shown once', async (t) => {
+test('init writes a valid configuration that only its owner can read, and shows the password once', async (t) => {
   const { code, out, err, cwd } = await runCommandLine(t, ['init']);
   assert.deepEqual([code, err], [0, '']);
   const password = /password {2}(\S+)/u.exec(out)?.[1] ?? '';
@@ -164,10 +164,10 @@ test('init writes a configuration that loads, for its owner alone, with a passwo
   assert.ok(hash !== undefined && (await matchesPassword(password, hash)));
 });
 
-test('init overwrites nothing, and says where it could write', async (t) => {
+test('init never overwrites a file, and says how to write another', async (t) => {
   const { code, out, err, cwd } = await runCommandLine(t, ['init'], { files: { 'gateway.yaml': 'precious' } });
   assert.deepEqual([code, out], [1, '']);
-  assert.match(err, /gateway\.yaml exists and is left as it is; write another with --config FILE/u);
+  assert.match(err, /gateway\.yaml exists and was not changed; name another file with --config FILE/u);
   assert.equal(await readFile(join(cwd, 'gateway.yaml'), 'utf8'), 'precious');
   const elsewhere = await runCommandLine(t, ['init', '--config', 'my.yaml'], { files: { 'gateway.yaml': 'precious' } });
   assert.match(elsewhere.out, /Wrote my\.yaml[\s\S]*serve --config my\.yaml/u);
@@ -188,7 +188,7 @@ test('demo takes its password from GATEWAY_ADMIN_PASSWORD, or generates one', as
   assert.notEqual(first.demonstrated[0]?.adminPassword, second.demonstrated[0]?.adminPassword);
 });
 
-test('docs/reference/command-line.md holds the help of every command, and no other', async () => {
+test('docs/reference/command-line.md contains the help of every command, and no other help', async () => {
   const page = await readFile(new URL('../../docs/reference/command-line.md', import.meta.url), 'utf8');
   const printed = [...page.matchAll(/^```text\n([\s\S]*?)^```$/gmu)].map(([, text]) => text);
   assert.deepEqual(printed, [programHelp(commands), ...commands.map(commandHelp)]);
@@ -208,7 +208,7 @@ function broken(code: 'ENOSPC' | 'EPIPE'): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
 }
 
-test('a standard output that cannot be written is told of, by no stack trace, and leaves nothing half done', async (t) => {
+test('a standard output that cannot be written gives an error without a stack trace, and init then leaves no file', async (t) => {
   for (const argv of [['--help'], ['--version'], ['init', '--help'], ['check-config', 'gateway.yaml'], ['hash-password']]) {
     const given = { files: { 'gateway.yaml': 'access: {}\n' }, stdin: Readable.from(['secret']) };
     const full = await runCommandLine(t, argv, { ...given, stdout: broken('ENOSPC') });
@@ -218,10 +218,10 @@ test('a standard output that cannot be written is told of, by no stack trace, an
   }
   const init = await runCommandLine(t, ['init'], { stdout: broken('ENOSPC') });
   assert.deepEqual([init.code, existsSync(join(init.cwd, 'gateway.yaml'))], [1, false]);
-  assert.match(init.err, /the password could not be shown, and gateway\.yaml was not kept/u);
+  assert.match(init.err, /the password could not be shown, so gateway\.yaml was removed/u);
 });
 
-test('nothing stands behind --help or --version, and no switch twice', async (t) => {
+test('an argument after --help or --version and a repeated flag are refused', async (t) => {
   for (const argv of [
     ['--version', 'x'],
     ['-h', 'x'],
@@ -233,7 +233,7 @@ test('nothing stands behind --help or --version, and no switch twice', async (t)
   }
 });
 
-test('demo takes no password that a login would refuse', async (t) => {
+test('demo refuses a password that a login would refuse', async (t) => {
   const { code, err, demonstrated } = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'x'.repeat(1025) } });
   assert.deepEqual([code, demonstrated], [1, []]);
   assert.match(err, /GATEWAY_ADMIN_PASSWORD is longer than 1024 bytes/u);

@@ -33,14 +33,16 @@ const wrongUsage = 2;
 interface CliOptions extends Omit<CommandContext, 'hashPassword'> {
   /** Without the executable and the script: `process.argv.slice(2)`. */
   readonly argv: readonly string[];
-  /** Only tests hand in another one. */
+  /** Tests replace it. */
   readonly hashPassword?: CommandContext['hashPassword'];
 }
 
-/** Runs the command that `argv` names and answers the exit code: 0 done, 1 failed, 2 wrong usage. Never touches `process`. */
+/**
+ * Runs the command that `argv` names. Resolves with the exit code: 0 success, 1 failure, 2 wrong usage. Never touches `process`.
+ */
 export async function runCli({ argv, ...rest }: CliOptions): Promise<number> {
   const context: CommandContext = { hashPassword, ...rest };
-  // Unheard, the event of a stream that cannot be written would end the process with a stack trace.
+  // Without a listener, the `error` event of a stream that cannot be written would end the process with a stack trace.
   for (const stream of [context.stdout, context.stderr]) stream.on('error', () => {});
   try {
     return await run(context, argv);
@@ -72,17 +74,17 @@ async function run(context: CommandContext, argv: readonly string[]): Promise<nu
   return command.run(context, parsed);
 }
 
-/** Help, or the version. */
+/** Prints the help or the version. */
 async function about({ stdout, stderr }: CommandContext, name: string, [unwanted]: readonly string[]): Promise<number> {
   if (unwanted !== undefined) {
-    stderr.write(`${program}: unexpected argument ${JSON.stringify(unwanted)} behind ${name}\n`);
+    stderr.write(`${program}: unexpected argument ${JSON.stringify(unwanted)} after ${name}\n`);
     return wrongUsage;
   }
   await print(stdout, name === '--version' ? `${await packageVersion()}\n` : programHelp(commands));
   return 0;
 }
 
-/** The first word, or two where a command has two, such as "audit list". */
+/** The first word, or the first two for a command of two words, such as "audit list". */
 function namedCommand(argv: readonly string[]): { readonly name: string | undefined; readonly more: readonly string[] } {
   const [first, second = ''] = argv;
   const isGroup = commands.some(({ name }) => name.startsWith(`${first} `));
@@ -94,7 +96,7 @@ function namedCommand(argv: readonly string[]): { readonly name: string | undefi
 function unknownCommand(name: string): string {
   const names = commands.map((command) => command.name);
   const group = names.filter((known) => known.startsWith(`${name} `));
-  if (group.length > 0) return `${program}: ${name} is more than one command: ${group.join(', ')}\n`;
+  if (group.length > 0) return `${program}: ${name} is the first word of several commands: ${group.join(', ')}\n`;
   const what = name.startsWith('-') ? 'option' : 'command';
   return `${program}: unknown ${what} ${JSON.stringify(name)}${didYouMean(name, names)}\nCommands: ${names.join(', ')}\n`;
 }

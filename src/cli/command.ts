@@ -5,57 +5,57 @@ import type { Checkpoint } from '#audit/checkpoint.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 
-/** What the commands need of the outside, so that none of them touches `process`. */
+/** What commands need from outside, so that no command touches `process`. */
 export interface CommandContext {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where relative file names start. */
+  /** The directory to which file names are relative. */
   readonly cwd: string;
-  /** Is standard input a terminal, where a password is asked for without echo? */
+  /** True if standard input is a terminal, where passwords are typed without echo. */
   readonly isTerminal: boolean;
-  /** Is standard output a terminal? */
+  /** True if standard output is a terminal. */
   readonly printsToTerminal: boolean;
-  /** Columns of the terminal that standard error is; undefined where it is none, and no progress is shown. */
+  /** Columns of the terminal on standard error. Undefined if standard error is not a terminal: then no progress is shown. */
   readonly progressColumns: number | undefined;
-  /** Runs a gateway until it is told to stop; answers the exit code. */
+  /** Runs a gateway until a signal stops it. Resolves with the exit code. */
   readonly serve: (options: ServeOptions) => Promise<number>;
-  /** Runs a gateway beside the demo orchestrator until told to stop; answers the exit code. */
+  /** Runs a gateway with the demo orchestrator until a signal stops it. Resolves with the exit code. */
   readonly demo: (options: DemoOptions) => Promise<number>;
-  /** An argon2id PHC string. */
+  /** Resolves with an argon2id PHC string. */
   readonly hashPassword: (password: string) => Promise<string>;
-  /** Opens the audit log on the configured store for as long as the work takes. */
+  /** Opens the audit log of the configured store, and closes it when `work` ends. */
   readonly withAudit: <T>(config: Config, work: (audit: StoredAudit) => Promise<T>) => Promise<T>;
   /**
-   * Opens the catalogue on the configured store and closes it when `work` is done; to `read` a store has to be there. Rejects with a
-   * GatewayError where it cannot.
+   * Opens the catalogue of the configured store, and closes it when `work` ends. `read` needs a store that exists. Rejects with a
+   * GatewayError if the store cannot be opened.
    */
   readonly withCatalogue: <T>(
     config: Config,
     use: 'read' | 'write',
     work: (catalogue: StoredCatalogue) => Promise<T>,
   ) => Promise<T>;
-  /** The first SIGINT or SIGTERM while `work` runs aborts its signal; a second one ends the process. */
+  /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }
 
-/** The audit log on its store, without a gateway around it. */
+/** The audit log of a store, without a running gateway. */
 export interface StoredAudit extends AuditReader {
   verify(checkpoints: AsyncIterable<Checkpoint>): Promise<AuditVerdict>;
 }
 
-/** The automation catalogue on its store, without a gateway around it: whoever has the store's rights may do all. */
+/** The automation catalogue of a store, without a running gateway. Everyone with access to the store may do everything. */
 export interface StoredCatalogue {
   /**
-   * Takes in NDJSON, all of it or nothing. Rejects with a GatewayError, which names bad lines by the pointers `/LINE/field`; with the
-   * reason of `interruption` where that came before the end, and nothing was changed; with what `source` throws.
+   * Imports NDJSON, all lines or none. Rejects with a GatewayError, which names bad lines with pointers `/LINE/field`, or with an
+   * error of `source`. If `interruption` is aborted before the end, rejects with its reason, and nothing was changed.
    */
   import(
     source: AsyncIterable<Buffer>,
     options: ImportOptions,
   ): Promise<{ readonly imported: number; readonly replaced: number }>;
-  /** Every document of one moment as a line of JSON without its newline, some at a time. */
+  /** Every document of a snapshot as a line of JSON without its newline, in groups. */
   export(): AsyncIterable<readonly string[]>;
 }
 
@@ -65,55 +65,58 @@ interface ImportOptions {
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
-/** How far an import is. Every line is read and judged before the first is written. */
+/** The progress of an import. All lines are read and checked before the first document is written. */
 export interface ImportProgress {
   readonly step: 'reading' | 'writing';
-  /** Lines read, or documents written. */
+  /** Lines read or documents written. */
   readonly lines: number;
   /** Bytes read. */
   readonly bytes: number;
 }
 
 export interface ServeOptions extends LoadedConfig {
-  /** As the operator named it, relative to `cwd`. */
+  /** The name that the operator gave, relative to `cwd`. */
   readonly configFile: string;
-  /** Reads that file and all that it names once more. Rejects with a ConfigError. Absent for the demo, which writes its own. */
+  /**
+   * Reads that file and every file that it names again. Rejects with a ConfigError. Undefined for the demo, which makes its own
+   * configuration.
+   */
   readonly loadAgain?: () => Promise<LoadedConfig>;
 }
 
 export interface DemoOptions {
-  /** Printed, so that the calls that are printed work as they stand. */
+  /** Part of the printed calls, so that they can be copied and run. */
   readonly adminPassword: string;
 }
 
 /** An option that takes a value. */
 export interface CommandOption {
   readonly value: string;
-  /** Empty where leaving it out means something else than any value. */
+  /** Empty if the option has no default. */
   readonly default: string;
   readonly meaning: string;
 }
 
-/** One command: its help is made of these words, its arguments are checked against them. */
+/** One command. Its help and its argument checks are made from this value. */
 export interface Command {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
   readonly description: readonly string[];
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Options that take no value, and what they mean. */
+  /** Options without a value, and their meanings. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Arguments that must be given, in order: `FILE`. */
+  /** Required arguments in order, such as `FILE`. */
   readonly operands: readonly string[];
-  /** Answers the exit code: 0 done, 1 failed. */
+  /** Resolves with the exit code: 0 success, 1 failure. */
   readonly run: (context: CommandContext, given: GivenArguments) => Promise<number>;
 }
 
 export interface GivenArguments {
-  /** The value of an option, its default where it was not given. */
+  /** The value of an option, or its default. */
   readonly option: (name: string) => string;
-  /** True where it was given. */
+  /** True if the flag was given. */
   readonly flag: (name: string) => boolean;
-  /** The operand of that name; always given. */
+  /** The operand of that name. Every operand is required. */
   readonly operand: (name: string) => string;
 }

@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto';
 
-/** No letters that are mistaken for each other when read aloud or typed (0 O, 1 l I), and nothing a shell would interpret. */
+/**
+ * Without characters that are easily confused when read aloud or typed (0 O, 1 l I), and without special characters of shells.
+ */
 const alphabet = '23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ';
 
-/** A password of 22 characters, some 128 bits of chance. */
+/** A password of 22 characters, with about 128 bits of entropy. */
 export function generatedPassword(): string {
   return Array.from({ length: 22 }, () => alphabet[randomInt(alphabet.length)]).join('');
 }

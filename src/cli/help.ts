@@ -2,7 +2,7 @@ import type { Command } from './command.ts';
 
 export const program = 'orchestration-gateway';
 
-/** The help of one command, ending in a newline. */
+/** The help of one command, with a final newline. */
 export function commandHelp(command: Command): string {
   const options = Object.entries(command.options).map(([name, { value, meaning, default: standard }]) => ({
     left: `--${name} ${value}`,
@@ -20,14 +20,14 @@ export function commandHelp(command: Command): string {
   ].join('\n');
 }
 
-/** One line. */
+/** The usage line of a command. */
 export function usage({ name, options, flags = {}, operands }: Command): string {
   const optional = Object.entries(options).map(([option, { value }]) => `[--${option} ${value}]`);
   const switches = Object.keys(flags).map((flag) => `[--${flag}]`);
   return ['Usage:', program, name, ...optional, ...switches, ...operands].join(' ');
 }
 
-/** The help of the program as a whole, ending in a newline. */
+/** The help of the program, with a final newline. */
 export function programHelp(commands: readonly Command[]): string {
   return [
     `Usage: ${program} COMMAND`,
@@ -37,8 +37,8 @@ export function programHelp(commands: readonly Command[]): string {
     'Commands:',
     ...columns(commands.map(({ name, summary }) => ({ left: name, right: summary }))),
     '',
-    `"${program} COMMAND --help" explains one of them, "${program} --version" names the version.`,
-    'Exit codes: 0 done, 1 failed, 2 wrong usage.',
+    `"${program} COMMAND --help" explains a command, "${program} --version" prints the version.`,
+    'Exit codes: 0 success, 1 failure, 2 wrong usage.',
     '',
   ].join('\n');
 }

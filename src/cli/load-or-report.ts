@@ -7,8 +7,8 @@ import type { CommandContext } from './command.ts';
 import { program } from './help.ts';
 
 /**
- * The configuration, or undefined after every problem was written to standard error, a line each. `command`: the one that cannot go on
- * without it, which says how to come by one.
+ * The configuration. If it has problems, writes each as a line to standard error and returns undefined. `command`: a command that
+ * cannot run without a configuration; if there is no file, the message says how to make one.
  */
 export async function loadOrReport(context: CommandContext, file: string, command?: string): Promise<LoadedConfig | undefined> {
   if (command !== undefined && !(await exists(resolve(context.cwd, file)))) {

@@ -3,7 +3,7 @@ import { systemCode } from '#base/system-code.ts';
 
 /** Standard output cannot be written. */
 export class OutputFailed extends Error {
-  /** Its reader has what it wanted, as `head` has. */
+  /** The reader closed the pipe, as `head` does when it has its lines. */
   readonly readerLeft: boolean;
 
   constructor(cause: Error) {
@@ -13,14 +13,17 @@ export class OutputFailed extends Error {
   }
 }
 
-/** Resolves once it is written. Rejects with OutputFailed; that `stdout` says so as an event, too, is for whoever owns it to hear. */
+/**
+ * Resolves when the text is written. Rejects with OutputFailed. `stdout` also emits an `error` event, which its owner has to
+ * handle.
+ */
 export function print(stdout: Writable, text: string | Buffer): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()));
   return promise;
 }
 
-/** As `print`, for what is done whether it can be told or not: answers why it could not. */
+/** As `print`, but for output that must not decide the result of the command: resolves with the error instead of rejecting. */
 export async function tryPrint(stdout: Writable, text: string): Promise<OutputFailed | undefined> {
   try {
     await print(stdout, text);

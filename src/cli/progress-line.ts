@@ -3,24 +3,24 @@ import { type Clock, systemClock } from '#base/clock.ts';
 
 interface ProgressLineOptions {
   readonly stderr: Writable;
-  /** Of the terminal; undefined shows nothing. */
+  /** Width of the terminal; undefined: show nothing. */
   readonly columns: number | undefined;
-  /** Only tests hand in another one. */
+  /** Tests replace it. */
   readonly clock?: Clock;
 }
 
-/** One line at a terminal that is written over as the work goes on. */
+/** One line of a terminal that is overwritten while the work continues. */
 interface ProgressLine {
-  /** `text` is told the milliseconds since the line was made, and called only when it is time to show it. */
+  /** Calls `text` with the milliseconds since the line was created, but only when the line is due for an update. */
   show(text: (elapsed: number) => string): void;
-  /** Leaves an empty line; before anything else is written there. */
+  /** Erases the line. Call it before other output to the terminal. */
   clear(): void;
 }
 
-/** Milliseconds between two writings: more often is only flicker. */
+/** Milliseconds between updates: more frequent ones would only flicker. */
 const refresh = 100;
 
-/** Back to the first column, and erase what stands there (ECMA-48 8.3.41, EL). */
+/** Moves to the first column and erases the line (ECMA-48, 8.3.41, EL). */
 const emptyLine = '\r\u001b[2K';
 
 export function createProgressLine({ stderr, columns, clock = systemClock }: ProgressLineOptions): ProgressLine {
@@ -32,7 +32,7 @@ export function createProgressLine({ stderr, columns, clock = systemClock }: Pro
       const now = clock.monotonic();
       if (shownAt !== undefined && now - shownAt < refresh) return;
       shownAt = now;
-      // A line that wraps could not be erased; in its last column some terminals wrap already.
+      // A line that wraps cannot be erased, and some terminals wrap a line that reaches their last column.
       stderr.write(`${emptyLine}${text(now - started).slice(0, Math.max(0, columns - 1))}`);
     },
     clear() {

@@ -6,7 +6,7 @@ interface InterruptedProcess {
   exit(code: number): never;
 }
 
-/** Runs `work` with a signal that the first SIGINT or SIGTERM aborts; a second one ends the process, whatever still runs. */
+/** Runs `work` with a signal that the first SIGINT or SIGTERM aborts. A second one ends the process at once. */
 export async function untilInterrupted<T>(
   process: InterruptedProcess,
   work: (interruption: AbortSignal) => Promise<T>,

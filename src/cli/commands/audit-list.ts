@@ -10,27 +10,27 @@ import { loadOrReport } from '../load-or-report.ts';
 import { OutputFailed, print } from '../output.ts';
 
 const filters = ['from', 'to', 'principal', 'adapter', 'outcome'] as const;
-/** Milliseconds between two looks, and how late a record may come behind one of a later time. */
-const lookInterval = 1_000;
-const lateness = 15_000;
+/** Milliseconds between two polls, and the longest delay after which a record may appear behind one with a later time. */
+const pollInterval = 1_000;
+const longestDelay = 15_000;
 
 export const auditList: Command = {
   name: 'audit list',
-  summary: 'print who did what and what came of it',
+  summary: 'print the records of the audit log',
   description: [
-    'Print records of the audit log of the configured store, oldest first: a line each on a terminal,',
-    'otherwise NDJSON, every field of a record. A gateway may be running on the store.',
+    'Print records of the audit log of the configured store, oldest first: one line each on a terminal,',
+    'otherwise NDJSON with every field of a record. A gateway may use the store at the same time.',
   ],
   options: {
     config: configFileOption,
     from: { value: 'TIME', default: '', meaning: 'only records of this time or later, such as 2026-11-21T08:00:00Z' },
     to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier' },
-    principal: { value: 'NAME', default: '', meaning: 'only what the principal of this name did' },
+    principal: { value: 'NAME', default: '', meaning: 'only records of the principal with this name' },
     adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
-    outcome: { value: 'OUTCOME', default: '', meaning: 'only calls that ended so: ok, refused, failed or unknown' },
-    limit: { value: 'N', default: '100', meaning: 'the newest N of them, or "all"' },
+    outcome: { value: 'OUTCOME', default: '', meaning: 'only calls with this outcome: ok, refused, failed or unknown' },
+    limit: { value: 'N', default: '100', meaning: 'only the newest N records, or "all"' },
   },
-  flags: { follow: 'go on printing records as they come, until interrupted', ndjson: 'NDJSON on a terminal as well' },
+  flags: { follow: 'continue to print new records until interrupted', ndjson: 'print NDJSON on a terminal too' },
   operands: [],
   async run(context, given) {
     const query = readFilters(given);
@@ -52,14 +52,14 @@ export const auditList: Command = {
   },
 };
 
-/** As `GET /audit` reads them; a text says what is wrong. `limit` is Infinity for all. */
+/** Parses the filters as `GET /audit` does; a text says what is wrong. `limit` is Infinity for "all". */
 function readFilters({ option }: GivenArguments): AuditQuery | string {
   const given = new URLSearchParams(filters.flatMap((name) => (option(name) === '' ? [] : [[name, option(name)]])));
   const read = readAuditQuery(given);
   if ('problems' in read) return read.problems.map(({ pointer, detail }) => `--${pointer.slice(1)} ${detail}`).join('\n');
   const limit = option('limit');
   if (limit === 'all') return { ...read.query, limit: Infinity };
-  if (!/^[1-9]\d{0,8}$/u.test(limit)) return '--limit is neither a whole number from 1 on nor "all"';
+  if (!/^[1-9]\d{0,8}$/u.test(limit)) return '--limit is neither a whole number of at least 1 nor "all"';
   return { ...read.query, limit: Number(limit) };
 }
 
@@ -78,37 +78,38 @@ async function printRecords({ context, given, audit, query }: Printing): Promise
     for await (const record of first) await show(record);
     return;
   }
-  // What a call ends with is not known while it goes on: it is looked for whatever that may be.
+  // The outcome of a call is unknown until it ends, so the search does not filter by outcome.
   const { outcome, ...anyOutcome } = query;
-  const since = await earliestUnderWay(audit, anyOutcome);
-  // Of what is there already as many are printed as were asked for, and the others not later either.
+  const since = await earliestInProgress(audit, anyOutcome);
+  // Records that exist already are marked as shown: the first listing prints as many as `--limit` allows, and the others are
+  // never printed.
   const shown = new Map<string, number>();
-  for await (const record of oldestFirst(audit, { ...anyOutcome, from: since })) noteIfOver(shown, record);
+  for await (const record of oldestFirst(audit, { ...anyOutcome, from: since })) markIfEnded(shown, record);
   for await (const record of first) {
-    noteIfOver(shown, record);
+    markIfEnded(shown, record);
     await show(record);
   }
   const showIfWanted = async (record: AuditRecord): Promise<void> => {
     if (outcome === undefined || outcome === record.outcome) await show(record);
   };
   const complain = (why: string): void => {
-    context.stderr.write(`${program} audit list: ${why} It goes on once the store is back.\n`);
+    context.stderr.write(`${program} audit list: ${why} The command continues when the store is back.\n`);
   };
   await context.untilInterrupted((interruption) =>
     follow({ audit, query: anyOutcome, since, interruption, shown, show: showIfWanted, complain }),
   );
 }
 
-/** Milliseconds since the epoch: when the first of the newest calls began that are not over, or `lately`. */
-async function earliestUnderWay(audit: StoredAudit, query: AuditQuery): Promise<number> {
+/** When the first of the newest calls in progress began, or `recent` if that is earlier. Milliseconds since the epoch. */
+async function earliestInProgress(audit: StoredAudit, query: AuditQuery): Promise<number> {
   const { list } = await audit.list(onPage(query, auditPage.most, undefined));
-  const underWay = list.filter((record) => !isOver(record)).map(({ time }) => Date.parse(time));
-  return Math.min(lately(query), ...underWay);
+  const inProgress = list.filter((record) => !hasEnded(record)).map(({ time }) => Date.parse(time));
+  return Math.min(recent(query), ...inProgress);
 }
 
-/** A call is printed once more when it is over. */
-function noteIfOver(shown: Map<string, number>, record: AuditRecord): void {
-  if (isOver(record)) shown.set(record.id, Date.parse(record.time));
+/** Marks a call that has ended. A call in progress is printed again when it ends. */
+function markIfEnded(shown: Map<string, number>, record: AuditRecord): void {
+  if (hasEnded(record)) shown.set(record.id, Date.parse(record.time));
 }
 
 async function* oldestFirst(audit: StoredAudit, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
@@ -136,21 +137,24 @@ function onPage(query: AuditQuery, limit: number, cursor: string | undefined): A
   return after === undefined ? { ...query, limit } : { ...query, limit, after };
 }
 
-/** Milliseconds since the epoch: what came later may still have records to come. */
-function lately({ from = 0 }: AuditQuery): number {
-  return Math.max(from, Date.now() - lateness);
+/** Records from this time on may still be followed by records with an earlier time. Milliseconds since the epoch. */
+function recent({ from = 0 }: AuditQuery): number {
+  return Math.max(from, Date.now() - longestDelay);
 }
 
 interface Following {
   readonly audit: StoredAudit;
   readonly query: AuditQuery;
-  /** Milliseconds since the epoch: what began earlier is shown, or not to be. */
+  /** Everything earlier was printed or must not be printed. Milliseconds since the epoch. */
   readonly since: number;
   readonly shown: Map<string, number>;
   readonly show: (record: AuditRecord) => Promise<void>;
 }
 
-/** Looks again and again at the last seconds; a call is printed once it is over. `complain`: of a store that is away, once until it is back. */
+/**
+ * Polls the newest records until interrupted, and prints each call when it ends. Calls `complain` once for each time that the
+ * store goes away.
+ */
 async function follow(
   following: Following & { readonly interruption: AbortSignal; readonly complain: (why: string) => void },
 ): Promise<void> {
@@ -158,11 +162,11 @@ async function follow(
   let { since } = following;
   let away = false;
   while (!interruption.aborted) {
-    // Over at once when interrupted.
-    await setTimeout(lookInterval, undefined, { signal: interruption }).catch(() => {});
+    // An interruption ends the wait.
+    await setTimeout(pollInterval, undefined, { signal: interruption }).catch(() => {});
     if (interruption.aborted) return;
     try {
-      since = await look({ ...following, since });
+      since = await poll({ ...following, since });
       away = false;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -172,11 +176,11 @@ async function follow(
   }
 }
 
-/** Answers from when on to look the next time. */
-async function look({ audit, query, since, shown, show }: Following): Promise<number> {
-  let next = Date.now() - lateness;
+/** Prints the records that are new, and resolves with the time from which to poll next. */
+async function poll({ audit, query, since, shown, show }: Following): Promise<number> {
+  let next = Date.now() - longestDelay;
   for await (const record of oldestFirst(audit, { ...query, from: since })) {
-    if (!isOver(record)) next = Math.min(next, Date.parse(record.time));
+    if (!hasEnded(record)) next = Math.min(next, Date.parse(record.time));
     else if (!shown.has(record.id)) {
       shown.set(record.id, Date.parse(record.time));
       await show(record);
@@ -187,6 +191,6 @@ async function look({ audit, query, since, shown, show }: Following): Promise<nu
   return next;
 }
 
-function isOver({ event, outcome }: AuditRecord): boolean {
+function hasEnded({ event, outcome }: AuditRecord): boolean {
   return event !== 'request' || outcome !== undefined;
 }

@@ -13,15 +13,15 @@ import { counted } from '../progress-line.ts';
 
 export const auditVerify: Command = {
   name: 'audit verify',
-  summary: 'find out whether the audit log was tampered with',
+  summary: 'verify that the audit log was not tampered with',
   description: [
-    'Go through the audit log of the configured store and name the first record of each chain that was',
-    'changed, removed, inserted, swapped or cut off. Exit code 1 where there is one. A gateway may be',
-    'running. Only checkpoints that were kept elsewhere show what somebody did who has the store itself.',
+    'Verify the audit log of the configured store, and name the first record of each chain that was',
+    'changed, removed, inserted, swapped or cut off; the exit code is then 1. A gateway may use the store',
+    'at the same time. Only checkpoints kept elsewhere reveal the changes of somebody who has the store.',
   ],
   options: {
     config: configFileOption,
-    checkpoints: { value: 'FILE', default: '', meaning: 'a checkpoint file, or a log that holds checkpoints' },
+    checkpoints: { value: 'FILE', default: '', meaning: 'a checkpoint file, or a log that contains checkpoints' },
   },
   operands: [],
   async run(context, { option }) {
@@ -31,11 +31,11 @@ export const auditVerify: Command = {
     try {
       const { config } = loaded;
       const { problems, chains, records, checkpoints } = await context.withAudit(config, (audit) => audit.verify(readFrom(file)));
-      // Also where nobody reads them: the exit code tells.
-      const untold = await tryPrint(context.stdout, problems.map((problem) => `${problem}\n`).join(''));
-      if (untold?.readerLeft === false) context.stderr.write(`${program} audit verify: ${untold.message}\n`);
+      // A failure to print does not change the exit code, which is the result.
+      const outputError = await tryPrint(context.stdout, problems.map((problem) => `${problem}\n`).join(''));
+      if (outputError?.readerLeft === false) context.stderr.write(`${program} audit verify: ${outputError.message}\n`);
       const seen = `${counted(records, 'record')} in ${counted(chains, 'chain')}, ${counted(checkpoints, 'checkpoint')}`;
-      context.stderr.write(`verified ${seen}: ${problems.length === 0 ? 'all as they were written' : 'TAMPERED WITH'}\n`);
+      context.stderr.write(`verified ${seen}: ${problems.length === 0 ? 'no record was changed' : 'TAMPERED WITH'}\n`);
       return problems.length === 0 ? 0 : 1;
     } catch (error) {
       const why = reason(error, option('checkpoints'));
@@ -62,6 +62,6 @@ class NoCheckpoint extends Error {}
 
 function reason(error: unknown, file: string): string | undefined {
   if (error instanceof GatewayError) return error.message;
-  const why = error instanceof NoCheckpoint ? 'there is none in it' : systemCode(error);
+  const why = error instanceof NoCheckpoint ? 'it contains no checkpoint' : systemCode(error);
   return why && `the checkpoints of ${file} cannot be read (${why})`;
 }

@@ -10,9 +10,9 @@ export const automationExport: Command = {
   name: 'export',
   summary: 'print every automation of the catalogue',
   description: [
-    'Print the catalogue of the configured store to standard output as it is at one moment,',
-    'one JSON document a line (NDJSON), by name. "import" takes it in again, byte for byte.',
-    'A gateway may be running on the store.',
+    'Print a snapshot of the catalogue of the configured store to standard output, by name and as',
+    'one JSON document per line (NDJSON). "import" restores every document byte for byte.',
+    'A gateway may use the store at the same time.',
   ],
   options: { config: configFileOption },
   operands: [],
@@ -26,7 +26,7 @@ export const automationExport: Command = {
     } catch (error) {
       if (error instanceof OutputFailed && error.readerLeft) return 0;
       if (!(error instanceof GatewayError || error instanceof OutputFailed)) throw error;
-      context.stderr.write(`${program} export: ${error.message}\nWhat was printed is not the whole catalogue.\n`);
+      context.stderr.write(`${program} export: ${error.message}\nThe printed catalogue is incomplete.\n`);
       return 1;
     }
   },
@@ -34,7 +34,7 @@ export const automationExport: Command = {
 
 async function printAll(context: CommandContext, catalogue: StoredCatalogue): Promise<number> {
   const { stdout, stderr, printsToTerminal, progressColumns } = context;
-  // Among the documents on the same screen it would only be in the way.
+  // On a terminal the progress line would mix with the documents.
   const progress = createProgressLine({ stderr, columns: printsToTerminal ? undefined : progressColumns });
   let [lines, bytes] = [0, 0];
   try {

@@ -15,10 +15,10 @@ export const automationImport: Command = {
   name: 'import',
   summary: 'put automations into the catalogue',
   description: [
-    'Read automations, one JSON document a line (NDJSON; "-" is standard input), and put them',
+    'Read automations, one JSON document per line (NDJSON; "-" is standard input), and put them',
     'into the catalogue of the configured store, all of them or none. An automation whose',
-    '_id exists is replaced. Bad lines are named, one a line: FILE:LINE: /field: what to do.',
-    'A gateway may be running on the store. Ctrl-C changes nothing.',
+    '_id exists is replaced. Each bad line is reported as FILE:LINE: /field: what to do.',
+    'A gateway may use the store at the same time. After Ctrl-C the catalogue is unchanged.',
   ],
   options: { config: configFileOption },
   operands: ['FILE'],
@@ -42,12 +42,12 @@ export const automationImport: Command = {
           }),
         );
         progress.clear();
-        const done = `imported ${counted(imported, 'automation')}, ${grouped(replaced)} of them replaced`;
-        const untold = await tryPrint(context.stdout, `${done}\n`);
-        if (untold !== undefined) context.stderr.write(`${program} import: ${done}; ${untold.message}\n`);
+        const result = `imported ${counted(imported, 'automation')}, ${grouped(replaced)} of them replaced`;
+        const outputError = await tryPrint(context.stdout, `${result}\n`);
+        if (outputError !== undefined) context.stderr.write(`${program} import: ${result}; ${outputError.message}\n`);
         return 0;
       } catch (error) {
-        if (error instanceof GatewayError) return report(complaints(error, file));
+        if (error instanceof GatewayError) return report(errorLines(error, file));
         if (error instanceof UnreadableFile) return report([`${program} import: ${error.message}`]);
         if (interruption.aborted) return report([`${program} import: interrupted; nothing was changed`]);
         throw error;
@@ -60,7 +60,7 @@ function progressText({ step, lines, bytes }: ImportProgress, elapsed: number): 
   return step === 'reading' ? `reading: ${flow({ lines, bytes, elapsed })}` : `writing: ${counted(lines, 'automation')}`;
 }
 
-/** Says what is wrong with the file itself. */
+/** The file itself has a problem; the message says which. */
 class UnreadableFile extends Error {}
 
 interface ReadingOptions {
@@ -95,12 +95,12 @@ function nameOf(file: string): string {
   return file === '-' ? '<stdin>' : file;
 }
 
-/** Bad lines in the way of a compiler; then what the error says as a whole. */
-function complaints({ message, errors = [] }: GatewayError, file: string): readonly string[] {
+/** One line for each bad line, in the format of compilers, then the message of the error. */
+function errorLines({ message, errors = [] }: GatewayError, file: string): readonly string[] {
   const lines = errors.map(({ pointer, detail }) => {
     const [, line = '', field = ''] = /^\/([0-9]+)(\/.*)?$/su.exec(pointer) ?? [];
     const where = line === '' ? pointer : `${nameOf(file)}:${line}:${field === '' ? '' : ` ${field}:`}`;
-    // What is quoted of the file is not to drive the terminal.
+    // Control characters of the file must not reach the terminal.
     return visible(`${where} ${detail.replace(/^line [0-9]+: /u, '')}`);
   });
   return [...lines, `${program} import: ${message}`];

@@ -5,10 +5,10 @@ import { print } from '../output.ts';
 
 export const configCheck: Command = {
   name: 'check-config',
-  summary: 'say whether a configuration can be used, and what is wrong with it',
+  summary: 'check a configuration and print its problems',
   description: [
-    'Read a configuration and everything it names (files, environment variables), as serve',
-    'would. Print "FILE: ok", or every problem with its line and column to standard error.',
+    'Read a configuration and everything that it names (files, environment variables), as serve',
+    'does. Print "FILE: ok", or every problem with its line and column to standard error.',
   ],
   options: {},
   operands: ['FILE'],

@@ -12,8 +12,8 @@ export const configInit: Command = {
   name: 'init',
   summary: 'write a commented configuration with a generated admin password',
   description: [
-    'Write a configuration that explains every key, readable by you alone, with one user,',
-    'admin. The password is generated and shown once; the file holds its hash.',
+    'Write a configuration that explains every key, that only you can read, and that has one user,',
+    'admin. The password is generated and shown once; the file contains its hash.',
     'A file that exists is never overwritten.',
   ],
   options: { config: { ...configFileOption, meaning: 'the file to write' } },
@@ -28,19 +28,19 @@ export const configInit: Command = {
       stderr.write(`${program} init: ${whyNot(file, error)}\n`);
       return 1;
     }
-    const untold = await tryPrint(stdout, report(file, password));
-    if (untold === undefined) return 0;
-    // Nobody knows its password, and it would be in the way of another try.
+    const outputError = await tryPrint(stdout, report(file, password));
+    if (outputError === undefined) return 0;
+    // The password is lost, and the file would prevent a second try.
     await rm(resolve(cwd, file));
-    stderr.write(`${program} init: the password could not be shown, and ${file} was not kept: ${untold.message}\n`);
+    stderr.write(`${program} init: the password could not be shown, so ${file} was removed: ${outputError.message}\n`);
     return 1;
   },
 };
 
 function whyNot(file: string, error: unknown): string {
   const code = systemCode(error) ?? 'unknown error';
-  if (code === 'EEXIST') return `${file} exists and is left as it is; write another with --config FILE`;
-  if (code === 'ENOENT') return `the directory of ${file} does not exist; make it first`;
+  if (code === 'EEXIST') return `${file} exists and was not changed; name another file with --config FILE`;
+  if (code === 'ENOENT') return `the directory of ${file} does not exist; create it first`;
   return `${file} cannot be written (${code})`;
 }
 
@@ -52,7 +52,7 @@ function report(file: string, password: string): string {
     '  user      admin',
     `  password  ${password}`,
     '',
-    'The password is shown only now: keep it.',
+    'The password is shown only this once: keep it.',
     `Next: name your orchestrators under "adapters" in ${file}, then start the gateway with`,
     '',
     `  ${program} serve${isDefault ? '' : ` --config ${file}`}`,

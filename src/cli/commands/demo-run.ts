@@ -5,18 +5,18 @@ import { program } from '../help.ts';
 
 export const demoRun: Command = {
   name: 'demo',
-  summary: 'start the gateway beside a demo orchestrator, to try it out',
+  summary: 'start the gateway with a demo orchestrator, to try it out',
   description: [
-    'Start the gateway beside a demo orchestrator on this machine, and print calls to try.',
-    'Outbound REST calls may reach loopback addresses here: not for production.',
-    'The password of the user admin is taken from GATEWAY_ADMIN_PASSWORD; without it',
-    'one is generated. It is printed, in calls that work as they stand.',
+    'Start the gateway and a demo orchestrator on this machine, and print calls to try.',
+    'Not for production: REST calls may reach loopback addresses.',
+    'The password of the user admin is GATEWAY_ADMIN_PASSWORD; if that is not set, a',
+    'password is generated. It is part of the printed calls, which can be copied and run.',
   ],
   options: {},
   operands: [],
   async run({ env, demo, stderr }) {
     const given = env['GATEWAY_ADMIN_PASSWORD'];
-    // A login refuses longer ones.
+    // A login refuses longer passwords.
     if (given !== undefined && Buffer.byteLength(given) > passwordBytesAtMost) {
       stderr.write(`${program} demo: GATEWAY_ADMIN_PASSWORD is longer than ${passwordBytesAtMost} bytes\n`);
       return 1;

@@ -5,19 +5,19 @@ import type { Command, CommandContext } from '../command.ts';
 import { program } from '../help.ts';
 import { print } from '../output.ts';
 
-/** A password, or a fault that says why there is none. */
+/** A password, or the reason why there is none. */
 type Password = { readonly password: string } | { readonly fault: string };
 
-/** A login refuses longer ones, so their hash would be of no use. */
+/** A login refuses longer passwords, so their hashes would be useless. */
 const tooLong: Password = { fault: `the password is longer than ${passwordBytesAtMost} bytes` };
 
 export const passwordHash: Command = {
   name: 'hash-password',
   summary: 'print the argon2id hash of a password or client secret',
   description: [
-    'Read a password from standard input to its end and print its argon2id hash, for',
+    'Read a password from standard input to its end, and print its argon2id hash for',
     'passwordHash and secretHash in the configuration. One final newline is not part of',
-    'the password. At a terminal it is asked for twice and not shown.',
+    'the password. On a terminal the command asks for the password twice, without echo.',
   ],
   options: {},
   operands: [],
@@ -35,7 +35,7 @@ export const passwordHash: Command = {
 
 async function askTwice({ stdin, stderr }: CommandContext): Promise<Password> {
   const [password, again] = await askPasswords({ stdin, stderr, prompts: ['Password: ', 'Again: '] });
-  if (password === undefined || again === undefined) return { fault: 'no password was given' };
+  if (password === undefined || again === undefined) return { fault: 'no password was entered' };
   if (Buffer.byteLength(password) > passwordBytesAtMost) return tooLong;
   return again === password ? { password } : { fault: 'the two passwords differ; nothing was printed' };
 }
@@ -47,7 +47,7 @@ async function readAll(stdin: Readable): Promise<Password> {
     const bytes = Buffer.from(chunk as Uint8Array | string);
     chunks.push(bytes);
     length += bytes.length;
-    // Two more for the final newline.
+    // Up to two more bytes for a final newline.
     if (length > passwordBytesAtMost + 2) return tooLong;
   }
   try {
