@@ -148,7 +148,7 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
       let exitTimer: NodeJS.Timeout | undefined;
       const drainTimer = setTimeout(() => {
         log.error('calls in flight did not finish in time; they are broken off');
-        gateway.breakOff();
+        gateway.abort();
         exitTimer = setTimeout(() => process.exit(0), closeLimit);
       }, drainLimit);
       gateway.stop().then(

@@ -218,7 +218,7 @@ describe('a request target', () => {
 
   test('with a method that the parser does not know is 400, and the reply names the method as the cause', async () => {
     const reply = await gateway.send({ method: 'FETCH', target: '/healthz' });
-    assert.match(assertProblem(reply, 400, 'malformed-request').detail, /^The method is none that is known here, or /u);
+    assert.match(assertProblem(reply, 400, 'malformed-request').detail, /^The gateway does not know the method, or /u);
   });
 
   test('of CONNECT opens no tunnel, and an upgrade is refused', async (t) => {

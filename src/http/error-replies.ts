@@ -11,9 +11,9 @@ import { writeHead } from './reply-head.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { ServedRequest } from './served-request.ts';
 
-/** Answers whatever a request threw as problem+json; the cause of an unexpected one goes to the log alone. */
+/** Answers an error that serving a request threw, as problem+json. The cause of an unexpected error goes to the log alone. */
 export function answerError(error: unknown, { raw, response, route, scope }: ServedRequest, log: Log): void {
-  // The caller has left; what its leaving threw is no failure of anything.
+  // The caller has left; the error that follows from that is no failure of the gateway.
   if (response.destroyed && error instanceof CallerLeft) return;
   const known = noteFailure(error, scope, log);
   if (response.headersSent) {
@@ -23,13 +23,13 @@ export function answerError(error: unknown, { raw, response, route, scope }: Ser
   const problem = problemReply(known, scope.requestId, route?.errorShape);
   const closing = hasUnreadBody(raw) ? { Connection: 'close' } : {};
   const headers: Record<string, string> = { ...problem.headers, ...closing };
-  if (headers['Connection'] === 'close') lastAnswered.add(raw.socket);
+  if (headers['Connection'] === 'close') closingAfterReply.add(raw.socket);
   writeHead(response, problem.status, scope, Object.entries(headers).flat());
-  // As bytes: with a string Node would write the head as UTF-8 too, and change what X-Upstream-ETag and its like name byte for byte.
+  // A Buffer: with a string Node would write the head as UTF-8 too, and change the bytes of X-Upstream-ETag and similar headers.
   response.end(Buffer.from(problem.body));
 }
 
-/** What a request failed with, for its log line and its record; an unexpected error goes to the log by itself. */
+/** Notes the error of a request for its log line and its record. An unexpected error also gets a log line of its own. */
 export function noteFailure(error: unknown, scope: RequestScope, log: Log): GatewayError {
   const known = error instanceof GatewayError ? error : unexpectedFailure(error);
   if (known.code === 'internal-error') logUnexpected(known.cause, scope.requestId, log);
@@ -37,15 +37,16 @@ export function noteFailure(error: unknown, scope: RequestScope, log: Log): Gate
   return known;
 }
 
-/** Connections that end with the answer they have got. */
-const lastAnswered = new WeakSet<Socket>();
+/** Connections that end with the error reply that they have got. */
+const closingAfterReply = new WeakSet<Socket>();
 
-/** A body that nobody read may be endless: unless it is known to be small, the connection ends with the answer (RFC 9112 9.6). */
+/** An unread body may be endless: unless it is known to be small, the connection ends with the reply (RFC 9112 9.6). */
 function hasUnreadBody(request: IncomingMessage): boolean {
   const { 'transfer-encoding': coding, 'content-length': length } = request.headers;
   return !request.complete && (coding !== undefined || Number(length ?? 0) > smallBody);
 }
 
+/** Bytes of an unread body at most that do not close the connection: Node reads and drops them. */
 const smallBody = 65_536;
 
 function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
@@ -55,30 +56,30 @@ function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
   log.error('a request failed unexpectedly', { requestId, errorName: cause.name, reason: systemCode(cause), stack });
 }
 
-/** Bytes that are no HTTP request: answered on the bare socket behind the replies that are due, then closed. */
+/** Answers bytes that are no HTTP request: on the bare socket, after the replies that are due. Then the connection is closed. */
 export function answerUnreadable(error: Error & { readonly code?: string }, socket: Socket, connections: OpenConnections): void {
-  // What is written before the handshake is over waits for it, and the connection with it.
+  // Bytes written before the TLS handshake has ended wait for it, and would keep the connection open.
   if (error.code === 'ECONNRESET' || !socket.writable || !connections.has(socket)) {
     socket.destroy();
     return;
   }
-  // What follows a request that was refused for its framing is no request of its own.
-  if (lastAnswered.has(socket)) {
+  // Bytes after a request whose framing was refused are no request.
+  if (closingAfterReply.has(socket)) {
     socket.destroySoon();
     return;
   }
   const { known, reason } = unreadable(error.code);
-  connections.endWith(socket, (unfinished) => {
-    if (unfinished !== undefined) unfinished.record.failure = known;
-    answerBare(socket, known, reason, unfinished?.requestId);
+  connections.sendFinalReply(socket, (incomplete) => {
+    if (incomplete !== undefined) incomplete.record.failure = known;
+    answerBare(socket, known, reason, incomplete?.requestId);
   });
 }
 
-/** The gateway is no proxy: CONNECT is a method that none of its routes knows. */
+/** Answers CONNECT with 405: the gateway is no proxy, and none of its routes has this method. */
 export function answerConnect(socket: Socket): void {
-  // Node has let go of the socket: without a listener a caller that resets it would end the process.
+  // Node has removed its listeners: without one a connection reset by the caller would end the process.
   socket.on('error', () => socket.destroy());
-  // Nor would anything hear that it ends its side.
+  // Without reading, the socket would never report that the caller closed it.
   socket.resume();
   const known = new GatewayError('method-not-allowed', 'The gateway is no proxy: use POST /tools/restCall.', {
     headers: { Allow: '' },
@@ -92,18 +93,21 @@ function answerBare(socket: Socket, known: GatewayError, reason: string, request
   socket.end(
     `HTTP/1.1 ${problem.status} ${reason}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${problem.body}`,
   );
-  // A caller that never ends its side would keep the connection, and its request among those in flight.
-  const impatient = setTimeout(() => socket.destroy(), lastWordsTime);
-  socket.once('close', () => clearTimeout(impatient));
+  // A caller that never closes its side would keep the connection, and its request, in flight.
+  const timer = setTimeout(() => socket.destroy(), finalReplyTime);
+  socket.once('close', () => clearTimeout(timer));
 }
 
-/** Milliseconds for a caller to take what it is told, and to end its side. */
-const lastWordsTime = 5_000;
+/** Milliseconds for a caller to read the final reply of its connection and to close its side. */
+const finalReplyTime = 5_000;
 
 function unreadable(code: string | undefined): { readonly known: GatewayError; readonly reason: string } {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return {
-      known: new GatewayError('request-timeout', 'The request did not arrive in full in time (headers 10 s, all of it 30 s).'),
+      known: new GatewayError(
+        'request-timeout',
+        'The request did not arrive in time (headers within 10 s, all of it within 30 s).',
+      ),
       reason: 'Request Timeout',
     };
   }
@@ -113,7 +117,7 @@ function unreadable(code: string | undefined): { readonly known: GatewayError; r
       reason: 'Request Header Fields Too Large',
     };
   }
-  const what = code === 'HPE_INVALID_METHOD' ? 'The method is none that is known here, or the bytes are' : 'The bytes are';
-  const known = new GatewayError('malformed-request', `${what} no well-formed HTTP/1.1 request (${code ?? 'unknown'}).`);
+  const what = code === 'HPE_INVALID_METHOD' ? 'The gateway does not know the method, or the bytes are' : 'The bytes are';
+  const known = new GatewayError('malformed-request', `${what} not a well-formed HTTP/1.1 request (${code ?? 'unknown'}).`);
   return { known, reason: 'Bad Request' };
 }

@@ -4,7 +4,7 @@ import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-req
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Route } from './route.ts';
 
-/** The request as the one that its Idempotency-Key stands for; undefined where it has none. Throws 400 where that is no key. */
+/** What identifies a request with an Idempotency-Key; undefined where it has none. Throws 400 where the key is malformed. */
 export function idempotentRequestOf(
   route: Route,
   request: {

@@ -9,7 +9,7 @@ interface ProblemReply {
   readonly body: string;
 }
 
-/** RFC 9457 problem details, or the shape that the route has its errors in. `type` leads to the error's entry in the gateway's own /docs. */
+/** RFC 9457 problem details, or the route's own error shape. `type` links the error's entry in the gateway's own /docs. */
 export function problemReply(error: GatewayError, requestId: string, shape?: ErrorShape): ProblemReply {
   const body = shape === undefined ? problemDetails(error, requestId) : shape.write(error);
   const mediaType = shape?.mediaType ?? 'application/problem+json; charset=utf-8';
@@ -30,7 +30,7 @@ function problemDetails(error: GatewayError, requestId: string): string {
   });
 }
 
-/** What the caller is told of an error that nobody expected: nothing but where to find it in the log. */
+/** The reply to an unexpected error: it says only where the log has the cause. */
 export function unexpectedFailure(cause: unknown): GatewayError {
   return new GatewayError('internal-error', 'The gateway failed on this request. Its log has the cause under the requestId.', {
     cause,

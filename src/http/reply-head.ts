@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Writes status and headers (names and values in turn) of a reply, X-Request-Id among them. All at once: where a header was set before,
- * Node takes each of the others through its slow way as well.
+ * Writes the status and headers (name, value, name, value …) of a reply and adds X-Request-Id. All in one call: where a header was set
+ * before, Node uses its slow path for each of the others too.
  */
 export function writeHead(
   response: ServerResponse,

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { RelayReply } from '#relay/relay-reply.ts';
-import { endWith, written } from './connections/slow-reader.ts';
+import { endReply, written } from './connections/slow-reader.ts';
 import { writeHead } from './reply-head.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 
-/** A promise only where the reply goes out piece by piece. */
+/** Writes a reply. Returns a promise only where the reply is written piece by piece. */
 export function writeReply({ raw, response, scope }: ServedRequest, answer: RouteReply): Promise<void> | undefined {
   if (answer.kind === 'relayed') return writeRelayed(response, answer, scope);
   const headOnly = raw.method === 'HEAD';
@@ -17,19 +17,19 @@ export function writeReply({ raw, response, scope }: ServedRequest, answer: Rout
       ? {}
       : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
   writeHead(response, answer.status, scope, Object.entries({ ...content, ...answer.headers }).flat());
-  endWith(response, headOnly ? '' : body);
+  endReply(response, headOnly ? '' : body);
   return undefined;
 }
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** A whole reply goes out in one write; a longer one as it arrives, as fast as the caller reads, and is broken off at a fault. */
+/** A whole reply is one write. A longer one is written as it arrives, as fast as the caller reads, and a fault aborts it. */
 function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
   const { headers, status = 200, mediaType = jsonType, rest } = reply;
   if (rest === undefined) {
     const length = String(reply.head.length);
     writeHead(response, status, scope, ['Content-Type', mediaType, 'Content-Length', length, ...headers]);
-    endWith(response, reply.head);
+    endReply(response, reply.head);
     return undefined;
   }
   writeHead(response, status, scope, ['Content-Type', mediaType, ...headers]);
@@ -48,7 +48,7 @@ async function writePieces(
   headOnly: boolean,
 ): Promise<void> {
   if (headOnly) {
-    // A generator that has not begun would give back nothing of what it holds.
+    // return() on a generator that has not begun skips its `finally`: it would release nothing.
     await pieces.next();
     await pieces.return();
   }

@@ -10,7 +10,7 @@ import type { JsonBody, Judgement, Route } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 
 export interface ReadBody extends Envelope {
-  /** What the `judge` of the route read of it. */
+  /** What the `judge` of the route read of the body. */
   readonly judged: unknown;
 }
 
@@ -19,17 +19,17 @@ interface Envelope {
   readonly spans: ReadonlyMap<string, Buffer>;
 }
 
-/** Bytes of JSON that take less than a millisecond. */
+/** Bytes of JSON whose reading takes less than a millisecond: longer bodies are read in steps. */
 const readAtOnce = 131_072;
 
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
-/** Throws or rejects with 400. */
+/** Throws or rejects with 400 `invalid-json` or `invalid-request`. */
 type BodyReader = (request: ServedRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody | Promise<ReadBody>;
 
 /**
- * Reads and judges the body of a route: JSON strictly and by its schema, every problem at once, with those of the query string. A promise
- * where it is long.
+ * Reads and judges the body of a route: JSON strictly and by its schema. All problems are reported at once, with those of the query
+ * string. Returns a promise where the body is long.
  */
 export function bodyReader(route: Route): BodyReader {
   const { body } = route;
@@ -60,7 +60,7 @@ export function bodyReader(route: Route): BodyReader {
   };
 }
 
-/** What is wrong with a body by its schema (by the variant that it is meant to be, where there are several) and beyond it. */
+/** Finds the problems of a body: by its schema, or by the variant that `choose` names, and those that only `judge` can find. */
 function judgeOf(body: JsonBody): (envelope: Envelope) => Judgement {
   const { variants, judge = (): Judgement => ({ problems: none }) } = body;
   const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
@@ -73,7 +73,7 @@ function judgeOf(body: JsonBody): (envelope: Envelope) => Judgement {
 
 const none: readonly RequestProblem[] = [];
 
-/** Both lists; nothing is made where one is empty, as it mostly is. */
+/** Both lists as one; no new array where one is empty, which is the usual case. */
 function joined(first: readonly RequestProblem[], second: readonly RequestProblem[]): readonly RequestProblem[] {
   if (first.length === 0) return second;
   return second.length === 0 ? first : [...first, ...second];
@@ -93,7 +93,7 @@ export function readQuery(
   const at = url.indexOf('?');
   if (at < 0) return noQuery;
   const text = url.slice(at + 1);
-  // It takes one `?` at the beginning off, which is part of a name here.
+  // URLSearchParams drops one leading `?`; without this one it would drop the first character of a name such as `?a`.
   const query = new URLSearchParams(`?${text}`);
   const list = createProblemList();
   for (const name of query.keys()) {
@@ -106,7 +106,10 @@ export function readQuery(
   return { query, problems: list.problems };
 }
 
-/** The bytes of a part of a query string. The parser puts U+FFFD where they are not UTF-8 (URL Standard 5.1), which may stand there by itself. */
+/**
+ * The bytes of a part of a query string. The parser's result cannot show invalid UTF-8: it has U+FFFD there (URL Standard 5.1), which a
+ * caller may also send.
+ */
 function percentDecoded(text: string): Buffer {
   return Buffer.from(
     text.replaceAll(/%([0-9a-f]{2})/giu, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),

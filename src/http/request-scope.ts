@@ -12,7 +12,7 @@ import { newRequestId, preferredWait, receivedRequestId } from './admission/requ
 import { problemReply } from './problem.ts';
 import type { FoundRoute } from './route-table.ts';
 
-/** Everything that is known of one HTTP request while it lasts: the HTTP around its record. */
+/** What is known of one inbound request from its head to the end of its reply: the HTTP around its record. */
 export class RequestScope implements CallContext, CallOrigin {
   readonly requestId: string;
   /** The pattern of its route, such as `/orchestrator_manager/restQuery/:adapterId`; undefined where there is none. */
@@ -24,12 +24,12 @@ export class RequestScope implements CallContext, CallOrigin {
   readonly method: string;
   readonly sourceAddress: string;
   readonly record: CallRecord;
-  /** Releases the place among the requests that are worked on, where it holds one. */
+  /** Releases the place that the request holds (`RouteTraits.holdsPlace`), if any. */
   releasePlace: () => void = () => {};
   span: Span | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #endings: Set<() => void>;
+  readonly #abortCallbacks: Set<() => void>;
   #whenEnded: (complete: boolean) => void = () => {};
   #trace: TraceContext | undefined;
 
@@ -39,15 +39,15 @@ export class RequestScope implements CallContext, CallOrigin {
     readonly found: FoundRoute | undefined;
     readonly sourceAddress: string;
     readonly clock: Clock;
-    /** Callbacks for where the gateway stops before its calls end. */
-    readonly endings: Set<() => void>;
+    /** Called where the gateway stops before its calls end. */
+    readonly abortCallbacks: Set<() => void>;
     readonly observers: AttemptObservers;
     readonly audit: AuditLog;
   }) {
     const { request, found, clock, audit, observers } = options;
     this.#request = request;
     this.#response = options.response;
-    this.#endings = options.endings;
+    this.#abortCallbacks = options.abortCallbacks;
     this.routePattern = found?.route.url;
     this.route = found?.name;
     this.isRecorded = found?.route.recorded ?? false;
@@ -63,13 +63,13 @@ export class RequestScope implements CallContext, CallOrigin {
     return this.#trace;
   }
 
-  /** The trace that the caller named. */
+  /** The trace context of the caller's `traceparent` and `tracestate`. */
   get received(): ReceivedTrace | undefined {
     const { traceparent, tracestate } = this.#request.headers;
     return readTrace(traceparent, tracestate);
   }
 
-  /** The request target as it came. */
+  /** The request target, unchanged. */
   get address(): string {
     return this.#request.url ?? '';
   }
@@ -79,7 +79,7 @@ export class RequestScope implements CallContext, CallOrigin {
     return seconds === undefined ? undefined : seconds * 1000;
   }
 
-  /** Adds `Connection: close` to the reply, where its head is not out yet (RFC 9112 9.6). */
+  /** Adds `Connection: close` to the reply where its head is not sent yet (RFC 9112 9.6). */
   announceClosing(): void {
     if (!this.#response.headersSent) this.#response.setHeader('Connection', 'close');
   }
@@ -90,21 +90,21 @@ export class RequestScope implements CallContext, CallOrigin {
   }
 
   whenStopping(callback: () => void): () => void {
-    this.#endings.add(callback);
-    return () => this.#endings.delete(callback);
+    this.#abortCallbacks.add(callback);
+    return () => this.#abortCallbacks.delete(callback);
   }
 
-  /** The reply is out, or its connection broke before that. */
+  /** To be called once the reply has been sent, or its connection broke before that. */
   replyEnded(): void {
     this.#whenEnded(!this.record.cutOff);
   }
 
-  /** The reply is out, or its connection broke. */
+  /** True once the reply has been sent or its connection broke. */
   get isClosed(): boolean {
     return this.#response.destroyed;
   }
 
-  /** All of it has ended, its call included: puts on record what is not there yet. Answers the status of the reply, if there was one. */
+  /** To be called once the request and its call have ended: completes the record. Returns the status of the reply, if there was one. */
   end(): number | undefined {
     const { response, record } = { response: this.#response, record: this.record };
     // A body that could not be read is answered on the bare socket, with the status of its failure.

@@ -14,7 +14,7 @@ export function openRequestSpan(tracing: Tracing, request: IncomingMessage, scop
     facts: () => ({
       'http.request.method': method ?? '_OTHER',
       'http.route': route,
-      // A path that no route knows is anybody's text.
+      // A path without a route is free text of the caller; any other is described by `http.route`.
       'url.path': route === undefined ? undefined : request.url?.split('?', 1)[0],
       'url.scheme': 'encrypted' in request.socket ? 'https' : 'http',
       'client.address': scope.sourceAddress,
@@ -28,7 +28,7 @@ export function endRequestSpan(span: Span, scope: RequestScope, status: number |
   const { code, cutOff, adapter, attempted, facts } = scope.record;
   const cause = code ?? (cutOff ? 'cut-off' : undefined);
   span.end({
-    // A 4xx speaks of the caller's request: no failure of the server's.
+    // A 4xx is a fault of the caller's request, and no failure of the server (OpenTelemetry's HTTP conventions).
     failed: cutOff || (status !== undefined && status >= 500),
     facts: () => ({
       'http.response.status_code': status,
@@ -40,7 +40,7 @@ export function endRequestSpan(span: Span, scope: RequestScope, status: number |
   });
 }
 
-/** Traces who the caller is and what it may: the checks of a request's head. */
+/** Traces the decision about a request: authentication, role and the checks of its head. */
 export async function traceDecision(span: Span, decide: () => void | Promise<void>): Promise<void> {
   const decision = span.child({ name: 'decision', kind: 'internal', facts: () => ({}) });
   try {
@@ -48,7 +48,7 @@ export async function traceDecision(span: Span, decide: () => void | Promise<voi
     decision.end({ failed: false, facts: () => ({ 'gateway.decision.allowed': true }) });
   } catch (error) {
     const code = error instanceof GatewayError ? error.code : 'internal-error';
-    // A refusal is what a decision is for; that it could not be made is a failure.
+    // A refusal is a regular decision; only a decision that could not be made is a failure.
     const failed = !(error instanceof GatewayError) || error.status >= 500;
     decision.end({ failed, facts: () => ({ 'gateway.decision.allowed': false, 'error.type': code }) });
     throw error;

@@ -1,9 +1,9 @@
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { RequestScope } from './request-scope.ts';
 
-/** Counts and times what the server does; every method must be cheap. `telemetry/` implements it. */
+/** Counts and times requests; every method must be cheap. `telemetry/` implements it. */
 export interface RequestWatcher {
-  /** Shows how many connections of callers are open, and how many may be. */
+  /** Registers how many connections of callers are open, and the limit of them. */
   watchConnections(open: () => number, limit: number): void;
   requestStarted(): void;
   /** `status`: undefined where the caller left before the reply. */

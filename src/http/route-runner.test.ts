@@ -9,7 +9,7 @@ import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { monitoring } from './routes/route-traits.ts';
 import { ServedRequest } from './served-request.ts';
 
-/** What a route that answers so gives its caller, and what it failed with. */
+/** The reply that a caller gets from a route with this handler, and the cause that the route failed with. */
 async function answered(
   t: TestContext,
   handle: () => RouteReply | Promise<RouteReply>,
@@ -43,7 +43,7 @@ for (const [how, wrap] of [
   ['at once', (answer: () => RouteReply) => answer],
   ['by a promise', (answer: () => RouteReply) => () => Promise.resolve().then(answer)],
 ] as const) {
-  test(`an answer given ${how} is written, and what cannot be, or was thrown, is an error that its caller gets`, async (t) => {
+  test(`an answer given ${how} is written, and an unwritable answer or a thrown error gets the caller 500`, async (t) => {
     assert.deepEqual(
       await answered(
         t,

@@ -23,16 +23,16 @@ export interface RouteRunnerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly pressure: Pressure;
-  /** Counts a request as one that is worked on; throws 503 `overloaded` where there are as many as there may be. */
-  readonly takeOn: (scope: RequestScope) => void;
-  /** Asked for each call, since a reload replaces it; undefined: no limit. */
+  /** Takes a place for the request; throws 503 `overloaded` where all places are held. */
+  readonly takePlace: (scope: RequestScope) => void;
+  /** Read for each call, since a reload replaces it; undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
 }
 
 /**
- * What serves a route, in the contract's order of checks: who, role, precondition, size and media type; only then the body, unless the
- * gateway is overloaded: reading it would be the first thing too many. A call is counted once it is known to be sound.
+ * Serves the requests of a route. The order of the checks is fixed: authentication, role, precondition, size and media type, overload.
+ * Only then the body is read, and `Route.counted` says when the request counts against the rate limit.
  */
 export function createRouteRunner(options: RouteRunnerOptions): (route: Route) => (request: ServedRequest) => void {
   return (route) => {
@@ -59,16 +59,16 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
       });
     };
     const answer = (request: ServedRequest): void | Promise<void> => {
-      // What is read here is there; a streamed body has time limits of its own.
+      // A whole body has arrived by now; a streamed one has its own limit between two pieces (body-time.ts).
       request.endBodyTime();
       const { query, problems } = readQuery(route, request.raw);
       const body = read(request, problems);
       const known = body instanceof Promise ? body.then((later) => handle(request, later, query)) : handle(request, body, query);
-      if (known instanceof Promise) return known.then((later) => give(later, request, options.log));
-      give(known, request, options.log);
+      if (known instanceof Promise) return known.then((later) => writeAnswer(later, request, options.log));
+      writeAnswer(known, request, options.log);
       return undefined;
     };
-    const goOn = (request: ServedRequest): void | Promise<void> => {
+    const readAndAnswer = (request: ServedRequest): void | Promise<void> => {
       if (isRefused(request)) return undefined;
       if (request.raw.headers.expect !== undefined) answerExpectation(request);
       if (route.body?.kind === 'stream') return answer(request);
@@ -87,13 +87,13 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
       const work = (): void | Promise<void> => admit(route, request, options);
       attempt(request, options.log, () => {
         const admitted = span === undefined ? work() : traceDecision(span, work);
-        return admitted instanceof Promise ? admitted.then(() => goOn(request)) : goOn(request);
+        return admitted instanceof Promise ? admitted.then(() => readAndAnswer(request)) : readAndAnswer(request);
       });
     };
   };
 }
 
-/** What a step of a request throws or rejects with is what its caller is answered. */
+/** Runs a step of a request, and answers the caller with the error that the step throws or rejects with. */
 function attempt(request: ServedRequest, log: Log, step: () => void | Promise<void>): void {
   const failed = (thrown: unknown): void => answerError(thrown, request, log);
   try {
@@ -104,34 +104,34 @@ function attempt(request: ServedRequest, log: Log, step: () => void | Promise<vo
   }
 }
 
-/** Its caller was told meanwhile that it did not come in full (on the bare socket): the rest of it comes too late, whatever it says. */
+/** True where the request was refused on the bare socket because it did not arrive in full: the rest of it comes too late. */
 function isRefused({ scope }: ServedRequest): boolean {
   return scope.record.failure !== undefined;
 }
 
-/** An expectation of HTTP/1.0 is to be ignored (RFC 9110 10.1.1); those that nobody defined are, too. */
+/** Ignores an expectation of HTTP/1.0, as RFC 9110 10.1.1 requires, and any expectation but `100-continue`. */
 function answerExpectation({ raw, response }: ServedRequest): void {
   const isAsked = raw.headers.expect?.toLowerCase() === '100-continue' && raw.httpVersion === '1.1';
   if (isAsked && hasBody(raw)) response.writeContinue();
 }
 
-/** Writes the answer of a route. Throws where it cannot be written. */
-function give(answer: RouteReply, request: ServedRequest, log: Log): void {
+/** Throws where the answer cannot be written. */
+function writeAnswer(answer: RouteReply, request: ServedRequest, log: Log): void {
   const { response } = request;
   writeReply(request, answer)?.then(
     () => response.end(),
-    (failure: unknown) => breakOff(failure, request, log),
+    (failure: unknown) => abortReply(failure, request, log),
   );
 }
 
-/** The status line is out: a broken connection is the only way left to say that this is not the whole reply. */
-function breakOff(failure: unknown, { scope, response }: ServedRequest, log: Log): void {
-  // Where the caller has left, that is all that failed.
+/** The status line has been sent: only a broken connection can still show that the reply is not complete. */
+function abortReply(failure: unknown, { scope, response }: ServedRequest, log: Log): void {
+  // A caller that has left is no failure of the gateway.
   if (!response.destroyed && !(failure instanceof CallerLeft)) noteFailure(failure, scope, log);
   response.destroy();
 }
 
-/** Where a streamed body is answered before its end, the rest of it is no next request. */
+/** Closes the connection where a streamed body is answered before its end: the rest of the body is no next request. */
 function leaveUnread({ raw, response }: ServedRequest): void {
   response.setHeader('Connection', 'close');
   raw.once('end', () => {
@@ -143,7 +143,7 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
   if (caller !== undefined) rateLimit()?.count(caller.principal);
 }
 
-/** No promise where the caller is known: it was verified a moment ago. */
+/** Returns a promise only where the credentials are not in the cache of verified ones. */
 function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
   if (route.access === 'everyone') {
     admitCaller(route, request, options);
@@ -169,17 +169,17 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
     checkMediaType(request.raw, bodyMediaType(route.body));
   }
   if (route.sheddable) options.pressure.refuse();
-  if (route.holdsPlace) options.takeOn(request.scope);
+  if (route.holdsPlace) options.takePlace(request.scope);
 }
 
-/** Bytes; a body that is streamed has no limit. One that a route has no use for is read nevertheless, from whoever it comes. */
+/** Bytes; a streamed body has no limit. A body that the route does not use is read too, up to `unusedBody` bytes. */
 function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
-  if (body === undefined) return Math.min(uselessBody, server.requestBodyLimit);
+  if (body === undefined) return Math.min(unusedBody, server.requestBodyLimit);
   if (body.kind === 'stream') return Number.MAX_SAFE_INTEGER;
   return body.limit ?? server.requestBodyLimit;
 }
 
-const uselessBody = 16_384;
+const unusedBody = 16_384;
 
 function refuseRole(access: RouteAccess, scope: RequestScope): void {
   if (access === 'everyone' || access === 'callers') return;

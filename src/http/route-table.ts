@@ -8,8 +8,8 @@ export interface RouteTable {
   /** Undefined where no route takes the request. */
   find(request: Pick<IncomingMessage, 'method' | 'url'>): FoundRoute | undefined;
   /**
-   * The methods that the path of a target knows, `HEAD` beside each GET; empty where no route has the path. Throws 400 `malformed-request`
-   * where it cannot be decoded.
+   * The methods of the path of a request target, with `HEAD` for each GET; empty where no route has the path. Throws 400
+   * `malformed-request` where the path cannot be decoded.
    */
   methodsOf(target: string): readonly string[];
 }
@@ -18,13 +18,13 @@ export interface FoundRoute {
   readonly route: Route;
   /** As the audit log names it: method and pattern, such as `POST /tools/restCall`. */
   readonly name: string;
-  /** Of the path, decoded. */
+  /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
 }
 
 type NamedRoute = Pick<FoundRoute, 'name' | 'route'>;
 
-/** Characters of a path parameter: as many as the head of a request may have bytes, so that its route has it whatever it is. */
+/** Longest path parameter: as many characters as the head of a request may have bytes, so that the router refuses none for its length. */
 const longestParameter = 16_384;
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
@@ -55,10 +55,10 @@ function withHead({ method }: Route): HTTPMethod[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }
 
-/** The router is asked for a route, and calls nothing. */
+/** The router only finds routes; it never calls their handlers. */
 function unused(): void {}
 
-/** What the router answers then has no route. */
+/** True for a path with faulty percent-encoding: the router's result then has no route. */
 function isUndecodable({ store }: FindResult<HTTPVersion.V1>): boolean {
   return store === null;
 }

@@ -3,20 +3,20 @@ import type { Authentication } from '#access/authentication.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { Route } from './route.ts';
 
-/** A request of a caller with its reply, from its head on, and what is known of it by now. */
+/** An inbound request with Node's request and reply, its route, its caller and its body, as far as they are known. */
 export class ServedRequest {
   readonly raw: IncomingMessage;
   readonly response: ServerResponse;
   /** Undefined where no route takes it. */
   readonly route: Route | undefined;
-  /** Of the path, decoded. */
+  /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly scope: RequestScope;
-  /** Ends the watch over the time its body takes. */
+  /** Ends the time limit of its body. */
   readonly endBodyTime: () => void;
-  /** Undefined until it is known. */
+  /** Undefined until the caller is authenticated. */
   caller: Authentication | undefined;
-  /** Undefined until it is read, and where there is none. */
+  /** Undefined until the body is read, and where there is none. */
   body: Buffer | undefined;
 
   constructor(options: Pick<ServedRequest, 'raw' | 'response' | 'route' | 'params' | 'scope' | 'endBodyTime'>) {

@@ -13,7 +13,7 @@ import { createSourceAddress } from './admission/source-address.ts';
 import { watchBodyTime } from './connections/body-time.ts';
 import { frontDoorLimit, limitConnections } from './connections/connection-limit.ts';
 import { inOrder } from './connections/in-order.ts';
-import { acceptWaiting, type OpenConnections, trackConnections } from './connections/open-connections.ts';
+import { acceptBacklog, type OpenConnections, trackConnections } from './connections/open-connections.ts';
 import { closeStalledConnections } from './connections/slow-reader.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
 import { RequestScope } from './request-scope.ts';
@@ -30,8 +30,7 @@ interface Certificate {
   readonly key: Secret;
 }
 
-/** Where and how the gateway listens. */
-interface HttpServerOptions extends Omit<RouteRunnerOptions, 'takeOn'> {
+interface HttpServerOptions extends Omit<RouteRunnerOptions, 'takePlace'> {
   readonly server: {
     readonly host: string;
     readonly port: number;
@@ -50,17 +49,20 @@ interface HttpServerOptions extends Omit<RouteRunnerOptions, 'takeOn'> {
 export interface HttpServer {
   /** Resolves to the address to call, such as `http://127.0.0.1:3000`. */
   listen(): Promise<string>;
-  /** The address and port it listens on, once it does. */
+  /** The addresses and ports on which the server listens; empty before `listen`. */
   listeners(): readonly { readonly address: string; readonly port: number }[];
-  /** Of connections from now on, where it serves TLS; those that are open keep theirs. Throws, and changes nothing, where it cannot be used. */
+  /**
+   * Replaces the certificate for new connections where the server has TLS; open connections keep theirs. Throws, and changes nothing,
+   * where the certificate cannot be used.
+   */
   useCertificate(tls: Certificate): void;
-  /** Stops accepting, lets calls in flight finish, closes idle connections. */
+  /** Stops accepting, waits until the calls in flight have ended, and closes idle connections. */
   close(): Promise<void>;
-  /** Ends every connection and call at once; a `close` that waits for calls in flight goes on. */
-  breakOff(): void;
+  /** Aborts every connection and call at once, so that a pending `close` resolves. */
+  abort(): void;
 }
 
-/** Milliseconds, and bytes of a head. Slow headers end in 408; bodies have limits of their own (body-time.ts). */
+/** Milliseconds, and bytes of a head. Slow headers get 408; bodies have limits of their own (body-time.ts). */
 const inboundLimits = {
   headersTimeout: 10_000,
   requestTimeout: 0,
@@ -68,9 +70,9 @@ const inboundLimits = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16_384,
 };
-/** Of a TLS connection, milliseconds. */
+/** Milliseconds for a TLS handshake. */
 const handshakeTimeout = 10_000;
-/** Of a reader that takes nothing, milliseconds; Node looks twice, so it is gone after 30 s at the latest. */
+/** Milliseconds in which a caller reads nothing of its reply; its connection is closed after twice that (30 s) at the latest. */
 const readerTimeout = 15_000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
@@ -82,7 +84,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   closeStalledConnections(server, connections, readerTimeout);
   server.on('clientError', (error, socket: Socket) => answerUnreadable(error, socket, connections));
   server.on('request', inOrder(createHandler(server, connections, limit.requests, options), connections));
-  // Asked for with each call to a literal address: the system need not be asked each time.
+  // Kept, since each call to a literal address reads it: server.address() is a system call.
   let bound: readonly AddressInfo[] = [];
   return {
     async listen() {
@@ -99,31 +101,31 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       if (server instanceof HttpsServer) server.setSecureContext({ cert, key: key.reveal() });
     },
     async close() {
-      await acceptWaiting(server);
-      // Node closes idle connections at once, also those on which a call is on its way; drain() gives them a moment.
+      await acceptBacklog(server);
+      // Node would close idle connections at once, and with them requests on their way; drain() gives a grace period.
       server.closeIdleConnections = () => {};
       connections.drain();
       const closed = once(server, 'close');
       server.close();
       await closed;
     },
-    breakOff() {
+    abort() {
       server.closeAllConnections();
-      for (const end of connections.endings) end();
+      for (const abortCall of connections.abortCallbacks) abortCall();
     },
   };
 }
 
-/** What takes each request to its route. At most `requests` are worked on at once. */
+/** Passes each request to its route. At most `places` requests hold a place at once (`RouteTraits.holdsPlace`). */
 function createHandler(
   server: Server,
   connections: OpenConnections,
-  requests: number,
+  places: number,
   options: HttpServerOptions,
 ): (raw: IncomingMessage, response: ServerResponse) => void {
   const open = createRequestOpener(server, connections, options);
   const table = createRouteTable(options.routes);
-  const runnerOf = createRouteRunner({ ...options, takeOn: createTakeOn(requests) });
+  const runnerOf = createRouteRunner({ ...options, takePlace: createPlaces(places) });
   const runners = new Map(options.routes.map((route) => [route, runnerOf(route)]));
   return (raw, response) => {
     const found = table.find(raw);
@@ -139,36 +141,36 @@ function createHandler(
   };
 }
 
-/** Counts the requests that are worked on. Those whose caller is still being looked into open no files. */
-function createTakeOn(most: number): RouteRunnerOptions['takeOn'] {
-  let workedOn = 0;
-  const releasePlace = (): void => void (workedOn -= 1);
+/** Takes places for requests after authentication: until then a request opens no connection to a far side. */
+function createPlaces(most: number): RouteRunnerOptions['takePlace'] {
+  let held = 0;
+  const releasePlace = (): void => void (held -= 1);
   return (scope) => {
-    // Its caller left meanwhile: nobody would give it back.
+    // The caller left during authentication: its reply has ended already, and would never release the place.
     if (scope.isClosed) return;
-    if (workedOn >= most) throw overloaded('as many requests are in flight as its limit of open files allows');
-    workedOn += 1;
+    if (held >= most) throw overloaded('as many requests are in flight as its limit of open files allows');
+    held += 1;
     scope.releasePlace = releasePlace;
   };
 }
 
 function createNodeServer(tls: Certificate | undefined): Server {
-  // A missing Host is refused with whatever else is wrong with a head (request-checks.ts).
+  // request-checks.ts refuses a missing Host, as any other fault of a head.
   const options = { ...inboundLimits, requireHostHeader: false };
   const server =
     tls === undefined
       ? createServer(options)
       : createSecureServer({ ...options, handshakeTimeout, cert: tls.cert, key: tls.key.reveal() });
-  // Node answers "Expect: 100-continue" before anybody asked who the caller is; route-runner.ts does it instead.
+  // Node would answer "Expect: 100-continue" before authentication; route-runner.ts answers it instead.
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
   }
-  // Node hands CONNECT over as a bare socket: no route takes it.
+  // Node passes CONNECT on as a bare socket, which no route can serve.
   server.on('connect', (_request: IncomingMessage, socket: Socket) => answerConnect(socket));
   return server;
 }
 
-/** Opens the scope of a request and sees to it that it is observed once, whatever becomes of its reply. */
+/** Opens the scope of a request, and observes the request once when its reply has ended, in any way. */
 function createRequestOpener(
   server: Server,
   connections: OpenConnections,
@@ -183,7 +185,7 @@ function createRequestOpener(
       found,
       sourceAddress: sourceAddressOf(raw),
       clock: options.clock,
-      endings: connections.endings,
+      abortCallbacks: connections.abortCallbacks,
       observers: { metrics: options.watcher, log: options.log },
       audit: options.audit,
     });
@@ -191,8 +193,8 @@ function createRequestOpener(
     const end = connections.begin(raw, scope);
     options.watcher.requestStarted();
     const endBodyTime = watchBodyTime(raw, () => server.emit('clientError', bodyTooLate, raw.socket));
-    if (connections.draining || losesWhatFollows(raw)) scope.announceClosing();
-    // 'close' comes for every response, finished or broken off.
+    if (connections.draining || dropsFollowingBytes(raw)) scope.announceClosing();
+    // Node emits 'close' for every response, complete or aborted.
     response.on('close', () => {
       endBodyTime();
       scope.record.cutOff = !response.writableFinished;
@@ -208,17 +210,17 @@ function createRequestOpener(
 }
 
 /**
- * Nobody is upgraded here, and the request is an ordinary one (RFC 9110 7.8). But Node stops parsing behind it and passes over what the same
- * read brought: the rest could be half a request.
+ * The gateway ignores Upgrade and serves the request as an ordinary one (RFC 9110 7.8). But Node stops parsing after such a request and
+ * drops the bytes that the same read brought: the rest could begin inside a request.
  */
-function losesWhatFollows({ headers }: IncomingMessage): boolean {
+function dropsFollowingBytes({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined;
 }
 
-/** As Node reports it of a request whose headers are too slow. */
+/** The error that Node reports for headers that are too slow. */
 const bodyTooLate = Object.assign(new Error('The body is too slow.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
-/** 404, or 405 with the methods that the path knows. */
+/** 404, or 405 with the methods of the path. */
 function noRoute(table: RouteTable, { url = '' }: IncomingMessage): GatewayError {
   const allowed = table.methodsOf(url);
   if (allowed.length === 0) return new GatewayError('not-found', 'There is no such route; GET /openapi.json lists them all.');
@@ -226,14 +228,14 @@ function noRoute(table: RouteTable, { url = '' }: IncomingMessage): GatewayError
   return new GatewayError('method-not-allowed', `This route takes ${allow}.`, { headers: { Allow: allow } });
 }
 
-/** One line and one observation for each request, once its reply is out. */
+/** Writes one log line and one observation for a request whose reply has ended. */
 function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 'log' | 'watcher'>): void {
   const { record } = scope;
   const status = scope.end();
   watcher.requestEnded(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, routePattern: route, sourceAddress } = scope;
-  // One shape for every line, so that writing it is quick.
+  // Every line has the same members, so that V8 keeps one hidden class.
   log.info('request', {
     requestId,
     traceId: scope.trace.traceId,

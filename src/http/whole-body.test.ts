@@ -12,7 +12,7 @@ interface Read {
   readonly body: Buffer | undefined;
 }
 
-/** Reads each request's body, answers once it is read, and keeps what came of it, in turn. */
+/** A server that reads the body of each request, then answers, and keeps the results in order. */
 async function reader(t: TestContext, limit: number) {
   const read: Read[] = [];
   const done = new EventTarget();
@@ -27,15 +27,15 @@ async function reader(t: TestContext, limit: number) {
   const send = async (text: string): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');
     t.after(() => socket.destroy());
-    const over = once(done, 'read');
+    const bodyRead = once(done, 'read');
     socket.on('error', () => undefined).write(`POST / HTTP/1.1\r\nHost: a\r\n${text}`);
-    await over;
+    await bodyRead;
     return socket;
   };
   return { read, send, done, port };
 }
 
-test('bodies that are kept stay what they were, however many come after them', async (t) => {
+test('a body that is kept stays the same while later bodies are read', async (t) => {
   const { read, send } = await reader(t, 100_000);
   const letters = 'abcdefgh'.split('');
   for (const letter of letters) await send(`Content-Length: 3000\r\n\r\n${letter.repeat(3000)}`);
@@ -57,7 +57,7 @@ test('a request without a body has none', async (t) => {
   ]);
 });
 
-test('a body over the limit is 413 once, and one that just fits is none', async (t) => {
+test('a body over the limit is 413 once, and one at the limit is accepted', async (t) => {
   const { read, send } = await reader(t, 5);
   await send('Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n');
   const socket = await send('Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n');
@@ -72,9 +72,9 @@ test('a body over the limit is 413 once, and one that just fits is none', async 
 test('a body whose connection breaks is 400 once', async (t) => {
   const { read, done, port } = await reader(t, 5000);
   const socket = connect(port, '127.0.0.1');
-  const over = once(done, 'read');
+  const bodyRead = once(done, 'read');
   socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3000\r\n\r\nabc', () => setTimeout(() => socket.destroy(), 50));
-  await over;
+  await bodyRead;
   assert.deepEqual(
     read.map(({ error }) => error?.code),
     ['malformed-request'],

@@ -4,9 +4,9 @@ import { GatheredBytes } from '#base/gathered-bytes.ts';
 import { bodyTooLarge } from './admission/request-checks.ts';
 
 /**
- * Reads a body to its end and calls `done` once: with its bytes (undefined: the request has none), or with 413 `body-too-large` as soon as
- * there are more than `limit` of them, or with 400 where the connection breaks. What comes after that is read and thrown away, as long as
- * the connection stays open.
+ * Reads a body to its end and calls `done` once. `body` is undefined where the request has none. `error` is 413 `body-too-large` as
+ * soon as there are more than `limit` bytes, or 400 where the connection breaks. Later bytes are read and dropped while the connection
+ * stays open.
  */
 export function readWhole(request: IncomingMessage, limit: number, done: (error?: GatewayError, body?: Buffer) => void): void {
   if (!hasBody(request)) {
@@ -14,15 +14,15 @@ export function readWhole(request: IncomingMessage, limit: number, done: (error?
     return;
   }
   const gathered = new GatheredBytes();
-  let over = false;
+  let ended = false;
   const end = (error?: GatewayError): void => {
-    if (over) return;
-    over = true;
+    if (ended) return;
+    ended = true;
     if (error === undefined) done(undefined, gathered.take());
     else done(error);
   };
   request.on('data', (chunk: Buffer) => {
-    if (over) return;
+    if (ended) return;
     gathered.add(chunk);
     if (gathered.length > limit) end(bodyTooLarge(limit));
   });
@@ -30,7 +30,7 @@ export function readWhole(request: IncomingMessage, limit: number, done: (error?
   request.on('error', (cause) => end(new GatewayError('malformed-request', 'The request could not be read.', { cause })));
 }
 
-/** By its framing (RFC 9112 6.3). */
+/** Whether the framing of a request announces a body (RFC 9112 6.3). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': declared, 'transfer-encoding': coding } = headers;
   return coding !== undefined || (declared !== undefined && declared !== '0');

@@ -40,7 +40,7 @@ export interface Gateway {
   /** Accepts no more, lets calls in flight finish, closes everything. */
   stop(): Promise<void>;
   /** Ends every connection and call of callers, so that a `stop` that waits for them goes on. */
-  breakOff(): void;
+  abort(): void;
 }
 
 interface GatewayOptions {
@@ -117,7 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), breakOff: () => server.breakOff() };
+  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), abort: () => server.abort() };
 }
 
 /** Every route but the documentation's. */

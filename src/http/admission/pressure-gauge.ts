@@ -3,7 +3,10 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
 export interface Measurement {
-  /** Milliseconds by which the turns of the event loop came late on average: the lesser of the last two measurements, for one pause of the machine, or one long turn, is soon over. */
+  /**
+   * Milliseconds by which iterations of the event loop were late on average. The lesser of the last two measurements counts: one
+   * pause of the machine, or one long iteration, is not overload.
+   */
   readonly eventLoopDelay: number;
   /** Bytes that the process holds in memory. */
   readonly residentMemory: number;
@@ -12,20 +15,20 @@ export interface Measurement {
 }
 
 export interface PressureGauge {
-  /** Beyond any of these the gateway takes no more work. */
+  /** The gateway is overloaded while a measurement is over one of these. */
   readonly limits: Measurement;
   measure(): Measurement;
   close(): void;
 }
 
-/** What the gauge needs of the process. */
+/** The members of Node's `process` that the gauge reads. */
 export interface ProcessMemory {
   readonly memoryUsage: { rss(): number };
-  /** Bytes that a container allows; 0, or more than the machine has, where it allows all. */
+  /** Bytes that the container may use; 0, or more than the machine has, where there is no limit. */
   constrainedMemory(): number;
 }
 
-/** Milliseconds between two looks at the event loop: 50 wake-ups a second, none of them in JavaScript. */
+/** Milliseconds between two samples of the event loop: 50 wake-ups a second, none of which runs JavaScript. */
 const resolution = 20;
 const shareOfMemory = 0.85;
 const shareOfHeap = 0.9;
@@ -42,7 +45,7 @@ export function createPressureGauge(memory: ProcessMemory): PressureGauge {
     try {
       residentMemory = memory.memoryUsage.rss();
     } catch {
-      // It is read from a file, and there may be none left to open: what it was a moment ago is near enough.
+      // Node reads it from a file, and the process may have no file descriptor left. The last value is close enough.
     }
   };
   return {
@@ -52,7 +55,7 @@ export function createPressureGauge(memory: ProcessMemory): PressureGauge {
       heap: getHeapStatistics().heap_size_limit * shareOfHeap,
     },
     measure() {
-      // No turn at all since the last measurement leaves no mean: NaN, which is over no limit.
+      // Without an iteration since the last measurement the mean is NaN, which is over no limit.
       const delay = Math.max(0, delays.mean / 1e6 - resolution);
       const eventLoopDelay = Math.min(delayBefore, delay);
       delayBefore = delay;

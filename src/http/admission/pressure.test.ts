@@ -16,11 +16,11 @@ const calm = limits;
 interface Measured {
   readonly pressure: Pressure;
   readonly logged: readonly string[];
-  /** Resolves once this has been measured and judged. */
+  /** Resolves once `pressure` has compared this measurement with the limits. */
   readonly is: (measured: Measurement) => Promise<void>;
 }
 
-/** A pressure whose measurements the test makes up. */
+/** A pressure whose measurements the test chooses. */
 function measured(t: TestContext): Measured {
   const logged: string[] = [];
   const take = (message: string, fields: { readonly reason?: string } = {}): void =>
@@ -43,7 +43,7 @@ function measured(t: TestContext): Measured {
     logged,
     async is(next) {
       now = next;
-      // The second comes after the first was judged.
+      // The second measurement begins after the first was compared.
       await once(taken, 'measured');
       await once(taken, 'measured');
     },
@@ -63,14 +63,14 @@ function refusal(pressure: Pressure): GatewayError {
   return thrown;
 }
 
-/** Turns of the event loop that take 400 ms each. */
-async function block(turns: number): Promise<void> {
-  for (let turn = 0; turn < turns; turn += 1) {
+/** Iterations of the event loop that take 400 ms each. */
+async function block(iterations: number): Promise<void> {
+  for (let iteration = 0; iteration < iterations; iteration += 1) {
     // Blocks the thread without using the processor, which other tests need.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
-    const turned = Promise.withResolvers<void>();
-    setImmediate(() => turned.resolve());
-    await turned.promise;
+    const ended = Promise.withResolvers<void>();
+    setImmediate(() => ended.resolve());
+    await ended.promise;
   }
 }
 
@@ -80,7 +80,7 @@ describe('the pressure', () => {
     ['memory is nearly used up', { ...calm, residentMemory: 1_001 }, /nearly all memory/u],
     ['the heap is nearly full', { ...calm, heap: 101 }, /heap is nearly full/u],
   ] as const) {
-    test(`refuses with 503 and Retry-After while ${what}, and no longer`, async (t) => {
+    test(`refuses with 503 and Retry-After while ${what}, and not after that`, async (t) => {
       const { pressure, is, logged } = measured(t);
       await is(calm);
       assert.equal(pressure.overloaded, false);
@@ -102,7 +102,7 @@ describe('the pressure', () => {
 describe('the gauge', () => {
   const memory = { memoryUsage: { rss: () => 77 }, constrainedMemory: () => 0 };
 
-  test('takes its limits from the machine, or the container where that allows less', () => {
+  test('takes its limits from the machine, or from the container where that allows less', () => {
     const limitsOf = (constrained: number): Measurement => {
       const gauge = createPressureGauge({ ...memory, constrainedMemory: () => constrained });
       gauge.close();
@@ -116,7 +116,7 @@ describe('the gauge', () => {
     assert.equal(limitsOf(0).eventLoopDelay, 250);
   });
 
-  test('measures an event loop that is really blocked, turn after turn', async (t) => {
+  test('measures the delay of an event loop that several iterations block', async (t) => {
     const gauge = createPressureGauge(memory);
     t.after(() => gauge.close());
     await pause(50);
@@ -125,13 +125,13 @@ describe('the gauge', () => {
     const one = gauge.measure();
     await block(4);
     const { eventLoopDelay, residentMemory, heap } = gauge.measure();
-    assert.ok(!(one.eventLoopDelay > 250), 'a pause of the machine, or one turn that took long, is no pressure');
+    assert.ok(!(one.eventLoopDelay > 250), 'a pause of the machine, or one long iteration, is no overload');
     assert.ok(eventLoopDelay > 250, `${eventLoopDelay} ms`);
     assert.equal(residentMemory, 77);
     assert.ok(heap > 0 && heap < gauge.limits.heap);
   });
 
-  test('keeps to the memory it saw last where there is no file left to read it from', () => {
+  test('keeps the last value of the memory where the process has no file descriptor left to read it', () => {
     let files = 1;
     const rss = (): number => {
       files -= 1;
@@ -143,7 +143,7 @@ describe('the gauge', () => {
     assert.deepEqual([gauge.measure().residentMemory, gauge.measure().residentMemory], [77, 77]);
   });
 
-  test('finds nothing where no turn was measured', () => {
+  test('measures no delay where the event loop had no iteration', () => {
     const gauge = createPressureGauge(memory);
     gauge.close();
     gauge.measure();

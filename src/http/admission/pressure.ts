@@ -2,17 +2,17 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Measurement, PressureGauge } from './pressure-gauge.ts';
 
-/** Whether the gateway has more to do than it can. */
+/** Whether the gateway is overloaded. */
 export interface Pressure {
   readonly overloaded: boolean;
-  /** Throws 503 `overloaded` with `Retry-After` while it is. */
+  /** Throws 503 `overloaded` with `Retry-After` while the gateway is overloaded. */
   refuse(): void;
   close(): void;
 }
 
 /**
- * Takes a measurement each `interval` milliseconds and holds it against the gauge's limits; what it says stands until the next
- * one, so that asking costs nothing. Logs when the pressure begins and when it ends.
+ * Measures every `interval` milliseconds and compares the result with the gauge's limits. The result holds until the next
+ * measurement, so that each request costs one comparison. Logs when the overload begins and when it ends.
  */
 export function createPressure({
   gauge,
@@ -45,14 +45,14 @@ export function createPressure({
   };
 }
 
-/** `reason` is a clause. */
+/** `reason` is a clause without a full stop. */
 export function overloaded(reason: string): GatewayError {
   return new GatewayError('overloaded', `The gateway is overloaded: ${reason}. Nothing was sent; try again in a moment.`, {
     headers: { 'Retry-After': '1' },
   });
 }
 
-/** A clause that says what is over its limit; undefined where nothing is. */
+/** A clause that names what is over its limit; undefined where nothing is. */
 function pressureOf(measured: Measurement, limits: Measurement): string | undefined {
   if (measured.eventLoopDelay > limits.eventLoopDelay) return 'its event loop is behind';
   if (measured.residentMemory > limits.residentMemory) return 'it uses nearly all memory there is';

@@ -3,17 +3,17 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { randomHex } from '#base/random-hex.ts';
 
 const headerCountLimit = 100;
-/** Headers that may stand once in a request: a second one is how requests are smuggled or credentials confused. */
+/** Headers that a request may have once: a second one serves request smuggling or makes the credentials ambiguous. */
 const singleHeaders = ['authorization', 'content-length', 'host', 'idempotency-key', 'transfer-encoding'];
 const theirLengths = new Set(singleHeaders.map(({ length }) => length));
 
 /**
- * Refuses what Node lets through although RFC 9112 says it is faulty: versions other than 1.1 and 1.0, a target with a fragment or
- * for another host than Host, a repeated Host or Authorization, Transfer-Encoding in HTTP/1.0 (6.1), any transfer coding but chunked;
- * and more headers than the limit. Each closes the connection.
+ * Refuses faults by RFC 9112 that Node accepts, and more headers than the limit. Faults of the head
+ * are a version other than 1.1 and 1.0 and a repeated single header. The target must have no fragment and no other host than Host. Faults
+ * of the framing are Transfer-Encoding in HTTP/1.0 (6.1) and any transfer coding but chunked. Each refusal closes the connection.
  */
 export function checkFraming(request: IncomingMessage): void {
-  if (request.httpVersionMajor !== 1) throw malformed('The version of HTTP is not one that is taken here: send HTTP/1.1.');
+  if (request.httpVersionMajor !== 1) throw malformed('This HTTP version is not supported: send HTTP/1.1.');
   const { rawHeaders } = request;
   if (rawHeaders.length > 2 * headerCountLimit)
     throw new GatewayError('headers-too-large', `The request has more than ${headerCountLimit} headers.`, { headers: closing });
@@ -23,20 +23,20 @@ export function checkFraming(request: IncomingMessage): void {
   const coding = request.headers['transfer-encoding'];
   if (coding === undefined) return;
   if (request.headers['content-length'] !== undefined)
-    throw malformed('Transfer-Encoding and Content-Length stand side by side; send one.');
+    throw malformed('The request has both Transfer-Encoding and Content-Length; send one of them.');
   if (request.httpVersion !== '1.1') throw malformed('Transfer-Encoding needs HTTP/1.1 (RFC 9112 6.1).');
-  if (coding.toLowerCase() !== 'chunked') throw malformed('The only transfer coding taken is chunked.');
+  if (coding.toLowerCase() !== 'chunked') throw malformed('The only supported transfer coding is chunked.');
 }
 
 function checkRepeated(rawHeaders: readonly string[]): void {
-  /** A bit for each of them. */
+  /** One bit for each of `singleHeaders`. */
   let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     if (!theirLengths.has(name.length)) continue;
     const place = singleHeaders.indexOf(name.toLowerCase());
     if (place < 0) continue;
-    if ((seen & (1 << place)) !== 0) throw malformed(`The header ${singleHeaders[place]} stands twice; send it once.`);
+    if ((seen & (1 << place)) !== 0) throw malformed(`The request has the header ${singleHeaders[place]} twice; send it once.`);
     seen |= 1 << place;
   }
 }
@@ -51,7 +51,7 @@ function isRepeated(rawHeaders: readonly string[], name: string): boolean {
   return count > 1;
 }
 
-/** uri-host [ ":" port ] (RFC 9110 7.2); an empty one is allowed, a missing one in HTTP/1.1 is not (RFC 9112 3.2). */
+/** uri-host [ ":" port ] (RFC 9110 7.2). Host may be empty, but HTTP/1.1 must have it (RFC 9112 3.2). */
 const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/iu;
 
 function checkHost(request: IncomingMessage): void {
@@ -60,7 +60,7 @@ function checkHost(request: IncomingMessage): void {
   if (host !== undefined && !hostPattern.test(host)) throw malformed('The Host header names no host.');
 }
 
-/** A target in absolute form (RFC 9112 3.2.2) must name the host that Host names: who routes by one would be misled by the other. */
+/** A target in absolute form (RFC 9112 3.2.2) must name the host of the Host header: a proxy may route by either of them. */
 function checkTarget({ url = '', headers: { host } }: IncomingMessage): void {
   if (url.includes('#')) throw malformed('The request target has a fragment (RFC 9112 3.2); leave it out.');
   if (url.startsWith('/')) return;
@@ -75,12 +75,12 @@ function malformed(detail: string): GatewayError {
   return new GatewayError('malformed-request', detail, { headers: closing });
 }
 
-/** The caller's request id where it sent a sane one: 1 to 128 visible ASCII characters. */
+/** The caller's request id where it is valid: 1 to 128 visible ASCII characters. */
 export function receivedRequestId(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/u.test(value) ? value : undefined;
 }
 
-/** For a request that came without one. */
+/** A request id for a request without a valid one. */
 export function newRequestId(): string {
   return randomHex(16);
 }
@@ -93,14 +93,14 @@ export function checkMediaType(request: IncomingMessage, expected: string): void
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
     throw new GatewayError(
       'unsupported-media-type',
-      `Send the body without Content-Encoding; ${JSON.stringify(contentEncoding.slice(0, 64))} is not taken.`,
+      `Send the body without Content-Encoding; ${JSON.stringify(contentEncoding.slice(0, 64))} is not supported.`,
     );
   }
-  // Of a repeated one Node shows the first alone: somebody else may go by the last.
+  // Node shows only the first of a repeated Content-Type; a proxy in front may have checked the last.
   if (isRepeated(request.rawHeaders, 'content-type'))
-    throw new GatewayError('unsupported-media-type', 'The header Content-Type stands twice; send it once.');
+    throw new GatewayError('unsupported-media-type', 'The request has the header Content-Type twice; send it once.');
   if (!isType(contentType ?? '', expected)) {
-    // RFC 5789 2.2 has a header of its own for PATCH.
+    // RFC 5789 2.2 defines Accept-Patch for this.
     throw otherMediaType(expected, request.method === 'PATCH' ? 'Accept-Patch' : 'Accept');
   }
 }
@@ -132,10 +132,13 @@ export function bodyTooLarge(limit: number): GatewayError {
   });
 }
 
-/** Seconds the caller is willing to wait (`Prefer: wait=10`, RFC 7240 4.3); unknown or malformed preferences are ignored, as the RFC has it. */
+/**
+ * Seconds that the caller is willing to wait (`Prefer: wait=10`, RFC 7240 4.3). Unknown or malformed preferences are ignored, as the RFC
+ * requires.
+ */
 export function preferredWait(value: string | string[] | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
-  // A quoted string without an end takes all that follows: looking for its end anew from each quote would take quadratic time.
+  // A quoted string without an end matches to the end of the text: a search for its end from each quote would take quadratic time.
   const preferences = value.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/gu) ?? [];
   const seconds = preferences
     .map((preference) => /^[ \t]*wait[ \t]*=[ \t]*"?(\d{1,7})"?[ \t]*(?:;|$)/iu.exec(preference)?.[1])

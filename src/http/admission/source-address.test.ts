@@ -7,7 +7,7 @@ function requestFrom(remoteAddress: string | undefined, forwarded: string): Inco
   return { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } } as never;
 }
 
-test('an entry of X-Forwarded-For counts with or without a port, and one that is no address counts for the proxy', () => {
+test('an entry of X-Forwarded-For names the caller with or without a port, and one that is no address names the proxy', () => {
   const sourceAddressOf = createSourceAddress(['10.0.0.0/8']);
   for (const [forwarded, expected] of [
     ['192.0.2.7', '192.0.2.7'],
@@ -26,7 +26,7 @@ test('an entry of X-Forwarded-For counts with or without a port, and one that is
   }
 });
 
-test('X-Forwarded-For counts for nothing where it comes from no trusted proxy, and where its connection is gone nobody is named', () => {
+test('X-Forwarded-For is ignored where no trusted proxy sent it, and the address is empty once the connection is closed', () => {
   for (const trusted of [[], ['10.0.0.0/8']]) {
     const sourceAddressOf = createSourceAddress(trusted);
     assert.equal(sourceAddressOf(requestFrom('198.51.100.9', '192.0.2.7')), '198.51.100.9');

@@ -6,8 +6,9 @@ import proxyAddress from '@fastify/proxy-addr';
 const withPort = /^(?:(\d+(?:\.\d+){3}):\d+|\[([0-9a-f:.]+)\](?::\d+)?)$/iu;
 
 /**
- * The address of a request's caller: of the connection, or as the last of the trusted proxies (addresses and CIDR ranges) names it in
- * X-Forwarded-For. Where what that names is no address, the proxy's own: anybody's text would be no caller to count failed logins by.
+ * Finds the address of a request's caller. Without trusted proxies (addresses and CIDR ranges) it is the peer of the connection, otherwise
+ * the address that the last of them names in X-Forwarded-For. Where that name is no address, it is the proxy's own address: failed
+ * logins are counted by address, and free text would escape the count.
  */
 export function createSourceAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   if (trustedProxies.length === 0) return ({ socket }) => socket.remoteAddress ?? '';

@@ -7,18 +7,18 @@ import { hasBody } from '#http/whole-body.ts';
 
 /** Milliseconds from a request's head to the end of its body. */
 const bodyTime = 30_000;
-/** Milliseconds between two pieces of a body that is streamed, which may take as long as it likes as a whole. */
+/** Milliseconds between two pieces of a streamed body, whose total time has no limit. */
 const pieceTime = 15_000;
 
 /**
- * Calls `late` where the body of a request has not arrived in time; the function that it answers ends the watch. Node's own
- * `requestTimeout` knows one limit for every route, and an import may take longer.
+ * Calls `late` where the body of a request has not arrived in time; the returned function ends the watch. Node's own `requestTimeout`
+ * has one limit for every route, and an import may take longer.
  */
 export function watchBodyTime(request: IncomingMessage, late: () => void): () => void {
   if (!hasBody(request)) return () => {};
   let watched = true;
   let timer: NodeJS.Timeout | undefined;
-  // Most bodies come together with their heads.
+  // Most bodies arrive together with their heads and need no timer.
   inCheckPhase(() => {
     if (watched && !request.complete) {
       timer = setTimeout(() => {
@@ -32,18 +32,18 @@ export function watchBodyTime(request: IncomingMessage, late: () => void): () =>
   };
 }
 
-/** The pieces of a body as they arrive. Throws `request-timeout` (408) where 15 s pass without one. */
+/** The pieces of a body as they arrive. Throws `request-timeout` (408) after 15 s without a piece. */
 export async function* arriving(body: Readable, limit = pieceTime): AsyncGenerator<Buffer, void, undefined> {
-  // Not left by return(), which would destroy the connection: its caller is to read why the request was refused.
+  // return() is never called: it would destroy the connection before the caller can read why the request was refused.
   const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   for (;;) {
-    const next = await inTime(pieces.next().catch(brokenOff), limit, tooLate);
+    const next = await inTime(pieces.next().catch(connectionBroke), limit, tooLate);
     if (next.done === true) return;
     yield next.value;
   }
 }
 
-function brokenOff(cause: unknown): never {
+function connectionBroke(cause: unknown): never {
   throw new GatewayError('malformed-request', 'The connection broke before the end of the body.', { cause });
 }
 

@@ -15,9 +15,9 @@ const limit = 20;
 
 interface Crowd {
   readonly server: Server;
-  /** A connection; nothing is sent on it. */
+  /** Opens a connection and sends nothing on it. */
   readonly open: () => Promise<Socket>;
-  /** How many the server has. */
+  /** How many connections the server has. */
   readonly count: () => Promise<number>;
 }
 
@@ -48,7 +48,7 @@ async function crowd(t: TestContext, answer: RequestListener, secure = false): P
 }
 const ask = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-async function settled(condition: () => Promise<boolean> | boolean): Promise<void> {
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await pause(2);
 }
 
@@ -61,20 +61,20 @@ async function answered(socket: Socket): Promise<string> {
 
 for (const secure of [false, true]) {
   describe(`the limit of ${secure ? 'TLS ' : ''}connections`, () => {
-    test('lets newcomers in at the cost of those that have been idle for longest, the silent ones among them', async (t) => {
+    test('closes the longest idle connections, silent ones too, so that new connections get in', async (t) => {
       const { open, count } = await crowd(t, (_request, response) => void response.end('here'), secure);
       const used = await open();
       assert.match(await answered(used), /here$/u);
       const idle: Socket[] = [];
       for (let at = 0; at < limit - 2; at += 1) idle.push(await open());
-      // It was answered a moment ago, so others are longest idle now.
+      // It has just been answered, so the others are idle for longer.
       assert.match(await answered(used), /here$/u);
       for (let at = 0; at < 3 * limit; at += 1) assert.match(await answered(await open()), /here$/u);
-      await settled(() => idle.every((socket) => socket.destroyed));
-      await settled(async () => (await count()) <= limit);
+      await until(() => idle.every((socket) => socket.destroyed));
+      await until(async () => (await count()) <= limit);
     });
 
-    test('never closes one that waits for its reply, and refuses newcomers where all do', async (t) => {
+    test('closes no connection that waits for its reply, and refuses new ones while all of them wait', async (t) => {
       const held: (() => void)[] = [];
       const { open, server } = await crowd(t, (_request, response) => void held.push(() => response.end('late')), secure);
       let dropped = 0;
@@ -82,17 +82,17 @@ for (const secure of [false, true]) {
       const waiting: Promise<string>[] = [];
       for (let at = 1; at <= limit; at += 1) {
         waiting.push(answered(await open()));
-        await settled(() => held.length === at);
+        await until(() => held.length === at);
       }
       const late = await open();
-      await settled(() => late.destroyed && dropped === 1);
+      await until(() => late.destroyed && dropped === 1);
       for (const answer of held) answer();
       for (const text of await Promise.all(waiting)) assert.match(text, /late$/u);
     });
   });
 }
 
-test('a connection with several requests in flight is idle only after the last', async (t) => {
+test('a connection with several requests in flight is idle only after the last one has ended', async (t) => {
   const held: (() => void)[] = [];
   const { open, server } = await crowd(t, (_request, response) => void held.push(() => response.end('late')));
   let opened = 0;
@@ -101,16 +101,16 @@ test('a connection with several requests in flight is idle only after the last',
   let text = '';
   busy.on('data', (data: Buffer) => (text += data.toString()));
   busy.write(ask.repeat(2));
-  await settled(() => held.length === 2);
+  await until(() => held.length === 2);
   held[0]?.();
-  await settled(() => text.endsWith('late'));
+  await until(() => text.endsWith('late'));
   for (let at = 0; at < 2 * limit; at += 1) await open();
-  await settled(() => opened > 2 * limit);
+  await until(() => opened > 2 * limit);
   held[1]?.();
-  await settled(() => text.split('late').length === 3);
+  await until(() => text.split('late').length === 3);
 });
 
-test('connections and requests in flight together leave files over, and connections are never more than 16,384', () => {
+test('the limits of connections and requests together leave file descriptors over, and connections are at most 16,384', () => {
   assert.deepEqual(frontDoorLimit(20_000), { connections: 13_280, requests: 6_640 });
   assert.deepEqual(frontDoorLimit(1_000), { connections: 612, requests: 306 });
   assert.deepEqual(frontDoorLimit(1_000_000), { connections: 16_384, requests: 333_306 });

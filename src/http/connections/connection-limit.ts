@@ -4,22 +4,22 @@ import type { Socket } from 'node:net';
 import type { OpenConnections } from './open-connections.ts';
 
 const mostConnections = 16_384;
-/** What is assumed where the system does not tell: the smallest hard limit of a common one. */
+/** Assumed where the system has no /proc/self/limits: the smallest hard limit of common systems. */
 const assumedOpenFiles = 4_096;
 
-/** What the front door may have at once. */
+/** How many connections and requests the front door may have at once. */
 interface FrontDoorLimit {
   readonly connections: number;
-  /** Those that are worked on. */
+  /** Requests that hold a place (`RouteTraits.holdsPlace`). */
   readonly requests: number;
 }
 
-/** Files that the gateway opens for itself: the store, the log, what Node needs, look-ups. */
+/** File descriptors that the gateway needs for itself: the store, the log, Node, DNS look-ups. */
 const ownFiles = 80;
 
 /**
- * Of the files that the process may open beside its own two in three are for connections, most of which are idle at any time, and one
- * for what the requests in flight open at far sides.
+ * Divides the open files limit without `ownFiles`: two thirds are for connections, most of which are idle at any time. One third is for
+ * connections to far sides, one for each request that holds a place.
  */
 export function frontDoorLimit(openFiles: number = openFilesLimit()): FrontDoorLimit {
   const third = Math.max(1, Math.floor((openFiles - ownFiles) / 3));
@@ -37,14 +37,14 @@ function openFilesLimit(): number {
 }
 
 /**
- * Keeps the connections of a server at or below `limit`. Those that come when nearly all are taken displace the ones that have been
- * without a request for longest, so that a crowd of silent connections keeps nobody out; beyond the limit they are refused.
+ * Keeps the connections of a server at or below `limit`. From 95 % of it on, a new connection closes the longest idle ones, so that many
+ * silent connections cannot lock callers out. Beyond the limit new connections are refused.
  */
 export function limitConnections(server: Server, connections: OpenConnections, limit: number): void {
   const headroom = Math.ceil(limit / 20);
   server.maxConnections = limit;
-  // Connections that are still shaking hands count as well, but cannot be told from others: their time limit ends them.
-  server.on('connection', (newcomer: Socket) =>
-    server.getConnections((_error, count) => connections.closeIdle(count - (limit - headroom), newcomer)),
+  // `count` has connections in their TLS handshake too, but closeIdle cannot close those: handshakeTimeout does.
+  server.on('connection', (newest: Socket) =>
+    server.getConnections((_error, count) => connections.closeIdle(count - (limit - headroom), newest)),
   );
 }

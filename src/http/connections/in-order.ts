@@ -2,20 +2,20 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { OpenConnections } from './open-connections.ts';
 
-/** Requests that may wait on one connection, and on all of them. */
+/** Requests that may wait on one connection, and on all connections together. */
 const waitingOfOne = 4_096;
 const waitingOfAll = 16_384;
-/** Bytes that one connection may bring behind the first request that waits on it: bodies are kept until their turn. */
+/** Bytes that may arrive on one connection after its first waiting request: the bodies of waiting requests are kept in memory. */
 const bytesOfOne = 4 * 1024 ** 2;
 
 /**
- * Has `handle` work on pipelined requests one at a time, each once the replies before its own are out, and other connections have their turn in between.
- * Node hands over all that one read brought, some two thousand at once, and reads on as long as nothing waits to be written. What changes
- * something has to wait anyway (RFC 9112 9.3.2). A connection on which too much waits is closed, and where too much waits altogether the one
- * with most of it.
+ * Calls `handle` for pipelined requests in order and one at a time, each once the replies before its own are sent. Requests of other
+ * connections are handled in between. Without this, Node hands over all requests of one read (some two thousand) at once, and reads on
+ * while no reply waits to be written. State-changing requests have to wait in any case (RFC 9112 9.3.2). A connection with more waiting
+ * requests or bytes than its limit is closed. Where too many wait on all connections, the one with the most of them is closed.
  */
-export function inOrder(handle: RequestListener, connections: Pick<OpenConnections, 'waits'>): RequestListener {
-  /** For each request that waits, in order, how many bytes its connection had brought when it came. */
+export function inOrder(handle: RequestListener, connections: Pick<OpenConnections, 'addWaiting'>): RequestListener {
+  /** For each waiting request, in order, the bytes that its connection had read when the request came. */
   const waiting = new Map<Socket, number[]>();
   let total = 0;
   const forget = (socket: Socket): void => {
@@ -26,9 +26,9 @@ export function inOrder(handle: RequestListener, connections: Pick<OpenConnectio
     forget(socket);
     socket.destroy();
   };
-  const closeGreediest = (): void => {
-    const [greediest] = [...waiting].toSorted(([, one], [, other]) => other.length - one.length);
-    if (greediest !== undefined) close(greediest[0]);
+  const closeLongestQueue = (): void => {
+    const [longest] = [...waiting].toSorted(([, one], [, other]) => other.length - one.length);
+    if (longest !== undefined) close(longest[0]);
   };
   const queueOf = (socket: Socket): number[] => {
     const known = waiting.get(socket);
@@ -43,15 +43,15 @@ export function inOrder(handle: RequestListener, connections: Pick<OpenConnectio
     const queue = queueOf(socket);
     queue.push(socket.bytesRead);
     total += 1;
-    connections.waits(request);
+    connections.addWaiting(request);
     if (queue.length > waitingOfOne || socket.bytesRead - (queue[0] ?? 0) > bytesOfOne) close(socket);
-    else if (total > waitingOfAll) closeGreediest();
+    else if (total > waitingOfAll) closeLongestQueue();
   };
   return (request, response) => {
     const { socket } = request;
-    // It has been told that it was too slow, or is gone: whatever comes now could not be answered, and must not be done either.
+    // The caller was refused as too slow, or has left. A request that cannot be answered must not be carried out.
     if (!socket.writable) return;
-    // Node gives a reply its connection when those before it are out.
+    // Node assigns the socket to a reply once the replies before it are sent.
     if (response.socket !== null) {
       handle(request, response);
       return;

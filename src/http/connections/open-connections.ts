@@ -3,30 +3,33 @@ import type { Socket } from 'node:net';
 import { inCheckPhase } from '#base/check-phase.ts';
 import type { RequestScope } from '#http/request-scope.ts';
 
-/** The connections of the front door, and which of them have nothing in flight: a drain does not wait for those, and newcomers displace them. */
+/**
+ * The connections of the front door, and which of them are idle: without a request in flight. A drain does not wait for idle
+ * connections, and new connections displace them.
+ */
 export interface OpenConnections {
-  /** A request has come whose turn it is not yet. */
-  waits(request: IncomingMessage): void;
-  /** A request is begun; the result is called when its reply is over. */
+  /** A request came, and replies before its own are still due. */
+  addWaiting(request: IncomingMessage): void;
+  /** The gateway begins to serve a request; the result is to be called when its reply has ended. */
   begin(request: IncomingMessage, scope?: RequestScope): () => void;
   /**
-   * What follows on this connection cannot be read: calls `answer` once every reply is over that is due to a request which came
-   * whole, so that none is taken for another's, with the scope of the one that did not come whole, if it was opened. Of several calls
-   * for a connection the first counts.
+   * The rest of this connection cannot be read. Calls `send` once the replies to all complete requests have ended, so that no caller
+   * takes the final reply for another one. `incomplete` is the scope of the request that did not arrive in full, if it was opened. Of
+   * several calls for a connection the first counts.
    */
-  endWith(socket: Socket, answer: (unfinished: RequestScope | undefined) => void): void;
+  sendFinalReply(socket: Socket, send: FinalReply): void;
   readonly count: number;
-  /** It is open and, where it is secure, has shaken hands. */
+  /** True while it is open and, under TLS, its handshake is complete. */
   has(socket: Socket): boolean;
-  /** True where every reply that was due on this connection is over. */
+  /** True where no request is in flight on this connection. */
   isIdle(socket: Socket): boolean;
-  /** Closes as many as `count` of those without a request, the longest idle first, and none that is younger than `newcomer`. */
-  closeIdle(count: number, newcomer: Socket): void;
-  /** From now on every connection ends with the reply in flight, and one that has none after a moment of grace. */
+  /** Closes up to `count` idle connections, the longest idle first; neither `newest` nor any that became idle after it. */
+  closeIdle(count: number, newest: Socket): void;
+  /** From now on each connection ends with its last reply in flight, and an idle one after the grace period. */
   drain(): void;
   readonly draining: boolean;
-  /** What ends the calls that go on without their callers. */
-  readonly endings: Set<() => void>;
+  /** Callbacks that abort the calls which may outlast their callers' connections (`CallContext.whenStopping`). */
+  readonly abortCallbacks: Set<() => void>;
 }
 
 interface InFlight {
@@ -34,15 +37,15 @@ interface InFlight {
   readonly scope: RequestScope | undefined;
 }
 
-/** Milliseconds for a request whose first bytes are already on their way. */
-const grace = 500;
+/** Milliseconds that an idle connection stays open in a drain, for a request that its caller has just sent. */
+const gracePeriod = 500;
 
-/** `secure`: requests then come on the TLS sockets, not on those below them. */
+/** `secure`: requests come on the TLS sockets, not on the TCP sockets below them. */
 export function trackConnections(server: Server, { secure }: { readonly secure: boolean }): OpenConnections {
   const inFlight = new Map<Socket, InFlight[]>();
-  /** In the order in which they fell idle; also those that never sent a request. */
+  /** In the order in which they became idle; connections that never sent a request are in it too. */
   const idle = new Set<Socket>();
-  const lastWords = createLastWords((socket) => inFlight.get(socket) ?? []);
+  const finalReplies = createFinalReplies((socket) => inFlight.get(socket) ?? []);
   const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.length ?? 0) === 0;
   let draining = false;
   server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
@@ -51,11 +54,11 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     socket.once('close', () => {
       inFlight.delete(socket);
       idle.delete(socket);
-      lastWords.forget(socket);
+      finalReplies.forget(socket);
     });
   });
   return {
-    waits(request) {
+    addWaiting(request) {
       inFlight.get(request.socket)?.push({ request, scope: undefined });
     },
     begin(request, scope) {
@@ -68,7 +71,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
         requests.splice(requests.indexOf(begun), 1);
         if (isIdle(socket) && !socket.destroyed) idle.add(socket);
         if (isIdle(socket) && draining) socket.destroySoon();
-        else lastWords.sayIfDue(socket);
+        else finalReplies.sendIfDue(socket);
       };
     },
     get count() {
@@ -76,67 +79,67 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     },
     has: (socket) => inFlight.has(socket),
     isIdle,
-    closeIdle(count, newcomer) {
+    closeIdle(count, newest) {
       for (const socket of idle.values().take(Math.max(0, count))) {
-        if (socket === newcomer) return;
+        if (socket === newest) return;
         idle.delete(socket);
         socket.destroy();
       }
     },
-    endWith: lastWords.keep,
+    sendFinalReply: finalReplies.add,
     drain() {
       draining = true;
-      // Where others follow on its connection, those are answered first.
+      // Only the last request of each connection: those before it are answered first.
       for (const requests of inFlight.values()) requests.at(-1)?.scope?.announceClosing();
-      // Node's own check of slow requests ends with server.close(): half a request would hold the drain up to its limit.
+      // server.close() stops Node's own check of slow requests: an incomplete request would hold the drain up to its limit.
       const timer = setTimeout(() => {
         for (const socket of idle) socket.destroySoon();
-      }, grace);
-      // Where there is no connection there is nothing to wait for.
+      }, gracePeriod);
+      // A process without connections need not wait for the grace period.
       timer.unref();
     },
     get draining() {
       return draining;
     },
-    endings: new Set(),
+    abortCallbacks: new Set(),
   };
 }
 
-type LastWords = (unfinished: RequestScope | undefined) => void;
+type FinalReply = (incomplete: RequestScope | undefined) => void;
 
-/** What is said at the end of connections, each once no request is in flight on it that came whole. */
-function createLastWords(inFlightOn: (socket: Socket) => readonly InFlight[]) {
-  const kept = new Map<Socket, LastWords>();
-  const sayIfDue = (socket: Socket): void => {
+/** The final replies of connections, each sent once no complete request is in flight on its connection. */
+function createFinalReplies(inFlightOn: (socket: Socket) => readonly InFlight[]) {
+  const pending = new Map<Socket, FinalReply>();
+  const sendIfDue = (socket: Socket): void => {
     const requests = inFlightOn(socket);
-    const say = requests.some(({ request }) => request.complete) ? undefined : kept.get(socket);
-    if (say !== undefined) kept.set(socket, () => {});
-    say?.(requests[0]?.scope);
+    const send = requests.some(({ request }) => request.complete) ? undefined : pending.get(socket);
+    if (send !== undefined) pending.set(socket, () => {});
+    send?.(requests[0]?.scope);
   };
   return {
-    sayIfDue,
-    keep: (socket: Socket, say: LastWords): void => {
-      if (kept.has(socket) || socket.destroyed) return;
-      kept.set(socket, say);
-      sayIfDue(socket);
+    sendIfDue,
+    add: (socket: Socket, send: FinalReply): void => {
+      if (pending.has(socket) || socket.destroyed) return;
+      pending.set(socket, send);
+      sendIfDue(socket);
     },
-    forget: (socket: Socket): void => void kept.delete(socket),
+    forget: (socket: Socket): void => void pending.delete(socket),
   };
 }
 
 /**
- * Takes the connections that the system has made for us already: closing the socket they wait at would reset them, with calls
- * that a load balancer has just sent. Ends with the first turn of the event loop that brought none, after 50 turns at the latest.
+ * Accepts the connections that wait in the listening socket's backlog: closing that socket would reset them, with requests that a load
+ * balancer has just sent. Ends with the first iteration of the event loop without a new connection, after 50 iterations at the latest.
  */
-export async function acceptWaiting(server: Server): Promise<void> {
+export async function acceptBacklog(server: Server): Promise<void> {
   let came = true;
   const note = (): void => {
     came = true;
   };
   server.on('connection', note);
-  // To the end of this turn; the next one begins with a look at the sockets.
+  // The next iteration of the event loop begins after its check phase and polls the sockets.
   await new Promise<void>(inCheckPhase);
-  for (let turns = 0; came && turns < 50; turns += 1) {
+  for (let iterations = 0; came && iterations < 50; iterations += 1) {
     came = false;
     await new Promise<void>(inCheckPhase);
   }

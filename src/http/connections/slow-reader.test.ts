@@ -6,10 +6,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listen } from '../../../test/support/listen.ts';
 import { trackConnections } from './open-connections.ts';
-import { closeStalledConnections, endWith, written } from './slow-reader.ts';
+import { closeStalledConnections, endReply, written } from './slow-reader.ts';
 
 const stall = 300;
-/** Far more than the buffers of both sockets hold. */
+/** Far more bytes than the buffers of both sockets hold. */
 const long = Buffer.alloc(32 * 1024 ** 2, 'a');
 
 async function serve(
@@ -37,7 +37,7 @@ async function ask(t: TestContext, port: number, times = 1): Promise<Socket> {
   return socket;
 }
 
-describe('a caller that takes nothing of its reply', () => {
+describe('a caller that reads nothing of its reply', () => {
   test('is disconnected, and the reply is cut off', async (t) => {
     const cut = Promise.withResolvers<boolean>();
     const { port } = await serve(t, (response) => {
@@ -48,7 +48,7 @@ describe('a caller that takes nothing of its reply', () => {
     assert.equal(await cut.promise, true);
   });
 
-  test('is disconnected though it asked for many small ones, and is not answered into memory', async (t) => {
+  test('is disconnected after many requests with small replies, and the gateway does not keep those replies in memory', async (t) => {
     let answered = 0;
     const piece = Buffer.alloc(100_000, 'a');
     const closed = Promise.withResolvers<void>();
@@ -57,7 +57,7 @@ describe('a caller that takes nothing of its reply', () => {
       response.end(piece);
     });
     server.once('connection', (socket) => socket.once('close', () => closed.resolve()));
-    // Node stops reading once replies wait, but what it has read by then (64 KiB) it does take on.
+    // Node stops reading once replies wait, but handles the requests that it has read by then (64 KiB).
     const asked = 20_000;
     await ask(t, port, asked);
     await closed.promise;
@@ -65,19 +65,19 @@ describe('a caller that takes nothing of its reply', () => {
   });
 });
 
-test('a caller that asks for nothing is disconnected', { timeout: 5_000 }, async (t) => {
+test('a caller that sends no request is disconnected', { timeout: 5_000 }, async (t) => {
   const { port } = await serve(t, (response) => response.end('a'));
   const socket = await ask(t, port, 0);
   socket.resume();
   await once(socket, 'close');
 });
 
-describe('a caller that takes its reply', () => {
-  test('slowly but steadily is not disconnected', async (t) => {
+describe('a caller that reads its reply', () => {
+  test('slowly but steadily stays connected', async (t) => {
     const { port } = await serve(t, (response) => response.end(long), 1_500);
     const socket = await ask(t, port);
     let got = 0;
-    // The whole takes longer than the limit.
+    // The whole reply takes longer than the limit.
     while (got < long.length) {
       const chunk = socket.read() as Buffer | null;
       got += chunk?.length ?? 0;
@@ -87,7 +87,7 @@ describe('a caller that takes its reply', () => {
     assert.ok(got > long.length);
   });
 
-  test('and has to wait for it longer than the limit is not disconnected', async (t) => {
+  test('and waits for it longer than the limit stays connected', async (t) => {
     const { port } = await serve(t, async (response) => {
       await pause(4 * stall);
       response.end('late');
@@ -98,10 +98,10 @@ describe('a caller that takes its reply', () => {
     assert.match(data.toString(), /late$/u);
   });
 
-  test('in pieces is told of each once it is out', async (t) => {
+  test('in pieces gets each of them before the next is written', async (t) => {
     const { port } = await serve(t, async (response) => {
       for (const word of ['a', 'b', 'c']) await written(response, Buffer.from(word));
-      endWith(response, '');
+      endReply(response, '');
     });
     const socket = await ask(t, port);
     socket.resume();
@@ -113,8 +113,8 @@ describe('a caller that takes its reply', () => {
 });
 
 describe('a piece for a caller that has just left', () => {
-  // Node keeps what a connection that is gone does not take, and forgets it, and its callback, when it closes the response.
-  test('rejects where the connection was gone before the response knew', { timeout: 5_000 }, async (t) => {
+  // Node keeps the bytes that a closed connection does not take. It drops them, and their callback, when it closes the response.
+  test('rejects where the connection closed before the response saw it', { timeout: 5_000 }, async (t) => {
     const outcome = Promise.withResolvers<unknown>();
     const { port } = await serve(t, (response) => {
       response.socket?.destroy();
@@ -124,7 +124,7 @@ describe('a piece for a caller that has just left', () => {
     assert.ok((await outcome.promise) instanceof Error);
   });
 
-  test('rejects where an earlier reply of the connection was still to come', { timeout: 5_000 }, async (t) => {
+  test('rejects where an earlier reply of the connection was still due', { timeout: 5_000 }, async (t) => {
     const outcome = Promise.withResolvers<unknown>();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let count = 0;
@@ -153,7 +153,7 @@ describe('a piece that takes too long', () => {
     const cut = Promise.withResolvers<boolean>();
     const { port } = await serve(t, (response) => {
       response.once('close', () => cut.resolve(!response.writableFinished));
-      endWith(response, long, 50);
+      endReply(response, long, 50);
     });
     await ask(t, port);
     assert.equal(await cut.promise, true);
