@@ -4,7 +4,8 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Viewer, visibleTo } from './automation-audience-store.ts';
 import { placed, rankOf, seek } from './automation-block-store.ts';
-import { type ColumnOf, matches, type NameRange, nameRangeOf, portionsFor } from './automation-filter-store.ts';
+import { matches, type NameRange, nameRangeOf } from './automation-filter-store.ts';
+import { type Portion, portionsFor } from './automation-portion-store.ts';
 import { ownerFactColumns } from './automation-row.ts';
 import type { ListOptions } from './list-options.ts';
 import { hasNotes, hex, textsOf } from './run-fact-store.ts';
@@ -56,7 +57,8 @@ async function findPage({ moment, dialect, isNoted, collectedAtMost }: Moment, {
   const { filters, sort } = options;
   const portions = await portionsFor(moment, { fields: [sort, ...filters.map(({ field }) => field)], isNoted });
   const visible = visibleTo(viewer);
-  const parts = portions.map(({ columnOf, condition }) => ({
+  const parts = portions.map(({ from, columnOf, condition }) => ({
+    from,
     columnOf,
     conditions: [
       ...(visible === undefined ? [] : [visible]),
@@ -133,9 +135,8 @@ interface Search {
   readonly collectedAtMost: number;
 }
 
-interface SearchPart {
+interface SearchPart extends Omit<Portion, 'condition'> {
   readonly conditions: readonly RawBuilder<SqlBool>[];
-  readonly columnOf: ColumnOf;
 }
 
 async function findBySearching(search: Search): Promise<Found> {
@@ -145,10 +146,8 @@ async function findBySearching(search: Search): Promise<Found> {
     if (found.total <= collectedAtMost) return found;
   }
   let total = 0;
-  for (const { conditions } of parts) {
-    const { rows } = await sql<{ total: number }>`select count(*) as total from automation where ${all(conditions)}`.execute(
-      moment,
-    );
+  for (const { from, conditions } of parts) {
+    const { rows } = await sql<{ total: number }>`select count(*) as total from ${from} where ${all(conditions)}`.execute(moment);
     total += rows[0]?.total ?? 0;
   }
   return { total, names: slice(options, total).count === 0 ? [] : await orderedNames(search, total) };
@@ -161,8 +160,8 @@ async function collect({ moment, options, parts, collectedAtMost }: Search): Pro
   const isHeld = parts.length > 1 || sort === 'name' || options.filters.some(({ field }) => field === sort);
   const isAscending = order === 1;
   const found = parts.map(
-    ({ conditions, columnOf }) => sql`select name_key, name ${isHeld ? sql`, ${columnOf(sort)} as sort_key` : sql``}
-      from automation where ${all(conditions)}`,
+    ({ from, conditions, columnOf }) => sql`select name_key, name ${isHeld ? sql`, ${columnOf(sort)} as sort_key` : sql``}
+      from ${from} where ${all(conditions)}`,
   );
   const keys = isHeld ? [sql`sort_key`] : parts.map(({ columnOf }) => columnOf(sort));
   const { rows } = await sql<{ total: number; name: Uint8Array | null }>`
@@ -198,11 +197,11 @@ function inOrder(
   const [only, ...others] = parts;
   if (only !== undefined && others.length === 0) {
     const by = orderBy(sort === 'name' ? [] : [only.columnOf(sort)], 'automation', ascending);
-    return sql`select name from automation where ${all(only.conditions)} order by ${by}`;
+    return sql`select name from ${only.from} where ${all(only.conditions)} order by ${by}`;
   }
-  const merged = parts.map(({ conditions, columnOf }, index) => {
+  const merged = parts.map(({ from, conditions, columnOf }, index) => {
     const by = orderBy([sql`sort_key`], 'automation', ascending);
-    return sql`select * from (select ${columnOf(sort)} as sort_key, name_key, name from automation where ${all(conditions)}
+    return sql`select * from (select ${columnOf(sort)} as sort_key, name_key, name from ${from} where ${all(conditions)}
       order by ${by} limit ${atMost}) as ${sql.ref(`part_${index}`)}`;
   });
   return sql`select name from (${sql.join(merged, sql` union all `)}) as merged
