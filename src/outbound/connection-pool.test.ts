@@ -86,7 +86,7 @@ test('a call that ends before its connection is made is not sent, and the connec
   const sender = createSender({ connect: () => made.promise });
   t.after(() => sender.close());
   const { reply, scope } = beginThrough(sender, far.url, { method: 'POST' });
-  await until('its turn came', () => sender.figures().waiting === 1);
+  await until('it waits for its connection', () => sender.figures().waiting === 1);
   await new Promise(setImmediate);
   scope.abort(new Error('over'));
   await assert.rejects(reply);
