@@ -14,7 +14,7 @@ export function auditLine(record: AuditRecord): string {
   ].filter((part) => part !== undefined);
   const columns = [
     time,
-    (event === 'request' ? (outcome ?? 'in progress') : '').padEnd(11),
+    (event === 'request' ? (outcome ?? 'under way') : '').padEnd(9),
     (principal ?? '-').padEnd(16),
     what.filter((part) => part !== undefined).join(' '),
     result.length === 0 ? '' : `(${result.join(', ')})`,

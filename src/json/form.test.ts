@@ -14,7 +14,7 @@ function pointers(object: string): readonly string[] {
   return [];
 }
 
-test('a flat object is written as a form, in its order, with repeated names and every digit', () => {
+test('a flat object becomes a form with its order, its repeated names and all digits', () => {
   const object = '{"b c":"1 + 1=2&é*~","a":18446744073709551615,"a":1.0,"t":true,"f":false,"n":null,"":"\\n"}';
   assert.equal(
     writeForm(Buffer.from(object)).toString(),
@@ -23,7 +23,7 @@ test('a flat object is written as a form, in its order, with repeated names and 
   assert.equal(writeForm(Buffer.from('{}')).toString(), '');
 });
 
-test('what a form cannot hold is refused, all of it at once', () => {
+test('a value that a form cannot represent is refused, and one error names all such values', () => {
   assert.deepEqual(pointers('{"ok":1,"a/b":{},"list":[1],"s":"\\ud800"}'), ['/body/a~1b', '/body/list', '/body/s']);
   assert.deepEqual(pointers('[1]'), ['/body']);
 });

@@ -5,8 +5,9 @@ import type { JsonNode } from './json-tree.ts';
 import { createProblemList, type ProblemList } from './problem-list.ts';
 
 /**
- * A flat JSON object as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2): numbers by their exact
- * text, null as an empty value, repeated names repeated. Anything nested is `invalid-request`, pointed to below `/body`.
+ * Writes a flat JSON object as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2). Numbers keep their exact
+ * text, null becomes an empty value, and repeated names stay repeated. Nested values are `invalid-request`, with pointers below
+ * `/body`.
  */
 export function writeForm(object: Buffer): Buffer {
   const tree = readBodyTree(object);
@@ -15,7 +16,7 @@ export function writeForm(object: Buffer): Buffer {
   if (tree.kind === 'object') {
     for (const [name, value] of tree.members) appendField(form, name, value, list);
   } else {
-    list.add('/body', 'A form is written from an object: give one.');
+    list.add('/body', 'A form is made from an object: send an object.');
   }
   if (list.problems.length > 0) {
     throw new GatewayError('invalid-request', 'The body cannot be written as a form: correct what "errors" lists.', {
@@ -29,9 +30,9 @@ function appendField(form: URLSearchParams, name: string, node: JsonNode, list: 
   const pointer = pointerTo('/body', name);
   const value = fieldValue(node);
   if (value === undefined) {
-    list.add(pointer, 'A form field is a string, a number, true, false or null: give one of these.');
+    list.add(pointer, 'A form field is a string, a number, true, false or null: send one of these.');
   } else if (!name.isWellFormed() || !value.isWellFormed()) {
-    list.add(pointer.toWellFormed(), 'Holds a lone surrogate, which UTF-8 cannot hold: leave it out.');
+    list.add(pointer.toWellFormed(), 'Contains a lone surrogate, which UTF-8 cannot represent: leave it out.');
   } else {
     form.append(name, value);
   }

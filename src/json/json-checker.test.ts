@@ -22,7 +22,7 @@ function verdict(attempt: () => void): unknown {
   }
 }
 
-/** What all variants say, which must be what the scanner of requests says. */
+/** Asserts that all variants of the checker give the same result as the scanner of requests. */
 function assertAgreed(text: Buffer, sizes: readonly number[]): void {
   const expected = verdict(() => {
     const scanner = new JsonScanner({ maxDepth: 1_000_000 });
@@ -39,7 +39,7 @@ function assertAgreed(text: Buffer, sizes: readonly number[]): void {
   }
 }
 
-test('a checker says of a text in any chunking what the scanner of requests says', () => {
+test('a checker gives the same result as the scanner of requests, in any chunking', () => {
   const text = fc.oneof(
     jsonText.map((node) => node.text),
     brokenJsonText,
@@ -50,7 +50,7 @@ test('a checker says of a text in any chunking what the scanner of requests says
   );
 });
 
-test('so it does of each single byte, and of each behind the beginnings of all tokens', () => {
+test('a checker and the scanner agree on every single byte, alone and after the beginning of each token', () => {
   for (const beginning of [
     '',
     '[',
@@ -76,20 +76,20 @@ test('so it does of each single byte, and of each behind the beginnings of all t
   ]) {
     for (let byte = 0; byte < 0x100; byte += 1) {
       const text = Buffer.concat([Buffer.from(beginning), Buffer.from([byte])]);
-      // Cut everywhere it goes byte by byte, whole and within a list token by token.
+      // Byte by byte for the text alone, and by token for the text whole and within a list.
       assertAgreed(text, [1]);
       assertAgreed(Buffer.concat([Buffer.from('[0,'), text, Buffer.from(' ]')]), [100]);
     }
   }
 });
 
-test('a text longer than what a program takes at once is checked whole', () => {
+test('a text longer than the input memory of a program is checked completely', () => {
   const long = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ index, text: 'é"\\'.repeat(index % 7) })));
   assertAgreed(Buffer.from(long), [1_000_000]);
   assertAgreed(Buffer.from(`${long.slice(0, -9)}x${long.slice(-9)}`), [200_000]);
 });
 
-test('nesting up to a million is accepted, and one level more refused where it begins', () => {
+test('nesting up to a million levels is accepted, and the next level is refused at its first byte', () => {
   assertAgreed(Buffer.from('['.repeat(1_000_000) + ']'.repeat(1_000_000)), [500_000]);
   for (const checker of checkers) {
     checker.begin();

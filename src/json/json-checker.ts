@@ -1,11 +1,11 @@
 import { type ScanningExports, ScanningProgram } from './scanning-program.ts';
 
-/** What assembly/json-check.ts exports. */
+/** The exports of assembly/json-check.ts. */
 interface Exports extends ScanningExports {
   readonly begin: () => void;
 }
 
-/** Says of one text after the other whether it is JSON: throws JsonSyntaxError where it is not. */
+/** Checks texts, one after the other. Throws JsonSyntaxError if a text is not JSON. */
 export class JsonChecker {
   readonly #program: ScanningProgram<Exports>;
 
@@ -13,7 +13,7 @@ export class JsonChecker {
     this.#program = new ScanningProgram(program);
   }
 
-  /** Bytes of memory that it has taken and does not give back. */
+  /** Size of the program's memory in bytes; memory of WebAssembly never shrinks. */
   get size(): number {
     return this.#program.size;
   }

@@ -19,7 +19,7 @@ function refusal(text: string | Buffer): { readonly message: string; readonly po
   throw new assert.AssertionError({ message: `accepted: ${text.toString().slice(0, 200)}` });
 }
 
-test('a relayed member is given as the bytes it arrived in, and stands in the value as an empty one of its kind', () => {
+test('a relayed member is returned as its bytes, and is an empty value of its kind in the value', () => {
   fc.assert(
     fc.property(jsonText, ({ text }) => {
       const bytes = Buffer.from(`{"params":{"path":"a\\u0062"}, "body": ${text} ,"n":1.0}`);
@@ -32,7 +32,7 @@ test('a relayed member is given as the bytes it arrived in, and stands in the va
   );
 });
 
-test('a long body that is read in steps is read alike, right or wrong, and others have their turn meanwhile', async () => {
+test('a long body that is read in steps has the same result, and the event loop continues meanwhile', async () => {
   const items = Array.from(
     { length: 40_000 },
     (_, at) => `{"n":${at}.50,"text":"\\u00e9 ü \\"${'x'.repeat(at % 40)}\\""}`,
@@ -70,7 +70,7 @@ function emptyScalar(text: string): unknown {
   return text === 'true' || text === 'false' ? true : 0;
 }
 
-test('without relayed members the value is what JSON.parse reads, or the body is refused for its names', () => {
+test('a body without relayed members has the value of JSON.parse, or is refused for its names', () => {
   fc.assert(
     fc.property(jsonObjectText, ({ text }) => {
       try {
@@ -83,7 +83,7 @@ test('without relayed members the value is what JSON.parse reads, or the body is
   );
 });
 
-test('a relayed member may be named with escapes, deeper in the body, or not be there', () => {
+test('a relayed member may have an escaped name, be nested, or be absent', () => {
   assert.equal(
     readEnvelope(Buffer.from('{"\\u0062ody":{"a":01.5e0}}'.replace('01', '1')), { opaque })
       .spans.get('/body')
@@ -104,7 +104,7 @@ test('a relayed member may be named with escapes, deeper in the body, or not be 
   });
 });
 
-test('all names that are given twice or reach a prototype are refused at once', () => {
+test('names that repeat or reach a prototype are refused in one error', () => {
   const text =
     '{"a":1,"\\u0061":2,"l":[{"__proto__":{}},{"\\u005f_proto__":1}],"constructor":{"prototype":{}},"x":{"y/z":1,"y/z":2}}';
   assert.deepEqual(refusal(text).pointers, ['/a', '/l/0/__proto__', '/l/1/__proto__', '/constructor/prototype', '/x/y~1z']);
@@ -116,11 +116,11 @@ test('all names that are given twice or reach a prototype are refused at once', 
   );
 });
 
-test('lone surrogates are refused in the envelope', () => {
+test('a lone surrogate in the envelope is refused', () => {
   assert.deepEqual(refusal('{"a":"\\ud800","b":"\\ud83d\\ude00","\\udc00":1}').pointers, ['/a', '/\ufffd']);
 });
 
-test('inside a relayed member names may repeat and surrogates stand alone', () => {
+test('a relayed member may contain repeated names and lone surrogates', () => {
   const text = '{"a":1,"a":2,"__proto__":{"constructor":{"prototype":1}},"s":"\\ud800"}';
   assert.equal(
     readEnvelope(Buffer.from(`{"body":${text}}`), { opaque })
@@ -130,7 +130,7 @@ test('inside a relayed member names may repeat and surrogates stand alone', () =
   );
 });
 
-test('a body that is empty, has a byte order mark or is not UTF-8 is refused, and told where', () => {
+test('a body that is empty, has a byte order mark or is not UTF-8 is refused, and the error names the place', () => {
   assert.match(refusal('').message, /no body/u);
   assert.match(refusal('\ufeff{}').message, /byte order mark/u);
   for (const [prefix, bad] of [
@@ -145,7 +145,7 @@ test('a body that is empty, has a byte order mark or is not UTF-8 is refused, an
   }
 });
 
-test('bad syntax is refused with its line, column and byte, and the member it is in', () => {
+test('bad syntax is refused, and the error names line, column, byte and member', () => {
   const { message, pointers } = refusal('{"params":{"path":"é"},\n "é": 1, }');
   assert.match(message, /unexpected character \}.*line 2, column 10 \(byte 35\)/u);
   assert.deepEqual(pointers, ['']);
@@ -155,7 +155,7 @@ test('bad syntax is refused with its line, column and byte, and the member it is
   assert.match(refusal('{} {}').message, /expected the end of the text/u);
 });
 
-test('nesting is limited to 128 with the outermost object as the first, inside relayed members too', () => {
+test('nesting is limited to 128 levels including the outermost object, also inside relayed members', () => {
   const nested = (depth: number): string => `{"body":${'['.repeat(depth)}${']'.repeat(depth)}}`;
   assert.equal(readEnvelope(Buffer.from(nested(127)), { opaque }).spans.size, 1);
   assert.match(refusal(nested(128)).message, /deeper than 128/u);
@@ -163,7 +163,7 @@ test('nesting is limited to 128 with the outermost object as the first, inside r
   assert.match(refusal('{"body":'.repeat(1_000_000)).message, /deeper than 128/u);
 });
 
-test('a hostile body does not have an answer made that is larger than itself', () => {
+test('an error for a hostile body is not larger than the body', () => {
   const name = 'n'.repeat(100_000);
   const text = `{"${name}":{${Array.from({ length: 500 }, (_, i) => `"${i}":1,"${i}":2`).join(',')}}}`;
   const { pointers } = refusal(text);

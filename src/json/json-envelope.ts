@@ -7,30 +7,30 @@ import type { OpaqueMember } from './opaque-member.ts';
 import { createProblemList, type ProblemList } from './problem-list.ts';
 
 const maxDepth = 128;
-/** Of the envelope, a relayed member counting as one: no route's schema takes anywhere near as many. */
+/** Values in the envelope; a relayed member counts as one. The schema of every route allows far fewer. */
 const maxValues = 10_000;
 
 interface EnvelopeOptions {
-  /** What the JSON text is to whoever sent it; `body` where absent. */
+  /** What the JSON text is for its sender. Default: `body`. */
   readonly sentAs?: 'body' | 'line';
-  /** The members that are relayed and not interpreted. */
+  /** The members that are relayed without interpretation. */
   readonly opaque: readonly OpaqueMember[];
-  /** What else is wrong with the value, so that it can be named along with what is wrong with the text. */
+  /** Finds further problems of the value, so that one error reports them together with the problems of the text. */
   readonly alsoWrong?: (envelope: JsonEnvelope) => readonly RequestProblem[];
 }
 
-/** A request body as read: its value, and the bytes of its relayed members. */
+/** A parsed request body. */
 interface JsonEnvelope {
-  /** Relayed members stand in it as an empty value of their kind, so that a schema can still judge the kind. */
+  /** In place of each relayed member it has an empty value of the same kind, so that a schema can check the kind. */
   readonly value: unknown;
-  /** By pointer, exactly as they arrived: parts of the bytes given, not copies. */
+  /** The bytes of the relayed members by pointer: views of the given buffer, not copies. */
   readonly spans: ReadonlyMap<string, Buffer>;
 }
 
 /**
- * Reads the JSON body of a request. Refused with `invalid-json`: no body, a byte order mark, bytes that are not UTF-8, bad
- * syntax, nesting deeper than 128; and outside the relayed members duplicate names, lone surrogates, `__proto__` and
- * `constructor.prototype`, all of them named at once.
+ * Parses the JSON body of a request. Rejects with `invalid-json`: no body, a byte order mark, bytes that are not UTF-8, bad
+ * syntax, or nesting deeper than 128. Outside the relayed members, duplicate names, lone surrogates, `__proto__` and
+ * `constructor.prototype` are rejected too; one error names them all.
  */
 export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvelope {
   const reader = openReader(bytes, options);
@@ -41,7 +41,7 @@ export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvel
   }
 }
 
-/** As `readEnvelope`, in steps between which others have their turn. */
+/** As `readEnvelope`, in steps between which the event loop continues. */
 export async function readEnvelopeInSteps(bytes: Buffer, options: EnvelopeOptions): Promise<JsonEnvelope> {
   const reader = openReader(bytes, options);
   try {
@@ -79,7 +79,7 @@ function refuse(message: string, pointer = ''): never {
 
 function checkText(bytes: Buffer, sentAs = 'body'): void {
   if (bytes.length === 0) refuse('The request has no body: send a JSON object.');
-  // RFC 8259 section 8.1: a JSON text has no byte order mark.
+  // A JSON text must not begin with a byte order mark (RFC 8259, section 8.1).
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     refuse(`The ${sentAs} begins with a byte order mark: send UTF-8 without one.`);
   }
@@ -89,17 +89,17 @@ function checkText(bytes: Buffer, sentAs = 'body'): void {
 function refuseSyntax(error: unknown, reader: JsonTreeReader, bytes: Buffer, { sentAs = 'body' }: EnvelopeOptions): never {
   if (!(error instanceof JsonSyntaxError)) throw error;
   const { line, column } = placeOf(bytes, error.offset);
-  // A line knows its own number, which is not 1.
+  // For a single line the caller reports its number, so only the column is named here.
   const place = `${sentAs === 'body' ? `line ${line}, ` : ''}column ${column} (byte ${error.offset})`;
   const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
   return refuse(`The ${sentAs} is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, reader.pointer);
 }
 
-/** Lines and characters are counted from 1, bytes from 0. */
+/** Line and column, both counted from 1. A column is a character, not a byte. */
 function placeOf(bytes: Buffer, offset: number): { readonly line: number; readonly column: number } {
   let line = 1;
   let lineStart = 0;
-  // Not by indexOf: where there is nothing but line feeds, as many calls of it take half a second for 10 MiB.
+  // Not with indexOf: for 10 MiB of line feeds, its calls take half a second.
   for (let at = 0; at < offset; at++) {
     if (bytes[at] !== 0x0a) continue;
     line++;
@@ -110,13 +110,13 @@ function placeOf(bytes: Buffer, offset: number): { readonly line: number; readon
   return { line, column };
 }
 
-/** The offset of the first character that is not UTF-8, found by halving: each byte is checked about twice. */
+/** The offset of the first character that is not UTF-8, by binary search. Each byte is checked about twice. */
 function invalidUtf8Offset(bytes: Buffer): number {
   let valid = 0;
   let invalid = bytes.length;
   while (invalid - valid > 8) {
     let middle = (valid + invalid) >>> 1;
-    // Not in the middle of a character, which has at most three bytes after its first.
+    // Move back to the beginning of a character, which has at most three bytes after its first.
     for (let i = 0; i < 3 && ((bytes[middle] ?? 0) & 0xc0) === 0x80; i++) middle--;
     if (isUtf8(bytes.subarray(valid, middle))) valid = middle;
     else invalid = middle;
@@ -126,22 +126,25 @@ function invalidUtf8Offset(bytes: Buffer): number {
   return longest;
 }
 
-/** An object or array of the text. Its pointer is made once, and only where somebody is to be told: a hostile body has thousands, far down. */
+/**
+ * An object or array of the text. Its pointer is computed once, and only if a problem needs it: a hostile body has thousands of
+ * deep places.
+ */
 interface Place {
   readonly outer: Place | undefined;
-  /** What it stands under in `outer`. */
+  /** The name or index in `outer`. */
   readonly segment: string | number;
   pointer: string | undefined;
 }
 
-/** The pointer to what stands under `segment` in `outer`; the outermost value stands in nothing. */
+/** The pointer to the value at `segment` of `outer`. The outermost value has no `outer`. */
 function pointerIn(outer: Place | undefined, segment: string | number): string {
   if (outer === undefined) return '';
   outer.pointer ??= pointerIn(outer.outer, outer.segment);
   return pointerTo(outer.pointer, segment);
 }
 
-/** The node as an ordinary value. Names that would reach a prototype are reported, and never assigned. */
+/** The node as a plain JavaScript value. Names that would reach a prototype are reported, and never assigned. */
 function plainValue(node: JsonNode, outer: Place | undefined, segment: string | number, problems: ProblemList): unknown {
   switch (node.kind) {
     case 'object':
@@ -151,9 +154,9 @@ function plainValue(node: JsonNode, outer: Place | undefined, segment: string | 
       return node.items.map((item, index) => plainValue(item, place, index, problems));
     }
     case 'string':
-      // The bytes are UTF-8, so that a lone surrogate can only come from an escape.
+      // The bytes are UTF-8, so a lone surrogate can only come from an escape.
       if (!node.value.isWellFormed())
-        problems.add(pointerIn(outer, segment), 'Holds a lone surrogate escape: write both halves, or another character.');
+        problems.add(pointerIn(outer, segment), 'Contains a lone surrogate escape:  write both halves, or another character.');
       return node.value;
     case 'number':
       return Number(node.text);
@@ -168,7 +171,8 @@ function plainValue(node: JsonNode, outer: Place | undefined, segment: string | 
 function plainObject(members: readonly JsonMember[], place: Place, problems: ProblemList): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   for (const entry of members) {
-    // Not `const [name, member]`: until V8 has compiled this, it makes an iterator and three results of it for each.
+    // Not `const [name, member]`: before V8 optimizes it, destructuring creates an iterator and three result objects for each
+    // entry.
     const name = entry[0];
     const member = entry[1];
     const plain = plainValue(member, place, name, problems);
@@ -176,15 +180,15 @@ function plainObject(members: readonly JsonMember[], place: Place, problems: Pro
     else if (Object.hasOwn(value, name))
       problems.add(pointerIn(place, name), 'The name is given more than once in one object: give it once.');
     else if (!name.isWellFormed())
-      problems.add(pointerIn(place, name).toWellFormed(), 'The name holds a lone surrogate escape: rename it.');
+      problems.add(pointerIn(place, name).toWellFormed(), 'The name contains a lone surrogate escape:  rename it.');
     else value[name] = plain;
-    if (name === 'constructor' && holdsPrototype(member)) {
+    if (name === 'constructor' && hasPrototype(member)) {
       problems.add(`${pointerIn(place, name)}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
     }
   }
   return value;
 }
 
-function holdsPrototype(node: JsonNode): boolean {
+function hasPrototype(node: JsonNode): boolean {
   return node.kind === 'object' && node.members.some(([name]) => name === 'prototype');
 }

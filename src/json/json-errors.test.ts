@@ -7,7 +7,7 @@ import { brokenJsonText } from './json-texts.test-data.ts';
 const error = { 'error-type': 'application', 'error-tag': 'data-exists', 'error-message': 'object already exists' };
 const read = { tag: 'data-exists', message: 'object already exists' };
 
-test('the first error is read in RESTCONF form and in the legacy one, as a list and as a single object', () => {
+test('the first error is read in the RESTCONF and the legacy form, from a list or a single object', () => {
   for (const errors of [{ error: [error, { 'error-tag': 'other' }] }, { error }]) {
     assert.deepEqual(readJsonErrors(JSON.stringify({ 'ietf-restconf:errors': errors })), read);
     assert.deepEqual(readJsonErrors(JSON.stringify({ errors })), read);
@@ -16,7 +16,7 @@ test('the first error is read in RESTCONF form and in the legacy one, as a list 
   assert.deepEqual(readJsonErrors('{"errors":{"error":{"error-message":"no"}}}'), { message: 'no' });
 });
 
-test('of the beginning of an error body the members of its first error count that are whole', () => {
+test('a cut error body gives the complete members of its first error', () => {
   const errors = (...list: readonly object[]): string =>
     JSON.stringify({ 'ietf-restconf:errors': { error: list } }, undefined, 1);
   assert.deepEqual(readCutJsonErrors(errors(error, { 'error-tag': 'other' }).slice(0, -20)), read);
@@ -28,7 +28,7 @@ test('of the beginning of an error body the members of its first error count tha
   assert.equal(readCutJsonErrors('{"errors":{"error":[{"error-type":"a'), undefined);
 });
 
-test('anything else is no error body', () => {
+test('any other text is not an error body', () => {
   for (const text of [
     '',
     '<errors/>',

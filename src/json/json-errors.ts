@@ -1,12 +1,12 @@
-/** What a far side's error body says of itself: RFC 8040's error-tag and error-message, as far as they are there. */
+/** The error that a far side's body reports: error-tag and error-message of RFC 8040, if present. */
 export interface FarSideErrorText {
   readonly tag?: string;
   readonly message?: string;
 }
 
 /**
- * The first error of a RESTCONF error body (RFC 8040 section 7.1, `ietf-restconf:errors`) or of NSO's legacy `errors`, with
- * `error` as a list or a single object. Undefined for anything else; never throws.
+ * The first error of a RESTCONF error body (RFC 8040, section 7.1, `ietf-restconf:errors`) or of NSO's legacy `errors`. Its
+ * `error` may be a list or a single object. Undefined for any other text; never throws.
  */
 export function readJsonErrors(text: string): FarSideErrorText | undefined {
   let body: unknown;
@@ -22,8 +22,8 @@ export function readJsonErrors(text: string): FarSideErrorText | undefined {
 }
 
 /**
- * The same of the beginning of an error body: what is whole of its first error. In JSON a name in quotes before a colon is
- * that of a member, wherever it stands: inside of a text its quotes would be escaped.
+ * As `readJsonErrors`, for the first part of an error body: the members of its first error that are complete. A search for the
+ * quoted name is enough: inside a JSON string the quotes would be escaped.
  */
 export function readCutJsonErrors(text: string): FarSideErrorText | undefined {
   const next = text.indexOf('"error-tag"', text.indexOf('"error-tag"') + 1);
@@ -43,7 +43,7 @@ function parsedText(literal: string): string | undefined {
   }
 }
 
-/** The two as one value; undefined where neither is there. */
+/** Both texts as one value; undefined if both are undefined. */
 export function farSideErrorText(tag: string | undefined, message: string | undefined): FarSideErrorText | undefined {
   if (tag === undefined && message === undefined) return undefined;
   return { ...(tag === undefined ? {} : { tag }), ...(message === undefined ? {} : { message }) };

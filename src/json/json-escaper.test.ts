@@ -15,7 +15,7 @@ for (const variant of ['simd', 'plain'] as const) {
   const escaper = program && new JsonEscaper(program);
   const skip = escaper === undefined ? 'this processor has no SIMD' : false;
 
-  test(`escape-${variant} escapes a text cut anywhere so that it reads as itself`, { skip }, () => {
+  test(`escape-${variant} escapes a text in any chunking so that JSON.parse restores it`, { skip }, () => {
     assert.ok(escaper);
     fc.assert(
       fc.property(anyText, chunkSizes, (text, sizes) => {
@@ -26,7 +26,7 @@ for (const variant of ['simd', 'plain'] as const) {
     );
   });
 
-  test(`escape-${variant} escapes every byte as JSON.stringify does, wherever it stands`, { skip }, () => {
+  test(`escape-${variant} escapes every byte as JSON.stringify does, at every offset`, { skip }, () => {
     assert.ok(escaper);
     for (let byte = 0; byte < 0x100; byte += 1) {
       for (let at = 0; at < 40; at += 1) {
@@ -37,7 +37,7 @@ for (const variant of ['simd', 'plain'] as const) {
     }
   });
 
-  test(`escape-${variant} takes any length, and each byte may become six`, { skip }, () => {
+  test(`escape-${variant} accepts any length, and each byte may become six bytes`, { skip }, () => {
     assert.ok(escaper);
     for (const length of [0, 1, 65_535, 65_536, 65_537, 200_000]) {
       assert.equal(escaper.escape(Buffer.alloc(length, 0x01)).toString(), String.raw`\u0001`.repeat(length));

@@ -1,4 +1,4 @@
-/** What assembly/escape.ts exports. */
+/** The exports of assembly/escape.ts. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly inputAt: { readonly value: number };
@@ -7,7 +7,7 @@ interface Exports {
   readonly escape: (length: number) => number;
 }
 
-/** Bytes of UTF-8, cut anywhere, even inside a character, to the inside of a JSON string literal (RFC 8259 section 7). */
+/** Escapes UTF-8 for use inside a JSON string literal (RFC 8259, section 7). Chunks may end anywhere, even inside a character. */
 export class JsonEscaper {
   readonly #escape: Exports['escape'];
   readonly #input: Buffer;
@@ -20,12 +20,12 @@ export class JsonEscaper {
     this.#output = Buffer.from(memory.buffer, outputAt.value);
   }
 
-  /** Bytes of memory that it has taken and does not give back. */
+  /** Size of the program's memory in bytes; memory of WebAssembly never shrinks. */
   get size(): number {
     return this.#input.buffer.byteLength;
   }
 
-  /** What is given is written over by the next call. */
+  /** The next call overwrites the returned bytes. */
   escape(bytes: Buffer): Buffer {
     const limit = this.#input.length;
     if (bytes.length <= limit) return this.#escaped(bytes);

@@ -1,15 +1,16 @@
 /**
- * RFC 8259's grammar as a table of byte × state → next state. What is not a plain step (something opens, ends, or is
- * wrong) is an action, a number from `firstAction` on; the scanner keeps the nesting and turns it into the next state.
+ * The grammar of RFC 8259 as a table: byte × state → next state. If a container or value opens or ends, or the byte is wrong, the
+ * entry is an action instead: a number of at least `firstAction`. The scanner keeps the nesting, and computes the next state of
+ * an action from it.
  */
 
-// Inside strings; the first two are the only states that skip runs of plain bytes.
+// Inside strings. Only the first two states skip runs of plain bytes.
 const inString = 0;
 export const inKey = 1;
 const stringEscape = 2;
-const stringHex = 3; // to 6: four hexadecimal digits
+const stringHex = 3; // up to 6: four hexadecimal digits
 const keyEscape = 7;
-const keyHex = 8; // to 11
+const keyHex = 8; // up to 11
 // Between tokens.
 export const beforeValue = 12;
 export const beforeFirstItem = 13;
@@ -29,7 +30,7 @@ const fraction = 25;
 const exponent = 26;
 const exponentSign = 27;
 const exponentDigits = 28;
-// Inside literals: one state for each letter that is still to come.
+// Inside literals: one state for each remaining letter.
 const literals = [
   { text: 'true', state: 29 },
   { text: 'false', state: 32 },
@@ -38,7 +39,7 @@ const literals = [
 const stateCount = 39;
 
 export const firstAction = 64;
-/** A value ends that nobody asked for: at this byte where it is `skipNumber`, after it where it is `skipValue`. */
+/** An unreported value ends: `skipNumber` before this byte, `skipValue` after it. */
 const skipNumber = 64;
 export const skipValue = 65;
 export const openObject = 66;
@@ -59,7 +60,7 @@ function on(table: Uint8Array, state: number, characters: string, next: number):
 }
 
 function addString(table: Uint8Array, string: number, escape: number, hex: number, end: number): void {
-  // RFC 8259 section 7: everything but the quote, the backslash and U+0000 to U+001F stands for itself.
+  // Every character except the quote, the backslash and U+0000 to U+001F may appear unescaped (RFC 8259, section 7).
   table.fill(string, (string << 8) | 0x20, (string << 8) | 0x100);
   on(table, string, '"', end);
   on(table, string, '\\', escape);
@@ -81,7 +82,7 @@ function addNumber(table: Uint8Array, end: number): void {
   for (const state of [zero, integer, fraction, exponentDigits]) on(table, state, `${whiteSpace},]}`, end);
 }
 
-/** The state in which a token stands after its first byte. */
+/** The state of a token after its first byte. */
 export const stateAfterFirstByte = new Uint8Array(256).fill(failed);
 
 function addFirstBytes(): void {
@@ -129,23 +130,23 @@ function createTable(reporting: boolean): Uint8Array {
 
 addFirstBytes();
 
-/** Steps only: for values whose beginning and end nobody asks for. */
+/** For values that are not reported: only state changes, no actions at the beginning and end of tokens. */
 export const silentTable = createTable(false);
-/** The same language, with an action where a token begins. */
+/** The same language, with actions at the beginning and end of each token. */
 export const reportingTable = createTable(true);
 
-/** Whether a document may end in this state: after its value, or in a number that is complete as it stands. */
+/** Whether a number is complete in this state. Only the end of the text or the next byte ends a number. */
 export function isCompleteNumber(state: number): boolean {
   return state === zero || state === integer || state === fraction || state === exponentDigits;
 }
 
-/** What the grammar allows in a state, in words. */
+/** A description of what the grammar allows in a state. */
 export function expectedIn(state: number): string {
   if (state <= inKey) return 'a control character (U+0000 to U+001F) to be written as an escape';
   if (state === stringEscape || state === keyEscape) return 'one of " \\ / b f n r t u after the backslash';
   if (state < beforeValue) return 'four hexadecimal digits after \\u';
   if (state < minus) return expectedBetweenTokens[state - beforeValue] ?? 'JSON';
-  if (isCompleteNumber(state)) return 'the number to end or go on as RFC 8259 has it';
+  if (isCompleteNumber(state)) return 'the number to end or to continue as RFC 8259 allows';
   return state <= exponentDigits ? 'a digit' : 'true, false or null';
 }
 

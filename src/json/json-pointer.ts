@@ -1,8 +1,8 @@
 const longest = 1024;
 
 /**
- * The RFC 6901 pointer to a member or an array entry of the value that `parent` points to. A pointer is for a reader: beyond
- * 1,024 characters it is cut and ends in `…`, so that names of a hostile text cannot make it grow.
+ * The RFC 6901 pointer to a member or array entry of the value at `parent`. A pointer longer than 1,024 characters is cut and
+ * ends in `…`. Only people read it, and long names in a hostile text must not make it grow.
  */
 export function pointerTo(parent: string, segment: string | number): string {
   if (parent.length > longest) return parent;
@@ -12,7 +12,7 @@ export function pointerTo(parent: string, segment: string | number): string {
   return pointer.length > longest || segment.length > longest ? `${pointer.slice(0, longest)}…` : pointer;
 }
 
-/** The names that an RFC 6901 pointer goes through. */
+/** The names and indices of an RFC 6901 pointer. */
 export function pointerSegments(pointer: string): readonly string[] {
   return pointer
     .split('/')

@@ -31,7 +31,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test('any JSON text is accepted in any chunking', () => {
+test('every JSON text is accepted in any chunking', () => {
   fc.assert(
     fc.property(jsonText, chunkSizes, ({ text }, sizes) => {
       assert.equal(scan(cut(Buffer.from(` ${text}\n`), sizes)).kind, 'accepted');
@@ -39,7 +39,7 @@ test('any JSON text is accepted in any chunking', () => {
   );
 });
 
-test('a text that is nearly JSON is judged as JSON.parse judges it', () => {
+test('a text that is nearly JSON is accepted exactly if JSON.parse accepts it', () => {
   fc.assert(
     fc.property(brokenJsonText, chunkSizes, (text, sizes) => {
       assert.equal(scan(cut(Buffer.from(text), sizes)).kind === 'accepted', isJson(text));
@@ -48,7 +48,7 @@ test('a text that is nearly JSON is judged as JSON.parse judges it', () => {
   );
 });
 
-test('what is wrong, and where, does not depend on the chunking', () => {
+test('the message and offset of an error do not depend on the chunking', () => {
   fc.assert(
     fc.property(brokenJsonText, chunkSizes, (text, sizes) => {
       const bytes = Buffer.from(text);
@@ -57,7 +57,7 @@ test('what is wrong, and where, does not depend on the chunking', () => {
   );
 });
 
-test('every corner of the grammar is judged as JSON.parse judges it, a byte at a time', () => {
+test('every part of the grammar gives the result of JSON.parse, byte by byte', () => {
   const texts = [
     '',
     ' ',
@@ -145,7 +145,7 @@ test('every corner of the grammar is judged as JSON.parse judges it, a byte at a
   }
 });
 
-test('a refusal says what was found, what was expected, and at which byte', () => {
+test('an error names the byte found, what was expected, and the offset', () => {
   assert.deepEqual(scan([Buffer.from('{"é":1,}')]), {
     kind: 'syntax',
     offset: 8,
@@ -161,7 +161,7 @@ test('a refusal says what was found, what was expected, and at which byte', () =
   assert.deepEqual(scan([Buffer.from('"\n"')]).kind, 'syntax');
 });
 
-test('nesting up to the limit is accepted, and one level more refused where it begins', () => {
+test('nesting up to the limit is accepted, and the next level is refused at its first byte', () => {
   const nested = (depth: number): Buffer => Buffer.from('['.repeat(depth) + ']'.repeat(depth));
   assert.equal(scan([nested(128)], 128).kind, 'accepted');
   assert.deepEqual(scan([nested(129)], 128), {
@@ -175,14 +175,14 @@ test('nesting up to the limit is accepted, and one level more refused where it b
   assert.equal(scan([Buffer.from(`${mixed}1${']}'.repeat(50_000)}`)], 100_000).kind, 'syntax');
 });
 
-test('after a refusal everything is refused', () => {
+test('a scanner refuses everything after an error', () => {
   const scanner = new JsonScanner({ maxDepth: 10 });
   assert.throws(() => scanner.push(Buffer.from('[}')), JsonSyntaxError);
   assert.throws(() => scanner.push(Buffer.from('1]')), JsonSyntaxError);
   assert.throws(() => scanner.end(), JsonSyntaxError);
 });
 
-/** Writes down every span that it is told of, as `level kind text`. */
+/** Records every span as `level kind text`. */
 class Recorder implements JsonHandler {
   readonly spans: string[] = [];
   readonly #open: number[] = [];
@@ -217,7 +217,7 @@ function* expectedSpans(node: JsonText, level: number, deepest: number): Generat
   yield `${level} ${node.kind === 'leaf' ? leafKind(node.text) : node.kind} ${node.text}`;
 }
 
-test('each key and value down to the level asked for is reported with its exact span', () => {
+test('each key and value up to `eventDepth` is reported with its exact span', () => {
   fc.assert(
     fc.property(jsonText, chunkSizes, fc.integer({ min: 0, max: 6 }), (node, sizes, deepest) => {
       const bytes = Buffer.from(node.text);

@@ -24,10 +24,13 @@ import {
   stateAfterFirstByte,
 } from './json-grammar.ts';
 
-/** Why a text was refused: against RFC 8259's grammar, nested too deeply, or over before it was complete. */
+/**
+ * Why a text was refused. `syntax`: it violates the grammar of RFC 8259. `depth`: it is nested too deeply. `incomplete`: it ends
+ * too early. `size`: it has too many values.
+ */
 type JsonFault = 'syntax' | 'depth' | 'incomplete' | 'size';
 
-/** A text that is not JSON. `offset` counts bytes from the beginning of the text, across all chunks. */
+/** The text is not acceptable JSON. `offset` counts bytes from the beginning of the text, across all chunks. */
 export class JsonSyntaxError extends Error {
   readonly kind: JsonFault;
   readonly offset: number;
@@ -40,12 +43,12 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** What a reported span is; `key` is the name of a member, quotes included. */
+/** The kind of a reported span. `key` is the name of a member, with its quotes. */
 export type JsonSpanKind = 'key' | 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
 /**
- * Told of spans as they open and close. Offsets are absolute, `end` is exclusive. The outermost value has level 1, the
- * keys and values in it level 2, and so on. Both may set the scanner's `eventDepth`, which holds for what comes after.
+ * Receives spans as they open and close. Offsets are absolute, and `end` is exclusive. The outermost value has level 1, the keys
+ * and values in it level 2, and so on. Both methods may set the scanner's `eventDepth` for everything that follows.
  */
 export interface JsonHandler {
   begin(kind: JsonSpanKind, start: number, level: number): void;
@@ -53,16 +56,16 @@ export interface JsonHandler {
 }
 
 interface JsonScannerOptions {
-  /** The deepest nesting of objects and arrays; the outermost counts as 1. */
+  /** The deepest nesting of objects and arrays; the outermost has depth 1. */
   readonly maxDepth: number;
-  /** Spans up to this level are reported; 0, the default, reports none. */
+  /** Spans up to this level are reported. 0, the default, reports none. */
   readonly eventDepth?: number;
   readonly handler?: JsonHandler;
 }
 
 const noHandler: JsonHandler = { begin: () => undefined, end: () => undefined };
 
-/** The first offset from `from` on whose byte ends a run of plain string bytes: a quote, a backslash or a control character. */
+/** The first offset from `from` on that ends a run of plain string bytes: a quote, a backslash or a control character. */
 function plainEnd(bytes: Uint8Array, from: number, length: number): number {
   let i = from;
   while (i < length) {
@@ -74,8 +77,8 @@ function plainEnd(bytes: Uint8Array, from: number, length: number): number {
 }
 
 /**
- * A strict RFC 8259 scanner over bytes in any chunking: accepts exactly what `JSON.parse` accepts, up to `maxDepth`. Whether
- * the bytes are UTF-8 is not its matter. Throws JsonSyntaxError; after that it refuses everything.
+ * A strict scanner for RFC 8259. Takes bytes in chunks of any size, and accepts exactly what `JSON.parse` accepts, up to
+ * `maxDepth`. Does not check that the bytes are UTF-8. Throws JsonSyntaxError, and refuses everything after that.
  */
 export class JsonScanner {
   readonly #maxDepth: number;
@@ -85,9 +88,12 @@ export class JsonScanner {
   #table = silentTable;
   #offset = 0;
   #depth = 0;
-  /** One bit for each open container, 1 for an object, sixteen to a number, so that a depth of a million costs half a megabyte. */
+  /**
+   * One bit for each open container, 1 for an object, with sixteen bits in each number. So a depth of a million takes half a
+   * megabyte.
+   */
   readonly #containers = [0];
-  /** The state after a value that ends here. */
+  /** The state after the end of the current value. */
   #afterValue = afterDocument;
   #tokenKind: JsonSpanKind = 'null';
 
@@ -98,7 +104,7 @@ export class JsonScanner {
     this.#chooseTable();
   }
 
-  /** Down to which level spans are reported. Set it only from the handler, or between two chunks. */
+  /** Spans up to this level are reported. Set it only in the handler, or between two chunks. */
   get eventDepth(): number {
     return this.#eventDepth;
   }
@@ -131,7 +137,7 @@ export class JsonScanner {
         state = this.#act(next, this.#offset + i, byte, state);
         table = this.#table;
         afterValue = this.#afterValue;
-        // The byte that ends a number belongs to what follows it.
+        // The byte that ends a number is not part of it, and has to be scanned again.
         if (next !== endNumber) i++;
       }
     }
@@ -139,7 +145,7 @@ export class JsonScanner {
     this.#offset += length;
   }
 
-  /** The text is over. Throws JsonSyntaxError of kind `incomplete` where it lacks something. */
+  /** Ends the text. Throws JsonSyntaxError with the kind `incomplete` if a part is missing. */
   end(): void {
     const state = this.#state;
     if (this.#depth === 0 && isCompleteNumber(state)) {
@@ -235,7 +241,7 @@ function kindOf(firstByte: number): JsonSpanKind {
   return firstByte === 0x6e ? 'null' : 'number';
 }
 
-/** What RFC 8259 does not allow where the grammar is in `state`. */
+/** The error for a byte that RFC 8259 does not allow in the state `state`. */
 export function unexpected(byte: number, state: number, offset: number): JsonSyntaxError {
   return new JsonSyntaxError('syntax', `unexpected ${describe(byte)}: expected ${expectedIn(state)}`, offset);
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** A JSON text that knows its own parts, so that a test need not read it with the code under test. */
+/** A JSON text with its parts, so that a test need not parse it with the code under test. */
 export interface JsonText {
   readonly kind: 'object' | 'array' | 'leaf';
   /** The exact text, without white space around it. */
@@ -22,7 +22,7 @@ const stringPiece = fc.oneof(
 /** A raw string token, quotes included. */
 export const stringToken: fc.Arbitrary<string> = fc.array(stringPiece, { maxLength: 8 }).map((pieces) => `"${pieces.join('')}"`);
 
-/** Few, so that they repeat, some of them in two spellings. */
+/** Only a few names, so that they repeat; some have two spellings. */
 const nameToken = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('"a"', '"\\u0061"', '"b"', '"é"', '"\\u00e9"', '"collection"', '"\\ud800"', '""') },
   { weight: 1, arbitrary: stringToken },
@@ -75,7 +75,7 @@ export const jsonText: fc.Arbitrary<JsonText> = jsonTexts.value;
 /** A JSON object. */
 export const jsonObjectText: fc.Arbitrary<JsonText> = jsonTexts.object;
 
-/** A text that is nearly JSON: with some characters taken out, put in, or exchanged. */
+/** A text that is nearly JSON: some characters are removed, inserted or swapped. */
 export const brokenJsonText: fc.Arbitrary<string> = fc
   .tuple(
     jsonText,
@@ -92,18 +92,18 @@ export const brokenJsonText: fc.Arbitrary<string> = fc
     return edited.toWellFormed();
   });
 
-/** Sizes of the pieces that a text is cut into, within tokens or between them or hardly at all; the last one repeats. */
+/** Sizes of the chunks of a text, from parts of tokens to almost the whole text. The last size repeats. */
 export const chunkSizes: fc.Arbitrary<readonly number[]> = fc.array(
   fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 20, max: 2000 })),
   { minLength: 1, maxLength: 10 },
 );
 
-/** The bytes in pieces of the sizes given. */
+/** Cuts the bytes into chunks of these sizes. */
 export function cut(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
   const chunks: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {
     const size = sizes[Math.min(chunks.length, sizes.length - 1)] ?? 1;
-    // A copy, so that nothing can depend on what stands beside it.
+    // A copy, so that nothing can depend on the bytes next to it.
     chunks.push(Buffer.from(bytes.subarray(from, from + size)));
     from += size;
   }

@@ -13,7 +13,7 @@ function expected({ kind, text, members, items }: JsonText): JsonNode {
   return text.startsWith('"') ? { kind: 'string', value: JSON.parse(text) as string } : { kind: 'number', text };
 }
 
-test('a tree holds every member in its order, repeated or not, and every digit', () => {
+test('a tree keeps the order of members, repeated members and all digits', () => {
   fc.assert(
     fc.property(jsonText, (node) => {
       assert.deepEqual(readJsonTree(Buffer.from(` ${node.text} `)), expected(node));
@@ -22,7 +22,7 @@ test('a tree holds every member in its order, repeated or not, and every digit',
   );
 });
 
-test('a text reads the same however long it is, and with other characters beside it than ASCII', () => {
+test('a text gives the same tree at any length, and next to characters that are not ASCII', () => {
   fc.assert(
     fc.property(jsonText, fc.constantFrom(0, 5_000), fc.constantFrom('x', 'é', '😀'), ({ text }, spaces, beside) => {
       const read = readJsonTree(Buffer.from(`["${beside}",${' '.repeat(spaces)}${text}]`));

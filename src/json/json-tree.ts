@@ -3,7 +3,7 @@ import { pointerTo } from './json-pointer.ts';
 import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
 import type { OpaqueMember } from './opaque-member.ts';
 
-/** A JSON value without loss: members keep their order and their repetitions, numbers their text. */
+/** A lossless JSON value: members keep their order and repetitions, and numbers keep their text. */
 export type JsonNode =
   | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
@@ -15,27 +15,27 @@ export type JsonNode =
 export type JsonMember = readonly [name: string, value: JsonNode];
 
 interface JsonTreeOptions {
-  /** Nesting beyond this throws; 128 unless given. */
+  /** Deeper nesting throws. Default: 128. */
   readonly maxDepth?: number;
-  /** Values that are not read: they stand in the tree as an empty value of their kind. */
+  /** Values that are not parsed: the tree has an empty value of the same kind in their place. */
   readonly opaque?: readonly OpaqueMember[];
-  /** Most values, opaque ones counted once; a text with more is refused with the kind `size`. */
+  /** The most values allowed; an opaque value counts as one. A text with more is refused with the kind `size`. */
   readonly maxValues?: number;
 }
 
-/** Reads a whole text of UTF-8. Throws JsonSyntaxError where it is not JSON or nested deeper than `maxDepth`. */
+/** Parses a complete text of UTF-8. Throws JsonSyntaxError if it is not JSON, or nested deeper than `maxDepth`. */
 export function readJsonTree(bytes: Buffer, options: JsonTreeOptions = {}): JsonNode {
   return new JsonTreeReader(bytes, options).read();
 }
 
-/** Bytes that take about a millisecond. */
+/** Bytes that take about a millisecond to parse. */
 const step = 262_144;
 
 interface OpenContainer {
   readonly outer: OpenContainer | undefined;
-  /** The name that it stands under, where it is a member. */
+  /** Its name in `outer`, if `outer` is an object. */
   readonly key: string;
-  /** Those of the opaque values that are somewhere inside it. */
+  /** The opaque values inside this container. */
   readonly opaque: readonly OpaqueMember[];
   readonly node:
     | { readonly kind: 'object'; readonly members: JsonMember[] }
@@ -53,7 +53,7 @@ const empties: Readonly<Record<JsonNode['kind'], JsonNode>> = {
 
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
-/** One reading of a text, for those who want more than its tree: the bytes of opaque values, and the place of a fault. */
+/** Parses one text. Beyond the tree, it has the bytes of the opaque values and the place of a fault. */
 export class JsonTreeReader implements JsonHandler {
   readonly #bytes: Buffer;
   readonly #text: string | undefined;
@@ -61,14 +61,14 @@ export class JsonTreeReader implements JsonHandler {
   readonly #scanner: JsonScanner;
   readonly #maxValues: number;
   #spans: Map<string, Buffer> | undefined;
-  /** The innermost one. */
+  /** The innermost open container. */
   #container: OpenContainer | undefined;
   #root: JsonNode = empties.null;
   #count = 0;
   #key = '';
   #start = 0;
-  /** The opaque value that is being passed over, and where it began. */
-  #passedOver: OpaqueMember | undefined;
+  /** The opaque value that is being skipped, and where it begins. */
+  #skipped: OpaqueMember | undefined;
   #opaqueStart = 0;
 
   constructor(bytes: Buffer, options: JsonTreeOptions) {
@@ -79,12 +79,12 @@ export class JsonTreeReader implements JsonHandler {
     this.#scanner = new JsonScanner({ maxDepth: options.maxDepth ?? 128, eventDepth: Infinity, handler: this });
   }
 
-  /** The value being read: the opaque one, else the innermost open container. */
+  /** The place being parsed: the skipped opaque value, else the innermost open container. */
   get pointer(): string {
-    return this.#passedOver?.pointer ?? pointerOf(this.#container);
+    return this.#skipped?.pointer ?? pointerOf(this.#container);
   }
 
-  /** By pointer, the bytes (no copies) of the opaque values that are there. */
+  /** The bytes of the opaque values by pointer: views, not copies. */
   get spans(): ReadonlyMap<string, Buffer> {
     return this.#spans ?? noSpans;
   }
@@ -95,7 +95,7 @@ export class JsonTreeReader implements JsonHandler {
     return this.#root;
   }
 
-  /** As `read`, and others have their turn on the event loop after each step. */
+  /** As `read`, but lets the event loop continue after each step. */
   async readInSteps(): Promise<JsonNode> {
     for (let start = 0; start < this.#bytes.length; start += step) {
       this.#scanner.push(this.#bytes.subarray(start, start + step));
@@ -109,9 +109,9 @@ export class JsonTreeReader implements JsonHandler {
     this.#start = start;
     if (kind === 'key') return;
     const opaque = this.#opaqueInNext(level);
-    const passedOver = opaque.length === 0 ? undefined : endingAt(level, opaque);
-    if (passedOver !== undefined) {
-      this.#passedOver = passedOver;
+    const skipped = opaque.length === 0 ? undefined : endingAt(level, opaque);
+    if (skipped !== undefined) {
+      this.#skipped = skipped;
       this.#opaqueStart = start;
       this.#scanner.eventDepth = level;
     } else if (kind === 'object' || kind === 'array') {
@@ -122,14 +122,14 @@ export class JsonTreeReader implements JsonHandler {
 
   end(kind: JsonSpanKind, end: number): void {
     if (kind === 'key') this.#key = this.#string(end);
-    else if (this.#passedOver !== undefined) this.#endOpaque(this.#passedOver, kind, end);
+    else if (this.#skipped !== undefined) this.#endOpaque(this.#skipped, kind, end);
     else this.#add(kind === 'object' || kind === 'array' ? this.#closed() : this.#leaf(kind, end));
   }
 
   #endOpaque({ pointer }: OpaqueMember, kind: JsonNode['kind'], end: number): void {
     this.#spans ??= new Map();
     this.#spans.set(pointer, this.#bytes.subarray(this.#opaqueStart, end));
-    this.#passedOver = undefined;
+    this.#skipped = undefined;
     this.#scanner.eventDepth = Infinity;
     this.#add(empties[kind]);
   }
@@ -148,7 +148,7 @@ export class JsonTreeReader implements JsonHandler {
     return kind === 'boolean' ? { kind, value: this.#bytes[this.#start] === 0x74 } : empties.null;
   }
 
-  /** What the string that was begun last stands for, without its quotes. */
+  /** The value of the string that ends at `end`. */
   #string(end: number): string {
     return unescaped(this.#written(this.#start + 1, end - 1));
   }
@@ -167,7 +167,7 @@ export class JsonTreeReader implements JsonHandler {
     else container.node.members.push([this.#key, node]);
   }
 
-  /** The opaque values that are in the value that comes next, at this level, or are that value itself. */
+  /** The opaque values that are inside the next value at this level, or are that value itself. */
   #opaqueInNext(level: number): readonly OpaqueMember[] {
     const container = this.#container;
     if (container === undefined) return this.#opaque;
@@ -176,7 +176,7 @@ export class JsonTreeReader implements JsonHandler {
   }
 }
 
-/** Those whose way leads through this name or index, which is at `level`. */
+/** The opaque values whose pointer has this name or index at `level`. */
 function leadingTo(segment: string, level: number, opaque: readonly OpaqueMember[]): readonly OpaqueMember[] {
   return opaque.filter(({ segments }) => segments[level - 2] === segment);
 }
@@ -185,14 +185,17 @@ function endingAt(level: number, opaque: readonly OpaqueMember[]): OpaqueMember 
   return opaque.find(({ segments }) => segments.length === level - 1);
 }
 
-/** Characters from which on V8 cuts nothing out of a text but points into it, which keeps all of it and takes JSON.stringify three times as long. */
+/**
+ * Substrings of at least this length are views in V8. A view keeps the whole text alive, and JSON.stringify takes three times as
+ * long for it.
+ */
 const sliceLimit = 13;
-/** Bytes of a body that is worth being read as one text. */
+/** Bytes. Longer bodies are not converted to one string. */
 const textLimit = 4_096;
 
 /**
- * The text where each of its bytes is one character, as in ASCII, and it is short; else undefined. A token is cut out of it in a seventh of
- * the time that it takes to be read from the bytes.
+ * The text as a string if it is short and each byte is one character, as in ASCII; else undefined. A substring takes a seventh of
+ * the time that decoding the bytes takes.
  */
 function textByBytes(bytes: Buffer): string | undefined {
   if (bytes.length > textLimit) return undefined;
@@ -201,17 +204,17 @@ function textByBytes(bytes: Buffer): string | undefined {
 }
 
 function pointerOf(container: OpenContainer | undefined): string {
-  // The outermost container stands under no name.
+  // The outermost container has no name.
   if (container?.outer === undefined) return '';
   return pointerTo(pointerOf(container.outer), segmentIn(container.outer, container.key));
 }
 
-/** The name or index of the value in a container that comes next, or is being read. */
+/** The name or index of the value in a container that is parsed now or next. */
 function segmentIn({ node }: OpenContainer, key: string): string | number {
   return node.kind === 'array' ? node.items.length : key;
 }
 
-/** What this, written between the quotes of a valid JSON string, stands for. Lone surrogates stay as they are. */
+/** The value of a valid JSON string without its quotes. Lone surrogates remain. */
 function unescaped(written: string): string {
   return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written;
 }

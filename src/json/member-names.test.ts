@@ -16,7 +16,7 @@ function groupsOf(tokens: readonly string[]): NameGroups | undefined {
   });
 }
 
-/** The same by what JavaScript reads. */
+/** The expected result, computed with JSON.parse. */
 function expectedOf(tokens: readonly string[]): { readonly next: number[]; readonly repeats: number[] } | undefined {
   const names = tokens.map((token) => JSON.parse(token) as string);
   if (new Set(names).size === names.length) return undefined;
@@ -26,7 +26,7 @@ function expectedOf(tokens: readonly string[]): { readonly next: number[]; reado
   };
 }
 
-/** Every character as an escape: four digits for each of its UTF-16 units. */
+/** Every character as an escape, with four digits for each UTF-16 code unit. */
 function spelled(token: string): string {
   const name = JSON.parse(token) as string;
   return `"${Array.from({ length: name.length }, (_, at) => `\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
@@ -42,7 +42,7 @@ const tokens = fc.array(stringToken, { minLength: 1, maxLength: 30 }).chain((som
   ),
 );
 
-test('names are the same that JavaScript reads as the same, however they are spelt', () => {
+test('names are equal exactly if JSON.parse gives equal strings, in any spelling', () => {
   fc.assert(
     fc.property(tokens, (each) => {
       const found = groupsOf(each);
@@ -51,7 +51,7 @@ test('names are the same that JavaScript reads as the same, however they are spe
   );
 });
 
-test('half a surrogate pair is a name of its own, and no other half nor U+FFFD', () => {
+test('a lone surrogate differs from every other surrogate and from U+FFFD', () => {
   for (const others of [
     ['"\\ud83d"', '"\\ude00"', '"\\ufffd"', '"😀"'],
     ['"\\ude00\\ud83d"', '"😀"'],
@@ -61,7 +61,7 @@ test('half a surrogate pair is a name of its own, and no other half nor U+FFFD',
   assert.deepEqual([...(groupsOf(['"\\ud83d\\ude00"', '"😀"'])?.next ?? [])], [1, 0]);
 });
 
-test('among many names the one that comes again is found', () => {
+test('a repeated name is found among many names', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}"`);
   assert.equal(groupsOf(many), undefined);
   const found = groupsOf([...many, '"\\u0030"']);

@@ -1,35 +1,35 @@
 import { randomBytes } from 'node:crypto';
 
-/** Which members of an object have the same name. */
+/** The members of an object that share a name. */
 export interface NameGroups {
-  /** Of each member the place of the next one with its name, 0 where there is none. */
+  /** For each member, the index of the next member with the same name, or 0. */
   readonly next: Uint32Array;
-  /** 1 where an earlier member has the name. */
+  /** 1 if an earlier member has the same name. */
   readonly repeats: Uint8Array;
 }
 
 interface MemberNames {
-  /** JSON text that was read before: its names are valid. */
+  /** JSON text that was parsed before, so that its names are valid. */
   readonly bytes: Uint8Array;
   readonly count: number;
-  /** Where the token of a member's name begins, with its quote, and where it ends. */
+  /** The first offset of the token of a member's name, with its quote, and the offset after it. */
   readonly start: (index: number) => number;
   readonly end: (index: number) => number;
 }
 
-/** What nobody outside knows, so that nobody can choose names that all come to the same place of the table. */
+/** A random seed, so that an attacker cannot choose names with colliding hashes. */
 const seed = randomBytes(4).readInt32LE();
 
 /**
- * The places of equal names, as what their escapes stand for (RFC 8259 section 8.3); undefined where all differ. An instance of 8 MiB
- * may have a million members: with a Map of strings they took a second, in which nobody else had a turn.
+ * The indices of members with equal names, compared after unescaping (RFC 8259, section 8.3). Undefined if all names differ. An
+ * instance of 8 MiB may have a million members. With a Map of strings they took a second, in which the event loop was blocked.
  */
 export function groupByName({ bytes, count, start, end }: MemberNames): NameGroups | undefined {
   const next = new Uint32Array(count);
   const repeats = new Uint8Array(count);
   const names = new PlainNames(bytes, count);
   const mask = 2 ** Math.ceil(Math.log2(count * 2)) - 1;
-  /** The last member of each name and 1, where the hash of the name leads to; 0 where there is none. */
+  /** A hash table with open addressing. An entry is the index of the last member with a name, plus 1; 0: free. */
   const table = new Uint32Array(mask + 1);
   let differ = true;
   for (let index = 0; index < count; index += 1) {
@@ -49,12 +49,12 @@ export function groupByName({ bytes, count, start, end }: MemberNames): NameGrou
 }
 
 const [backslash, letterU] = [0x5c, 0x75];
-/** What the letter behind a backslash stands for, where that is not itself. */
+/** The character that an escape letter represents, if it differs from the letter. */
 const escapes = new Map(
   ['b', 'f', 'n', 'r', 't'].map((letter) => [letter.charCodeAt(0), (JSON.parse(`"\\${letter}"`) as string).charCodeAt(0)]),
 );
 
-/** Names one behind the other, without escapes: in UTF-8, and half a surrogate pair as UTF-8 would have it if it had one. */
+/** The unescaped names, concatenated. They are UTF-8, where a lone surrogate is encoded like any other code point. */
 class PlainNames {
   readonly #bytes: Uint8Array;
   readonly #plain: Uint8Array;
@@ -68,7 +68,7 @@ class PlainNames {
     this.#ends = new Uint32Array(count);
   }
 
-  /** What stands between the quotes of the next name; answers its hash. */
+  /** Adds the name between the offsets `from` and `to`, without quotes. Returns its hash. */
   add(from: number, to: number): number {
     const begin = this.#size;
     for (let at = from; at < to; ) {
@@ -105,7 +105,7 @@ class PlainNames {
     this.#plain[this.#size++] = byte;
   }
 
-  /** `at` is behind the backslash; answers what is behind the escape. */
+  /** Reads one escape. `at` is the offset after the backslash; returns the offset after the escape. */
   #unescape(at: number): number {
     const letter = this.#bytes[at] ?? 0;
     if (letter !== letterU) {
@@ -123,7 +123,7 @@ class PlainNames {
     return at + 11;
   }
 
-  /** Four hexadecimal digits. */
+  /** Reads four hexadecimal digits. */
   #unitAt(at: number): number {
     let unit = 0;
     for (let digit = at; digit < at + 4; digit += 1) {

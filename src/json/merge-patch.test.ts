@@ -28,7 +28,7 @@ for (const [target, patch, result] of examples) {
   });
 }
 
-test('a patch applied twice is the patch applied once, and changes neither value', () => {
+test('a patch applied twice gives the result of applying it once, and modifies neither value', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (target, patch) => {
       const before = JSON.stringify([target, patch]);

@@ -1,6 +1,9 @@
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** RFC 7396, section 2: null removes a member, an object merges into it, anything else takes its place. Neither value is changed. */
+/**
+ * RFC 7396, section 2. null removes a member, an object is merged, and any other value replaces the old one. Does not modify its
+ * arguments.
+ */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const members = new Map(isObject(target) ? Object.entries(target) : []);

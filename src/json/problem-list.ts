@@ -1,24 +1,27 @@
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 
-/** A request is told all its problems at once, up to so many: a hostile one would have an answer made that is many times its own size. */
+/**
+ * An error lists at most this many problems. Without a limit, the error for a hostile request would be many times larger than the
+ * request.
+ */
 export const mostProblems = 100;
 
 const none: readonly RequestProblem[] = [];
 
-/** Collects what is wrong with a request, each place once. */
+/** Collects the problems of a request, at most one for each place. */
 export interface ProblemList {
   readonly problems: readonly RequestProblem[];
   add(pointer: string, detail: string): void;
 }
 
-/** A list of at most `most`. */
+/** A list that ignores problems after the first `most`. */
 export function createProblemList(most = mostProblems): ProblemList {
   return new FirstProblems(most);
 }
 
-/** A class, since every request makes two of them: V8 takes a microsecond for an object literal with a getter. */
+/** A class, because every request makes two of them: an object literal with a getter takes V8 a microsecond. */
 class FirstProblems implements ProblemList {
-  /** Made with the first one: most requests have none. */
+  /** Created with the first problem, because most requests have none. */
   #problems: Map<string, RequestProblem> | undefined;
   readonly #most: number;
 
@@ -36,7 +39,7 @@ class FirstProblems implements ProblemList {
   }
 }
 
-/** 400 `invalid-request`, in the words of the first problem. */
+/** 400 `invalid-request` with the text of the first problem. */
 export function invalidRequest(problems: readonly RequestProblem[]): GatewayError {
   const [first] = problems;
   const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;

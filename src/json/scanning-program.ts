@@ -1,7 +1,7 @@
 import { reportingTable, silentTable, stateAfterFirstByte } from './json-grammar.ts';
 import { JsonSyntaxError, unexpected } from './json-scanner.ts';
 
-/** What each program exports that is made with assembly/scanner.ts; pieces of a text are put where its input is. */
+/** The exports of every program that uses assembly/scanner.ts. Chunks of a text are written to its input memory. */
 export interface ScanningExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly inputAt: { readonly value: number };
@@ -14,19 +14,19 @@ export interface ScanningExports {
 }
 
 /**
- * A program that scans JSON (RFC 8259, nesting up to a million), one text at a time, in pieces that are cut anywhere. Throws JsonSyntaxError where the text is not
- * JSON, or ends too early.
+ * A program that scans JSON (RFC 8259, nesting up to a million), one text at a time, in chunks that may end anywhere. Throws
+ * JsonSyntaxError if a text is not JSON, or ends too early.
  */
 export class ScanningProgram<Exports extends ScanningExports> {
   readonly exports: Exports;
   readonly #inputAt: number;
   readonly #inputSize: number;
-  /** All of its memory: empty once that has grown. */
+  /** A view of its whole memory. When the memory grows, the old view becomes empty. */
   #memory: Buffer;
-  /** Bytes of the text before the part that the program has at hand. */
+  /** Offset in the text of the chunk that the program scans now. */
   #offset = 0;
 
-  /** `imports` has a record for each file of the program that asks for some. */
+  /** `imports`: one record for each file of the program that has imports. */
   constructor(program: WebAssembly.Module, imports: object = {}) {
     const refuse = (fault: number, at: number, state: number, byte: number): never => {
       throw refusal(fault, this.#offset + at, state, byte);
@@ -42,22 +42,22 @@ export class ScanningProgram<Exports extends ScanningExports> {
     this.bytes(stateAfterFirstByteAt.value, stateAfterFirstByte.length).set(stateAfterFirstByte);
   }
 
-  /** Bytes of memory that it has taken and does not give back. */
+  /** Size of the program's memory in bytes; memory of WebAssembly never shrinks. */
   get size(): number {
     return this.#wholeMemory.length;
   }
 
-  /** How much of the text has been scanned. */
+  /** How many bytes of the text were scanned. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Its memory as it is now: once it grows, the view is empty. */
+  /** A view of its memory. When the memory grows, the view becomes empty. */
   bytes(at: number, length: number): Buffer {
     return this.#wholeMemory.subarray(at, at + length);
   }
 
-  /** Another text begins. */
+  /** Begins another text. */
   begin(): void {
     this.#offset = 0;
   }
@@ -77,7 +77,7 @@ export class ScanningProgram<Exports extends ScanningExports> {
   }
 }
 
-/** By the faults of assembly/scanner.ts. */
+/** The error for a fault code of assembly/scanner.ts. */
 function refusal(fault: number, offset: number, state: number, byte: number): JsonSyntaxError {
   if (fault === 0) return unexpected(byte, state, offset);
   if (fault === 1) return new JsonSyntaxError('depth', 'nested deeper than a million objects and arrays', offset);

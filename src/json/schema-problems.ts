@@ -8,17 +8,19 @@ import { mostProblems } from './problem-list.ts';
 
 const none: readonly RequestProblem[] = [];
 
-/** Compiles a schema to a function that lists what is wrong with a value: nothing is coerced, nothing is filled in. */
+/**
+ * Compiles a schema to a function that lists the problems of a value. The value is not coerced, and defaults are not filled in.
+ */
 export function schemaProblems(schema: JsonSchema): (value: unknown) => readonly RequestProblem[] {
   const validator = Compile(schema);
   return (value) => {
     if (validator.Check(value)) return none;
-    // The library stops at 8 errors unless told otherwise; the setting is read on each call.
+    // The library stops after 8 errors by default. It reads this setting on each call.
     Settings.Set({ maxErrors: mostProblems });
     const [, errors] = validator.Errors(value);
     const problems = errors.flatMap(problemsOf);
-    // Never an empty list for a value that does not fit, whatever the library reports.
-    return problems.length > 0 ? problems : [{ pointer: '', detail: 'does not fit the schema of this route' }];
+    // The list is never empty for a value that does not match, even if the library reports no error.
+    return problems.length > 0 ? problems : [{ pointer: '', detail: 'does not match the schema of this route' }];
   };
 }
 
@@ -29,11 +31,11 @@ function problemsOf(error: TLocalizedValidationError): readonly RequestProblem[]
         pointer: pointerTo(error.instancePath, name),
         detail: 'is required',
       }));
-    // A member that a closed object does not know fails its schema, `false`; the summary of all of them says nothing more.
+    // An unknown member of a closed object fails its schema `false`. The summary error for all unknown members adds nothing.
     case 'boolean':
       return [{ pointer: error.instancePath, detail: 'is not known; leave it out, or correct its name' }];
     case 'additionalProperties':
-    // A member that may be null is a union: what is wrong with its other alternative says enough.
+    // A member that may be null has a union as its schema. The error of the other alternative is enough.
     case 'anyOf':
       return [];
     case 'type':

@@ -4,18 +4,21 @@ import type { ProblemList } from '#json/problem-list.ts';
 import { readXmlName, type XmlName } from './xml-name.ts';
 import { escapeXmlAttribute, forbiddenCharacter, scalarText } from './xml-text.ts';
 
-/** The namespaces that an element declares, by prefix (the empty one is the default), and those around it. */
+/**
+ * The namespaces that an element declares, by prefix (the empty prefix is the default namespace), and the scope around the
+ * element.
+ */
 export interface NamespaceScope {
   readonly declared: ReadonlyMap<string, string>;
   readonly outer: NamespaceScope | undefined;
-  /** What was looked up here before: elements of a list ask for the same again and again, through all that is around them. */
+  /** A cache of look-ups: the elements of a list look up the same prefixes through all outer scopes. */
   readonly found: Map<string, string | undefined>;
 }
 
 const xmlNamespace = 'http://www.w3.org/XML/1998/namespace';
 const xmlnsNamespace = 'http://www.w3.org/2000/xmlns/';
 
-/** What holds outside of every element (Namespaces in XML 1.0, section 3). */
+/** The bindings outside every element (Namespaces in XML 1.0, section 3). */
 export const outermostScope: NamespaceScope = {
   declared: new Map([
     ['', ''],
@@ -25,7 +28,7 @@ export const outermostScope: NamespaceScope = {
   found: new Map(),
 };
 
-/** The namespace that a prefix stands for, undefined where it is not declared. */
+/** The namespace of a prefix, or undefined if the prefix is not declared. */
 export function namespaceOf(prefix: string, scope: NamespaceScope): string | undefined {
   if (scope.outer === undefined) return scope.declared.get(prefix);
   if (scope.found.has(prefix)) return scope.found.get(prefix);
@@ -38,9 +41,9 @@ export function namespaceOf(prefix: string, scope: NamespaceScope): string | und
 }
 
 interface AttributePlace {
-  /** Of the element. */
+  /** The pointer to the element. */
   readonly pointer: string;
-  /** Around the element. */
+  /** The scope around the element. */
   readonly scope: NamespaceScope;
   readonly list: ProblemList;
 }
@@ -52,7 +55,7 @@ interface Attribute {
   readonly value: string;
 }
 
-/** The `@name` members of an element as attributes, each with a space before it, and the namespaces in force inside it. */
+/** The attributes from the `@name` members of an element, each with a space before it, and the scope inside the element. */
 export function readAttributes(
   members: readonly JsonMember[],
   place: AttributePlace,
@@ -75,20 +78,22 @@ function readAttribute([member, node]: JsonMember, place: AttributePlace): Attri
   const name = readXmlName(written);
   const value = scalarText(node);
   if (name === undefined)
-    place.list.add(pointer, `${JSON.stringify(written.slice(0, 100))} is no XML attribute name: rename it.`);
-  if (value === undefined) place.list.add(pointer, 'An attribute is a string, a number, true or false: give one of these.');
+    place.list.add(pointer, `${JSON.stringify(written.slice(0, 100))} is not an XML attribute name: rename it.`);
+  if (value === undefined) place.list.add(pointer, 'An attribute is a string, a number, true or false: send one of these.');
   const forbidden = forbiddenCharacter(value ?? '');
-  if (forbidden !== undefined) place.list.add(pointer, `XML 1.0 cannot hold the character ${forbidden}: leave it out.`);
+  if (forbidden !== undefined) place.list.add(pointer, `XML 1.0 cannot represent the character ${forbidden}: leave it out.`);
   return name === undefined || value === undefined ? undefined : { pointer, written, name, value };
 }
 
-/** Namespaces in XML 1.0, section 3: a prefix has a name, and `xml` and `xmlns` cannot be bound anew. */
+/**
+ * Namespaces in XML 1.0, section 3: a prefix other than the empty one needs a namespace, and `xml` and `xmlns` cannot be rebound.
+ */
 function declare(declarations: Map<string, string>, { pointer, name, value }: Attribute, list: ProblemList): void {
   const declared = name.prefix === 'xmlns' ? name.local : name.prefix === '' && name.local === 'xmlns' ? '' : undefined;
   if (declared === undefined) return;
   const isReserved = value === xmlnsNamespace || (value === xmlNamespace) !== (declared === 'xml') || declared === 'xmlns';
   if (isReserved || (declared !== '' && value === '')) {
-    list.add(pointer, 'This prefix cannot be bound to this namespace: give another.');
+    list.add(pointer, 'This prefix cannot be bound to this namespace: choose another one.');
     return;
   }
   declarations.set(declared, value);
@@ -101,6 +106,6 @@ function checkUnique({ pointer, name }: Attribute, scope: NamespaceScope, seen: 
     return;
   }
   const expanded = `{${namespace}}${name.local}`;
-  if (seen.has(expanded)) list.add(pointer, 'An attribute stands once in an element: give it once.');
+  if (seen.has(expanded)) list.add(pointer, 'An element has each attribute at most once: send it once.');
   seen.add(expanded);
 }

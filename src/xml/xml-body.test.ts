@@ -22,7 +22,7 @@ function pointers(object: string): readonly string[] {
   throw new assert.AssertionError({ message: `written: ${object}` });
 }
 
-test('an object is written as XML: attributes, text, repeated and empty elements, all digits', () => {
+test('an object becomes XML with attributes, text, repeated and empty elements and all digits', () => {
   assert.equal(
     written(
       '{"input":{"@xmlns":"urn:a","id":18446744073709551615,"v":1.0,"on":true,"none":null,"list":[1,{"x":"y"},null],"empty":[],"o":{}}}',
@@ -34,7 +34,7 @@ test('an object is written as XML: attributes, text, repeated and empty elements
   assert.equal(written('{"é":""}'), '<é/>');
 });
 
-test('namespaces are declared with attributes, by the element itself or around it', () => {
+test('a namespace is declared by an attribute of the element or of an outer element', () => {
   const object = '{"n:a":{"@xmlns:n":"urn:n","@xml:lang":"en","n:b":{"@n:op":"replace","@op":1}}}';
   assert.equal(written(object), '<n:a xmlns:n="urn:n" xml:lang="en"><n:b n:op="replace" op="1"/></n:a>');
   assert.deepEqual(pointers('{"n:a":{"b":{"@m:x":1}}}'), ['/body/n:a', '/body/n:a/b/@m:x']);
@@ -49,7 +49,7 @@ test('namespaces are declared with attributes, by the element itself or around i
   }
 });
 
-test('text and attributes read as they were, white space and markup included', () => {
+test('text and attributes survive unchanged, including white space and markup', () => {
   const text = fc.string({
     unit: fc.oneof(fc.constantFrom('<', '>', '&', '"', "'", '\r', '\n', '\t', ']]>', 'é', '😀'), fc.string()),
   });
@@ -76,7 +76,7 @@ test('text and attributes read as they were, white space and markup included', (
   );
 });
 
-test('whatever is written reads as XML', () => {
+test('every written document is well-formed XML', () => {
   const name = fc.constantFrom('a', 'b', 'n:c', '@x', '@n:x', '@xmlns', '@xmlns:n', '#text', '-', 'xml:d');
   const scalar = fc.constantFrom('"t"', '1.0', 'true', 'null', '"urn:n"', '""');
   const { value } = fc.letrec<{ value: string }>((tie) => ({
@@ -107,7 +107,7 @@ test('whatever is written reads as XML', () => {
   assert.ok(count > 100);
 });
 
-test('what XML cannot hold is refused, all of it at once', () => {
+test('a value that XML cannot represent is refused, and one error names all such values', () => {
   assert.deepEqual(pointers('{}'), ['/body']);
   assert.deepEqual(pointers('{"a":1,"b":2}'), ['/body']);
   assert.deepEqual(pointers('{"#text":"a"}'), ['/body']);
@@ -133,7 +133,7 @@ test('what XML cannot hold is refused, all of it at once', () => {
   assert.deepEqual(pointers('{"a":{"b":"\\u0001","c":["\\ud800"],"@d":"\\uffff"}}'), ['/body/a/@d', '/body/a/b', '/body/a/c/0']);
 });
 
-test('$xml alone is sent verbatim once it reads as XML', () => {
+test('the text of a single $xml member is sent unchanged if it is XML', () => {
   const text = '<?xml version="1.0"?>\n<n:a xmlns:n="urn:n"  x=\'1\'><!-- c --><n:b/>&lt;</n:a>\n';
   assert.equal(written(JSON.stringify({ $xml: text })), text);
   assert.deepEqual(pointers('{"$xml":"<a>"}'), ['/body/$xml']);

@@ -8,15 +8,15 @@ import { readXml } from './xml-document.ts';
 import { readXmlName } from './xml-name.ts';
 import { escapeXmlText, forbiddenCharacter, scalarText } from './xml-text.ts';
 
-/** The XML for a JSON object (UTF-8, as the caller wrote it), by the mapping of `writeXml`. Throws `invalid-request`. */
+/** Converts a JSON object to XML, as `writeXml` says. Throws `invalid-request`. */
 export function writeXmlBody(object: Buffer): Buffer {
   return Buffer.from(writeXml(readBodyTree(object)));
 }
 
 /**
- * An object with one member as an XML document: `@name` is an attribute, `#text` text, an array repeats the element, null
- * is an empty element, numbers keep their digits. `{"$xml": "<…/>"}` is taken verbatim where it reads as XML. Everything
- * that does not fit is reported at once, as `invalid-request` with pointers below `/body`.
+ * Writes an object with one member as an XML document. `@name` is an attribute, and `#text` is text. An array repeats the
+ * element, null is an empty element, and numbers keep their digits. The text in `{"$xml": "<…/>"}` is taken unchanged if it is
+ * XML. One `invalid-request` reports all problems, with pointers below `/body`.
  */
 function writeXml(node: JsonNode): string {
   const list = createProblemList();
@@ -32,13 +32,13 @@ function writeXml(node: JsonNode): string {
 function writeDocument(node: JsonNode, list: ProblemList): string {
   const member = node.kind === 'object' && node.members.length === 1 ? node.members[0] : undefined;
   if (member === undefined || member[0] === '#text') {
-    list.add('/body', 'XML has one root element: give an object with one member, named after the root.');
+    list.add('/body', 'XML has one root element: send an object with one member, named after the root.');
     return '';
   }
   const [name, value] = member;
   if (name === '$xml') return verbatim(value, list);
   if (value.kind === 'array' && value.items.length !== 1) {
-    list.add(pointerTo('/body', name), 'XML has one root element: give an object, or an array of one entry.');
+    list.add(pointerTo('/body', name), 'XML has one root element: send an object, or an array with one entry.');
     return '';
   }
   return writeMember(member, { pointer: '/body', scope: outermostScope, list });
@@ -49,18 +49,18 @@ function verbatim(node: JsonNode, list: ProblemList): string {
   const reading = text === undefined ? { problem: 'it is not a string' } : readXml(text);
   if ('root' in reading && text !== undefined) return text;
   const problem = 'problem' in reading ? reading.problem : '';
-  list.add('/body/$xml', `This is not XML that can be sent: ${problem}. Give one well-formed document without a DOCTYPE.`);
+  list.add('/body/$xml', `This XML cannot be sent: ${problem}. Send one well-formed document without a DOCTYPE.`);
   return '';
 }
 
 interface Place {
-  /** Of the object that the member stands in. */
+  /** The pointer to the object that has the member. */
   readonly pointer: string;
   readonly scope: NamespaceScope;
   readonly list: ProblemList;
 }
 
-/** One member of an object: text, an element, or an array's elements. */
+/** Writes one member of an object: text, an element, or the elements of an array. */
 function writeMember([name, value]: JsonMember, place: Place): string {
   const pointer = pointerTo(place.pointer, name);
   if (name === '#text') return writeText(value, pointer, place.list);
@@ -68,17 +68,17 @@ function writeMember([name, value]: JsonMember, place: Place): string {
   return value.items.map((item, index) => writeElement(name, item, { ...place, pointer: pointerTo(pointer, index) })).join('');
 }
 
-/** `place` is the element's own. */
+/** `place.pointer` is the pointer to the element. */
 function writeElement(name: string, node: JsonNode, place: Place): string {
   const parsed = readXmlName(name);
   if (parsed === undefined || parsed.prefix === 'xmlns') {
-    place.list.add(place.pointer, `${JSON.stringify(name.slice(0, 100))} is no XML element name: rename it.`);
+    place.list.add(place.pointer, `${JSON.stringify(name.slice(0, 100))} is not an XML element name: rename it.`);
     return '';
   }
   if (node.kind === 'array') {
     place.list.add(
       place.pointer,
-      'An array in an array has no element name: give an object, a string, a number, true, false or null.',
+      'An array in an array has no element name: send an object, a string, a number, true, false or null.',
     );
     return '';
   }
@@ -105,10 +105,10 @@ function writeText(node: JsonNode, pointer: string, list: ProblemList): string {
   if (node.kind === 'null') return '';
   const text = scalarText(node);
   if (text === undefined) {
-    list.add(pointer, 'Text is a string, a number, true, false or null: give one of these.');
+    list.add(pointer, 'Text is a string, a number, true, false or null: send one of these.');
     return '';
   }
   const forbidden = forbiddenCharacter(text);
-  if (forbidden !== undefined) list.add(pointer, `XML 1.0 cannot hold the character ${forbidden}: leave it out.`);
+  if (forbidden !== undefined) list.add(pointer, `XML 1.0 cannot represent the character ${forbidden}: leave it out.`);
   return escapeXmlText(text);
 }

@@ -8,7 +8,7 @@ function problem(text: string): string {
   return 'problem' in reading ? reading.problem : '';
 }
 
-test('a well-formed document is read, its root named as written', () => {
+test('a well-formed document is accepted, with the name of its root as written', () => {
   for (const text of [
     '<a/>',
     ' <!-- c --><?p i?><a>t<b/></a> <!-- d -->\n',
@@ -20,12 +20,12 @@ test('a well-formed document is read, its root named as written', () => {
   assert.deepEqual(readXml('<p:a xmlns:p="urn:p"/>'), { root: 'p:a' });
 });
 
-test('what is not well-formed is said without a full stop, for a sentence goes on behind it', () => {
+test('the problem of a text that is not well-formed has no final full stop, because a sentence contains it', () => {
   const read = readXml('<a><b></a>');
   assert.match('problem' in read ? read.problem : '', /^it is not well-formed: 1:10: unexpected close tag$/u);
 });
 
-test('what is not well-formed is a problem', () => {
+test('a text that is not well-formed is a problem', () => {
   for (const text of [
     '',
     ' ',
@@ -54,7 +54,7 @@ test('what is not well-formed is a problem', () => {
   }
 });
 
-test('a DOCTYPE is refused, and so are entities, other encodings and deep nesting', () => {
+test('a DOCTYPE, other entities, other encodings and deep nesting are refused', () => {
   assert.match(problem('<!DOCTYPE a><a/>'), /DOCTYPE/u);
   assert.match(problem('<!DOCTYPE a [<!ENTITY x "xxxxxxxx"><!ENTITY y "&x;&x;">]><a>&y;</a>'), /DOCTYPE/u);
   assert.match(problem('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'), /DOCTYPE/u);
@@ -64,7 +64,7 @@ test('a DOCTYPE is refused, and so are entities, other encodings and deep nestin
   assert.match(problem('<a>'.repeat(1_000_000)), /deeper than 128/u);
 });
 
-test('the root is named from the first part of a document', () => {
+test('the name of the root is found in the first part of a document', () => {
   assert.equal(xmlRootName('<devices xmlns="http://tail-f.com/ns/ncs"><device><na'), 'devices');
   assert.equal(
     xmlRootName('\ufeff<?xml version="1.0"?>\n<!-- <b> -->\n<!DOCTYPE x [<!ELEMENT a ANY>]>\n<ncs:devices a'),
@@ -74,7 +74,7 @@ test('the root is named from the first part of a document', () => {
   for (const text of ['', 'text', '{"a":1}', '<', '<1>', '<dev', '</a>']) assert.equal(xmlRootName(text), undefined, text);
 });
 
-test('half of a surrogate pair hides no document type from the reader', () => {
+test('a lone surrogate does not hide a DOCTYPE', () => {
   const text = '<?x \ud800?><!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;?><b/><?y \ud800?></a><?z ?>';
-  assert.match(problem(text), /half of a surrogate pair/u);
+  assert.match(problem(text), /a lone surrogate/u);
 });

@@ -1,19 +1,19 @@
 import { SaxesParser } from 'saxes';
 
-/** What a text turned out to be: a document with its root element's name as written, or why it is none. */
+/** The name of the root element as written, or why the text is not acceptable. */
 type XmlReading = { readonly root: string } | { readonly problem: string };
 
-// As for JSON. Looking up a prefix walks outwards, so that the work grows with the square of the nesting.
+// As for JSON. A prefix is looked up through all outer elements, so the work grows with the square of the depth.
 const maxDepth = 128;
 
 class NotAcceptable extends Error {}
 
 /**
- * Reads a whole document: well-formed by XML 1.0 and Namespaces in XML, one root, nested at most 128 deep, no DOCTYPE
- * (and so no entities but the five of XML itself), in UTF-8 as far as it says.
+ * Checks a complete document: well-formed by XML 1.0 and Namespaces in XML, with one root, and nested at most 128 deep. A DOCTYPE
+ * is refused, so the only entities are the five of XML. A declared encoding must be UTF-8 or US-ASCII.
  */
 export function readXml(text: string): XmlReading {
-  if (!text.isWellFormed()) return { problem: 'it holds half of a surrogate pair' };
+  if (!text.isWellFormed()) return { problem: 'it contains a lone surrogate' };
   const parser = new SaxesParser({ xmlns: true, position: true });
   let root: string | undefined;
   let depth = 0;

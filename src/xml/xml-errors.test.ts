@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { readXmlErrors } from './xml-errors.ts';
 
-test('the first error is read, in whatever namespace', () => {
+test('the first error is read in any namespace', () => {
   const rest =
     '<error-type>protocol</error-type><error-tag>invalid-value</error-tag><error-message xml:lang="en">a &lt; <![CDATA[b & c]]></error-message>';
   const read = { tag: 'invalid-value', message: 'a < b & c' };
@@ -25,13 +25,13 @@ test('the first error is read, in whatever namespace', () => {
   );
 });
 
-test('the elements that are complete before the text is cut off count', () => {
+test('an element counts if it is complete before the text is cut off', () => {
   assert.deepEqual(readXmlErrors('<errors><error><error-tag>in-use</error-tag><error-message>the configuration data'), {
     tag: 'in-use',
   });
 });
 
-test('anything else is no error body, and nothing throws', () => {
+test('any other text is not an error body, and never throws', () => {
   for (const text of [
     '',
     '{"errors":{}}',

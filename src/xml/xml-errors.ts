@@ -1,11 +1,11 @@
 import { SaxesParser } from 'saxes';
 import { type FarSideErrorText, farSideErrorText } from '#json/json-errors.ts';
 
-class Finished extends Error {}
+class ErrorComplete extends Error {}
 
 /**
- * The first error of an error body in XML, RESTCONF's or NSO's legacy one: `errors/error/error-tag` and `error-message`, in
- * any namespace. What stands before a fault counts, for the text may be cut. Undefined for anything else; never throws.
+ * The first error of a RESTCONF or legacy NSO error body in XML: `errors/error/error-tag` and `error-message`, in any namespace.
+ * The text may be cut, so everything before a syntax error counts. Undefined for any other text; never throws.
  */
 export function readXmlErrors(text: string): FarSideErrorText | undefined {
   const found = new Map<string, string>();
@@ -22,14 +22,14 @@ export function readXmlErrors(text: string): FarSideErrorText | undefined {
   });
   parser.on('closetag', () => {
     path.pop();
-    if (path.length === 1) throw new Finished();
+    if (path.length === 1) throw new ErrorComplete();
   });
   parser.on('text', onText);
   parser.on('cdata', onText);
   try {
     parser.write(text).close();
   } catch {
-    // Finished, or not well-formed from here on.
+    // ErrorComplete, or a syntax error.
   }
   return farSideErrorText(found.get('error-tag')?.trim(), found.get('error-message')?.trim());
 }

@@ -1,9 +1,9 @@
 import type { JsonNode } from '#json/json-tree.ts';
 
-// XML 1.0 section 2.2: all other characters cannot stand in a document, not even as references.
+// A document cannot contain any other character, not even as a reference (XML 1.0, section 2.2).
 const forbidden = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 
-/** The first character that XML 1.0 cannot hold, as `U+0001`; undefined where there is none. */
+/** The first character that XML 1.0 cannot represent, such as `U+0001`, or undefined. */
 export function forbiddenCharacter(text: string): string | undefined {
   const found = forbidden.exec(text)?.[0];
   if (found === undefined) return undefined;
@@ -20,17 +20,20 @@ const references: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
-/** Character data. A carriage return is written as a reference, for a reader would turn it into a line feed (section 2.11). */
+/**
+ * Escapes character data. A carriage return becomes a reference, because parsers turn a literal one into a line feed (XML 1.0,
+ * section 2.11).
+ */
 export function escapeXmlText(text: string): string {
   return text.replaceAll(/[&<>\r]/gu, (character) => references[character] ?? character);
 }
 
-/** An attribute value for double quotes. White space other than spaces is written as references (section 3.3.3). */
+/** Escapes an attribute value for double quotes. White space other than spaces becomes references (XML 1.0, section 3.3.3). */
 export function escapeXmlAttribute(text: string): string {
   return text.replaceAll(/[&<"\t\n\r]/gu, (character) => references[character] ?? character);
 }
 
-/** A scalar's text, numbers with their digits; undefined for null and for what is no scalar. */
+/** The text of a scalar; numbers keep their digits. Undefined for null, objects and arrays. */
 export function scalarText(node: JsonNode): string | undefined {
   if (node.kind === 'string') return node.value;
   if (node.kind === 'number') return node.text;
