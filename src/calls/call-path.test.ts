@@ -146,9 +146,13 @@ test('a principal without the role is refused by the call path itself, and the r
   far.answer(() => jsonReply('{}'));
   const reader: Principal = { id: 'r', username: 'r', roles: ['readonly'], groups: [] };
   await assert.rejects(perform(action('restconf/data/x'), reader), { code: 'forbidden' });
+  const unknown = { ...action('restconf/data/x'), adapter: 'none' } as Call;
+  await assert.rejects(perform(unknown, reader), { code: 'forbidden' }, 'adapters are named to those who may call them');
+  await assert.rejects(perform(unknown), { code: 'adapter-not-found' });
   assert.equal(far.requests.length, 0);
+  assert.equal(recorded.at(-1)?.facts.adapter, undefined, 'no record has the name of an adapter that does not exist');
   assert.deepEqual(
-    recorded.map(({ kind, facts }) => [kind, facts.decision, facts.outcome]),
+    recorded.slice(0, 1).map(({ kind, facts }) => [kind, facts.decision, facts.outcome]),
     [['record', 'denied', 'refused']],
   );
 });

@@ -1,12 +1,11 @@
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
-import type { TraceContext } from '#base/trace-context.ts';
 import { orchestratorCall } from '#relay/orchestrator-call.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import type { RelayedCall } from '#relay/relayed-call.ts';
 import { type OutboundSection, restCall } from '#relay/rest-call.ts';
 import { type Call, methodOf } from './call.ts';
 import { type CallContext, openScope } from './call-context.ts';
-import type { CallFacts } from './call-facts.ts';
+import type { CallRecord } from './call-record.ts';
 import { decideCall } from './decide-call.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { recorded } from './recorded.ts';
@@ -34,12 +33,12 @@ export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
       const { record } = context;
-      record.note(subjectOf(call));
-      const relayed = relayedCall(call, record.trace, options);
-      const decision = decideCall(record.principal, relayed);
+      const { principal } = record;
+      const decision = decideCall({ principal, operation: call.operation }, () => relayedCall(call, record, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
-      options.rateLimit()?.count(record.principal);
+      options.rateLimit()?.count(principal);
+      const relayed = decision.call;
       const scope = openScope(context, relayed.timeLimit);
       const letGo = relayed.hold();
       try {
@@ -54,21 +53,15 @@ export function createCallPath(options: CallPathOptions): CallPath {
   };
 }
 
-/** What is on record of a call before it is judged. */
-function subjectOf(call: Call): CallFacts {
-  if (call.operation === 'restCall') return { verb: call.request.verb, address: call.request.destination.href };
-  return { adapter: call.adapter, verb: methodOf(call), address: call.params.path };
-}
-
-/** Throws 404 `adapter-not-found`, and 400 where the body cannot be written as its media type asks. */
-function relayedCall(call: Call, trace: TraceContext, { adapters, outbound, userAgent }: CallPathOptions): RelayedCall {
-  if (call.operation === 'restCall') return restCall({ request: call.request, section: outbound(), trace, userAgent });
-  return orchestratorCall({
-    passedOn: {},
-    ...call,
-    adapter: adapters().find(call.adapter),
-    method: methodOf(call),
-    trace,
-    userAgent,
-  });
+/** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
+function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userAgent }: CallPathOptions): RelayedCall {
+  if (call.operation === 'restCall') {
+    const { request } = call;
+    record.note({ verb: request.verb, address: request.destination.href });
+    return restCall({ request, section: outbound(), trace: record.trace, userAgent });
+  }
+  const adapter = adapters().find(call.adapter);
+  const method = methodOf(call);
+  record.note({ adapter: adapter.name, verb: method, address: call.params.path });
+  return orchestratorCall({ passedOn: {}, ...call, adapter, method, trace: record.trace, userAgent });
 }

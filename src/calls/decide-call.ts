@@ -11,12 +11,22 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
   restRequest: ['admin'],
 };
 
+/** Only an allowed decision has the call that can be sent. */
+export type CallDecision =
+  | { readonly allowed: true; readonly rule: string | undefined; readonly call: RelayedCall }
+  | Extract<RuleDecision, { readonly allowed: false }>;
+
 /**
  * The one decision about a call: the role of its principal, then the operator's rules for its destination (path rights, outbound policy).
- * Every entrance takes it, because `perform` in call-path.ts does.
+ * `prepare` is called once the role allows the operation; what it throws (404 `adapter-not-found`, 400) comes before the rules.
  */
-export function decideCall(principal: Principal, call: Pick<RelayedCall, 'operation' | 'decide'>): RuleDecision {
-  const role = decide({ principal, roles: callRoles[call.operation] });
+export function decideCall(
+  { principal, operation }: { readonly principal: Principal; readonly operation: CallOperation },
+  prepare: () => RelayedCall,
+): CallDecision {
+  const role = decide({ principal, roles: callRoles[operation] });
   if (!role.allowed) return { allowed: false, rule: undefined, refusal: new GatewayError('forbidden', role.reason) };
-  return call.decide();
+  const call = prepare();
+  const decision = call.decide();
+  return decision.allowed ? { ...decision, call } : decision;
 }

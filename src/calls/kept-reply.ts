@@ -62,10 +62,15 @@ export function readKeptReply(text: string): {
   readonly requestId: string;
   readonly code: string | undefined;
 } {
-  const { requestId, status, headers, body, code } = JSON.parse(text) as KeptReply;
+  const { requestId, status, headers, body, code = codeIn({ status, body }) } = JSON.parse(text) as KeptReply;
   // Of an error all headers are kept.
   const { 'Content-Type': mediaType, 'Content-Length': _length, ...others } = headers;
   const shown = [...Object.entries(others).flat(), 'Idempotency-Replayed', 'true'];
   const reply = { kind: 'relayed', status, mediaType, headers: shown, head: Buffer.from(body), rest: undefined } as const;
   return { reply, requestId, code };
+}
+
+/** For a reply that an older gateway kept, without its code: an error is problem+json, which has the code as a member. */
+function codeIn({ status, body }: Pick<KeptReply, 'status' | 'body'>): string | undefined {
+  return status < 400 ? undefined : (JSON.parse(body) as { readonly code?: string }).code;
 }

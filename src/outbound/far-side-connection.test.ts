@@ -30,6 +30,22 @@ test('a far side that answers before it has read a whole request gets no other o
   }
 });
 
+test('bytes that Node read while the reader paused reach it, also where the far side resets the connection after them', async (t) => {
+  const body = randomBytes(400_000);
+  const [whole, last] = [body.subarray(0, 370_000), body.subarray(370_000)];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.write(whole, () => setTimeout(() => socket.write(last, () => setTimeout(() => socket.resetAndDestroy(), 50)), 50));
+    });
+  });
+  const { port } = await listen(t, server);
+  const { sender } = senderTo(t, port);
+  const reply = await sendThrough(sender, `http://127.0.0.1:${port}/`, { pause: 300 });
+  assert.ok(reply.body.equals(body));
+});
+
 /** A sender to a far side with TLS at a port, and how many connections it made. */
 function secureSenderTo(t: TestContext, port: number): { readonly sender: PooledSender; readonly dialled: () => number } {
   let dialled = 0;

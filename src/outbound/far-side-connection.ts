@@ -39,7 +39,10 @@ export class FarSideConnection {
     this.#socket = socket;
     this.#owner = owner;
     socket.on('data', (piece: Buffer) => this.#received(piece));
-    socket.on('error', (error) => this.#broken(this.#translated(error)));
+    socket.on('error', (error) => {
+      this.#readBuffered();
+      this.#broken(this.#translated(error));
+    });
     socket.on('end', () => this.#ended());
     socket.on('close', () => {
       // The socket closed without 'end', so the reply is not known to be complete.
@@ -95,6 +98,11 @@ export class FarSideConnection {
     this.#paused = false;
     this.#reader.stop();
     this.#socket.destroy();
+  }
+
+  /** Node reads up to 64 KiB into the queue of a paused socket, and would drop them when the far side resets it. */
+  #readBuffered(): void {
+    for (let piece: Buffer | null; (piece = this.#socket.read() as Buffer | null) !== null; ) this.#received(piece);
   }
 
   #received(piece: Buffer): void {
