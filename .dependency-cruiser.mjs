@@ -49,8 +49,14 @@ export default {
       name: 'only-the-call-path-sends',
       comment: 'A call is decided and recorded before it is sent: use perform() of src/calls/call-path.ts.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(calls|relay)/', '[.]test[.]ts$'] },
-      to: { path: '^src/relay/(rest-call|orchestrator-call)[.]ts$', dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/', pathNot: ['^src/(adapters|calls|relay|wiring)/', '[.]test[.]ts$'] },
+      to: {
+        path: [
+          '^src/relay/(rest-call|orchestrator-call)[.]ts$',
+          '^src/adapters/adapter-(instance|instances|node)[.]ts$',
+          '^src/calls/recorded[.]ts$',
+        ],
+      },
     },
     {
       name: 'kinds-do-not-know-each-other',

@@ -79,6 +79,11 @@ const breaches = [
   { file: 'src/access/breach.ts', text: "export { Agent } from 'undici';\n", rule: 'only-outbound-dials-out' },
   { file: 'src/http/routes/breach.ts', text: "export { request } from 'node:http';\n", rule: 'only-outbound-dials-out' },
   { file: 'src/http/breach.ts', text: "export { restCall } from '#relay/rest-call.ts';\n", rule: 'only-the-call-path-sends' },
+  {
+    file: 'src/http/breach.ts',
+    text: "export type { AdapterInstance } from '#adapters/adapter-instance.ts';\n",
+    rule: 'only-the-call-path-sends',
+  },
   { file: 'src/relay/breach.ts', text: "export { default } from 'find-my-way';\n", rule: 'only-http-knows-routing' },
   {
     file: 'src/http/breach.ts',

@@ -5,10 +5,10 @@ import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
 import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
+import type { AdapterStanding } from './adapter-standing.ts';
 import { startHealthChecks } from './health-checks.ts';
 import { refusesChanges, speaksOfTheNode } from './node-failure.ts';
 import { NodeRoute } from './node-route.ts';
-import type { NodeError } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
 
 /** What an operator configures of one orchestrator as a whole; durations in milliseconds. */
@@ -25,17 +25,6 @@ export interface AdapterInstanceOptions extends PathRights {
 export interface AdapterCall extends NodeCall {
   /** `query`: up to two retries. `action`: one, and only where no byte of the first attempt left. */
   readonly retry: 'query' | 'action';
-}
-
-/** `degraded`: some of its addresses are offline; `offline`: all of them. */
-export type AdapterState = 'online' | 'degraded' | 'offline';
-
-export interface AdapterStanding {
-  readonly state: AdapterState;
-  /** Milliseconds since the epoch: when it came into this state. */
-  readonly since: number;
-  /** The latest of its nodes. */
-  readonly lastError: NodeError | undefined;
 }
 
 /** One named orchestrator: its nodes, and the choice between them. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import type { AdapterInstance, AdapterState } from './adapter-instance.ts';
+import type { AdapterInstance } from './adapter-instance.ts';
+import type { AdapterState } from './adapter-standing.ts';
 
 /** The adapter instances by name. */
 export interface AdapterInstances {

@@ -1,4 +1,3 @@
-import { CallScope } from '#outbound/call-scope.ts';
 import type { CallRecord } from './call-record.ts';
 
 /** In what circumstances a call is made; its entrance fills it in. */
@@ -10,18 +9,4 @@ export interface CallContext {
   whenEnded(callback: (complete: boolean) => void): void;
   /** Calls back where the gateway stops before the call ends; the result takes that back. */
   whenStopping(callback: () => void): () => void;
-}
-
-/** Opens the time of a call: `limit` in milliseconds, or less where the caller asked for less. It ends when the caller leaves, unless
- * its scope is detached from the caller. */
-export function openScope(context: CallContext, limit: number): CallScope {
-  const { record, wait = limit } = context;
-  const setBy = wait < limit ? 'Prefer: wait' : undefined;
-  const scope = new CallScope({ total: Math.min(limit, wait), setBy, clock: record.clock, attempts: record.attempts });
-  record.note({ traffic: scope });
-  context.whenEnded((complete) => {
-    if (complete) scope.end();
-    else scope.callerLeft();
-  });
-  return scope;
 }

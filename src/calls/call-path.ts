@@ -1,10 +1,11 @@
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import { CallScope } from '#outbound/call-scope.ts';
 import { orchestratorCall } from '#relay/orchestrator-call.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import type { RelayedCall } from '#relay/relayed-call.ts';
 import { type OutboundSection, restCall } from '#relay/rest-call.ts';
 import { type Call, methodOf } from './call.ts';
-import { type CallContext, openScope } from './call-context.ts';
+import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { decideCall } from './decide-call.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -64,4 +65,18 @@ function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userA
   const method = methodOf(call);
   record.note({ adapter: adapter.name, verb: method, address: call.params.path });
   return orchestratorCall({ passedOn: {}, ...call, adapter, method, trace: record.trace, userAgent });
+}
+
+/** Opens the time of a call: `limit` in milliseconds, or less where the caller asked for less. It ends when the caller leaves, unless
+ * its scope is detached from the caller. */
+function openScope(context: CallContext, limit: number): CallScope {
+  const { record, wait = limit } = context;
+  const setBy = wait < limit ? 'Prefer: wait' : undefined;
+  const scope = new CallScope({ total: Math.min(limit, wait), setBy, clock: record.clock, attempts: record.attempts });
+  record.note({ traffic: scope });
+  context.whenEnded((complete) => {
+    if (complete) scope.end();
+    else scope.callerLeft();
+  });
+  return scope;
 }

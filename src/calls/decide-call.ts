@@ -12,7 +12,7 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
 };
 
 /** Only an allowed decision has the call that can be sent. */
-export type CallDecision =
+type CallDecision =
   | { readonly allowed: true; readonly rule: string | undefined; readonly call: RelayedCall }
   | Extract<RuleDecision, { readonly allowed: false }>;
 

@@ -1,12 +1,13 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { AdapterInstance, AdapterState } from '#adapters/adapter-instance.ts';
+import type { AdapterState } from '#adapters/adapter-standing.ts';
+import type { KnownAdapter, KnownNode } from '#adapters/known-adapters.ts';
 import type { BreakerState } from '#adapters/node-breaker.ts';
 
 /**
  * What is known of the adapter instances, looked at when metrics are asked for. The label `node` is the place of an address in `urls`,
  * from 1: metrics may be open to everyone, and addresses of orchestrators are not everyone's.
  */
-export function measureAdapters(registry: Registry, adapters: () => readonly AdapterInstance[]): void {
+export function measureAdapters(registry: Registry, adapters: () => readonly KnownAdapter[]): void {
   gauge(registry, 'gateway_adapter_state', 'The state of an adapter instance: 1 for the one it is in.', function* () {
     for (const adapter of adapters()) {
       const { state } = adapter.standing();
@@ -35,10 +36,10 @@ type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [Labels, number];
 
 function ofNodes(
-  { registry, adapters }: { readonly registry: Registry; readonly adapters: () => readonly AdapterInstance[] },
+  { registry, adapters }: { readonly registry: Registry; readonly adapters: () => readonly KnownAdapter[] },
   name: string,
   help: string,
-  samplesOf: (node: AdapterInstance['nodes'][number]) => readonly Sample[],
+  samplesOf: (node: KnownNode) => readonly Sample[],
 ): void {
   gauge(registry, name, help, function* () {
     for (const adapter of adapters()) {

@@ -1,12 +1,11 @@
-import type { AdapterInstance } from '#adapters/adapter-instance.ts';
-import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import type { KnownAdapter, KnownAdapters } from '#adapters/known-adapters.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { monitoring, operatorAction } from './route-traits.ts';
 
 interface AdapterRoutesOptions {
-  readonly adapters: () => AdapterInstances;
+  readonly adapters: () => KnownAdapters;
 }
 
 /** What an operator asks about the orchestrators. */
@@ -107,7 +106,7 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
   };
 }
 
-function reportOf(adapter: AdapterInstance): object {
+function reportOf(adapter: KnownAdapter): object {
   const { name, kind, nodes, settings } = adapter;
   const { state, since: from, lastError: error } = adapter.standing();
   return {
@@ -165,7 +164,7 @@ const trialSchema = closedObject({
 });
 
 function trialRoute({ adapters }: AdapterRoutesOptions): Route {
-  const adapterOf = (params: Readonly<Record<string, string>>): AdapterInstance => adapters().find(params['adapterId'] ?? '');
+  const adapterOf = (params: Readonly<Record<string, string>>): KnownAdapter => adapters().find(params['adapterId'] ?? '');
   return {
     method: 'POST',
     url: '/adapters/:adapterId/test',

@@ -1,4 +1,4 @@
-import type { AdapterState } from '#adapters/adapter-instance.ts';
+import type { AdapterState } from '#adapters/adapter-standing.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';

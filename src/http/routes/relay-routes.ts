@@ -1,4 +1,4 @@
-import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import type { KnownAdapters } from '#adapters/known-adapters.ts';
 import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import { Type } from '#base/json-schema.ts';
 import type { CallPath } from '#calls/call-path.ts';
@@ -20,7 +20,7 @@ import { relayedCall } from './route-traits.ts';
 
 interface RelayRoutesOptions {
   /** Asked for with each request, since a reload replaces them. */
-  readonly adapters: () => AdapterInstances;
+  readonly adapters: () => KnownAdapters;
   readonly calls: CallPath;
 }
 
