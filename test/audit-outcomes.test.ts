@@ -122,7 +122,7 @@ test('the record of an action has its caller, its address, the rule that allowed
 test('an action is recorded and answered while another process holds the write lock of the catalogue', async (t) => {
   const headers = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
   far.answer(() => jsonReply('{}'));
-  const held = new DatabaseSync(join(gateway.directory, 'gateway.db'));
+  const held = new DatabaseSync(join(gateway.directory, 'gateway.db'), { timeout: 5_000 });
   t.after(() => held.close());
   held.exec('begin immediate');
   const began = performance.now();
@@ -269,7 +269,7 @@ for (const key of [undefined, 'k']) {
   const what = key === undefined ? 'an action' : 'an action with an Idempotency-Key';
   test(`${what} whose caller leaves while its intent waits for the store is on record once`, async (t) => {
     far.answer(() => jsonReply('{}'));
-    const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
+    const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'), { timeout: 5_000 });
     t.after(() => held.close());
     held.exec('begin immediate');
     const requestId = `left-${key}`;
@@ -388,7 +388,7 @@ for (const [route, type, body] of [
 }
 
 test('a redirect that cannot be put on record is not followed, and the error says what was sent', async (t) => {
-  const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));
+  const held = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'), { timeout: 5_000 });
   t.after(() => held.close());
   far.answer(() => {
     held.exec('begin immediate');
