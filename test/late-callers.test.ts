@@ -5,7 +5,7 @@ import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
-// Callers that were told that their request cannot be taken, and keep their side of the connection open nevertheless.
+// Callers that get 408 and keep their side of the connection open.
 
 const far = await farSide({ after });
 far.answer(() => jsonReply('{}'));
@@ -23,11 +23,11 @@ const restOfHead = `Content-Type: application/json\r\nContent-Length: ${body.len
 
 interface Caller {
   readonly socket: Socket;
-  /** Resolves to what it was told once the gateway has ended its side. */
-  readonly told: Promise<string>;
+  /** All bytes that the gateway sent, once the gateway has ended its side. */
+  readonly received: Promise<string>;
 }
 
-/** Never ends its side by itself. */
+/** Opens a connection that never ends its own side, and sends `bytes`. */
 function open(t: TestContext, bytes: string): Caller {
   const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
   t.after(() => socket.destroy());
@@ -37,22 +37,22 @@ function open(t: TestContext, bytes: string): Caller {
   socket.on('data', (data: Buffer) => {
     text += data.toString();
   });
-  const told = new Promise<string>((resolve) => {
+  const received = new Promise<string>((resolve) => {
     socket.on('end', () => resolve(text));
   });
-  return { socket, told };
+  return { socket, received };
 }
 
-/** What the gateway counts as open or under way, beside the asking itself. */
+/** The connections and the requests in flight that the gateway counts, without the request for /metrics. */
 async function counted(): Promise<Record<string, number>> {
   const { text } = await gateway.send({ target: '/metrics' });
   const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(text)?.[1]) - 1;
   return { connections: valueOf('gateway_caller_connections'), requests: valueOf('gateway_requests_in_flight') };
 }
 
-/** Not on record, nor at the far side. */
+/** Fails where the far side got a request. */
 async function assertNothingSent(): Promise<void> {
-  // A call would be on its way by now.
+  // Within this time a call would reach the far side.
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.deepEqual(
     far.requests.map(({ target }) => target),
@@ -60,28 +60,28 @@ async function assertNothingSent(): Promise<void> {
   );
 }
 
-describe('who was told 408', { concurrency: true, timeout: 120_000 }, () => {
-  test('R44: is not served when the rest of the body comes after all', async (t) => {
+describe('a caller with a 408', { concurrency: true, timeout: 120_000 }, () => {
+  test('R44: is not served when it sends the rest of the body later', async (t) => {
     const caller = open(t, `${start}${restOfHead}`);
-    assert.match(await caller.told, /^HTTP\/1.1 408 /u);
+    assert.match(await caller.received, /^HTTP\/1.1 408 /u);
     caller.socket.write(body);
     await assertNothingSent();
   });
 
-  test('R43: is not served when the rest of the headers comes after all', async (t) => {
+  test('R43: is not served when it sends the rest of the headers later', async (t) => {
     const caller = open(t, start);
-    assert.match(await caller.told, /^HTTP\/1.1 408 /u);
+    assert.match(await caller.received, /^HTTP\/1.1 408 /u);
     caller.socket.write(`${restOfHead}${body}`);
     await assertNothingSent();
   });
 
-  test('R44: and says nothing more keeps no connection, and no place among the requests in flight', async (t) => {
+  test('R44: that sends nothing more keeps no connection, and no place among the requests in flight', async (t) => {
     const silent = [
       open(t, `${start}${restOfHead}`),
       open(t, 'POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nContent-Type: application/json\r\n\r\n{'),
     ];
-    for (const { told } of silent) assert.match(await told, /^HTTP\/1.1 408 /u);
-    await until('nothing is counted any more', async () => {
+    for (const { received } of silent) assert.match(await received, /^HTTP\/1.1 408 /u);
+    await until('no connection and no request is counted', async () => {
       const { connections, requests } = await counted();
       return connections === 0 && requests === 0;
     });

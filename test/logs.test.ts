@@ -29,7 +29,7 @@ const gateway = await startGateway(owner, {
   config: { outbound: { allow: [far.authority] } },
   adapters: [
     { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['**'] } },
-    { name: 'Gone', kind: 'rest', url: `http://127.0.0.1:${await closedPort()}`, auth: { type: 'none' } },
+    { name: 'Down', kind: 'rest', url: `http://127.0.0.1:${await closedPort()}`, auth: { type: 'none' } },
   ],
 });
 
@@ -37,7 +37,7 @@ function linesOf(of: Gateway): readonly Line[] {
   return of.stderr.map((text) => JSON.parse(text) as Line);
 }
 
-/** The lines of a request, once there are as many. */
+/** The lines of a request, once the log has `count` of them. */
 async function linesAbout(of: Gateway, requestId: string, count = 1): Promise<readonly Line[]> {
   for (;;) {
     const found = linesOf(of).filter((line) => line['requestId'] === requestId);
@@ -49,7 +49,7 @@ async function linesAbout(of: Gateway, requestId: string, count = 1): Promise<re
 const page = await readFile(new URL('../docs/reference/logs.md', import.meta.url), 'utf8');
 const documented = [...page.matchAll(/^\| `(\w+)` \|/gmu)].map(([, name]) => name ?? '');
 
-test('docs/reference/logs.md lists the fields that a line may have, and no others', async () => {
+test('docs/reference/logs.md lists every field of a log line, and no other', async () => {
   const source = await readFile(new URL('../src/base/log.ts', import.meta.url), 'utf8');
   const [, fields = ''] = /export interface LogFields \{\n(.*?)\n\}/su.exec(source) ?? [];
   const known = [...fields.matchAll(/^ {2}readonly (\w+)\?:/gmu)].map(([, name]) => name ?? '');
@@ -60,14 +60,14 @@ test('docs/reference/logs.md lists the fields that a line may have, and no other
 const calls = {
   'that is answered': (headers) => relay(gateway, 'restQuery', 'Local NSO', query, { headers }),
   'that the caller’s role forbids': (headers) => relay(gateway, 'restQuery', 'Local NSO', query, { role: 'readonly', headers }),
-  'that path rights forbid': (headers) => relay(gateway, 'restAction', 'Local NSO', { ...query, body: {} }, { headers }),
-  'to an address that the policy forbids': (headers) =>
+  'that path rights deny': (headers) => relay(gateway, 'restAction', 'Local NSO', { ...query, body: {} }, { headers }),
+  'to an address that the policy denies': (headers) =>
     restCall(gateway, { uri: 'http://10.0.0.1/', verb: 'GET', responseHeaders: false }, { headers }),
-  'to an adapter that there is not': (headers) => relay(gateway, 'restQuery', 'Nobody', query, { headers }),
-  'to a far side that is gone': (headers) => relay(gateway, 'restAction', 'Gone', { ...query, body: {} }, { headers }),
+  'to an unknown adapter': (headers) => relay(gateway, 'restQuery', 'Unknown', query, { headers }),
+  'to a far side that is down': (headers) => relay(gateway, 'restAction', 'Down', { ...query, body: {} }, { headers }),
   'with a faulty body': (headers) => relay(gateway, 'restQuery', 'Local NSO', '{', { headers }),
   'without credentials': (headers) => gateway.send({ target: '/whoami', headers }),
-  'to no route': (headers) => gateway.send({ target: '/nowhere', headers }),
+  'to an unknown path': (headers) => gateway.send({ target: '/nowhere', headers }),
 } satisfies Record<string, (headers: Record<string, string>) => Promise<{ readonly status: number }>>;
 
 for (const [name, call] of Object.entries(calls)) {
@@ -75,7 +75,7 @@ for (const [name, call] of Object.entries(calls)) {
     const requestId = crypto.randomUUID();
     const { status } = await call({ 'X-Request-Id': requestId });
     const [line] = await linesAbout(gateway, requestId);
-    // A line more would be there by the time that a later request has its own.
+    // The log is in order: a second line of this request would come before the line of a later one.
     await gateway.send({ target: '/healthz', headers: { 'X-Request-Id': `${requestId}-later` } });
     await linesAbout(gateway, `${requestId}-later`);
     assert.equal((await linesAbout(gateway, requestId)).length, 1);
@@ -86,7 +86,7 @@ for (const [name, call] of Object.entries(calls)) {
   });
 }
 
-/** A query on a connection that can be ended before it is answered. */
+/** Sends a query on a connection that the test may end before the reply. */
 async function leavingCaller(): Promise<{ readonly connection: Connection; readonly requestId: string }> {
   const connection = await openConnection(gateway.port);
   const requestId = crypto.randomUUID();
@@ -101,7 +101,7 @@ async function leavingCaller(): Promise<{ readonly connection: Connection; reado
   return { connection, requestId };
 }
 
-test('a call whose caller leaves is one line that says so', { timeout: 30_000 }, async () => {
+test('a call whose caller leaves is one line with that reason', { timeout: 30_000 }, async () => {
   far.answer(() => undefined);
   const { connection, requestId } = await leavingCaller();
   while (far.requests.length === 0) await delay(10);
@@ -112,7 +112,7 @@ test('a call whose caller leaves is one line that says so', { timeout: 30_000 },
   far.answer(() => jsonReply('{}'));
 });
 
-test('a call whose caller resets its connection within a long reply is one line at info, and no fault of the gateway', {
+test('a call whose caller resets its connection within a long reply is one line at info, without a code', {
   timeout: 30_000,
 }, async () => {
   far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.alloc(30_000_000, 'a') }));
@@ -129,7 +129,9 @@ test('a call whose caller resets its connection within a long reply is one line 
   far.answer(() => jsonReply('{}'));
 });
 
-test('a failed login is a warning beside the line of its request, with the request’s id', { timeout: 30_000 }, async () => {
+test('a failed login is a warning, in addition to the line of its request, with the same request id', {
+  timeout: 30_000,
+}, async () => {
   const ways = [
     { target: '/whoami', headers: { Authorization: basic('admin-user', 'wrong') } },
     {
@@ -153,7 +155,7 @@ test('a failed login is a warning beside the line of its request, with the reque
   }
 });
 
-test('SIGUSR2 shows each attempt from then on, and a second one no more', { timeout: 30_000 }, async () => {
+test('SIGUSR2 switches the lines of attempts on, and a second one switches them off', { timeout: 30_000 }, async () => {
   const attempts = async (): Promise<number> => {
     const requestId = crypto.randomUUID();
     await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { 'X-Request-Id': requestId } });
@@ -175,7 +177,7 @@ test('SIGUSR2 shows each attempt from then on, and a second one no more', { time
   assert.equal(await attempts(), 0);
 });
 
-test('SIGUSR2 goes back to the level that is configured, and says so even where that is silent', {
+test('SIGUSR2 returns to the configured level, and logs both changes even at level error', {
   timeout: 30_000,
 }, async (t) => {
   const quiet = await startGateway(t, { config: { server: { logLevel: 'error' } } });
@@ -189,14 +191,14 @@ test('SIGUSR2 goes back to the level that is configured, and says so even where 
   assert.deepEqual(reasons(), ['from error to debug', 'from debug to error']);
 });
 
-test('checkpoints of the audit log are written into the log at any level: they are kept, not read', async (t) => {
+test('checkpoints of the audit log are in the log at every level', async (t) => {
   const quiet = await startGateway(t, { config: { server: { logLevel: 'fatal' } } });
   await quiet.stop();
   const messages = linesOf(quiet).map(({ level, msg }) => `${String(level)} ${String(msg)}`);
   assert.deepEqual(messages, ['info audit checkpoint', 'info audit checkpoint']);
 });
 
-test('no line of all these has a field that the page does not list', () => {
+test('every field of all these lines is on the page', () => {
   const seen = new Set(linesOf(gateway).flatMap((line) => Object.keys(line)));
   assert.deepEqual(
     [...seen].filter((field) => !documented.includes(field)),
@@ -204,7 +206,7 @@ test('no line of all these has a field that the page does not list', () => {
   );
 });
 
-/** A gateway that has a full disk as its standard output, or its standard error. */
+/** A gateway whose standard output or standard error is a full disk. */
 function serveIntoFull(t: TestContext, stream: 'stdout' | 'stderr'): ChildProcess {
   const full = openSync('/dev/full', 'w');
   t.after(() => closeSync(full));
@@ -222,7 +224,7 @@ function serveIntoFull(t: TestContext, stream: 'stdout' | 'stderr'): ChildProces
 
 const noFullDevice = { skip: !existsSync('/dev/full') };
 
-test('a gateway whose standard output cannot be written runs, and warns of it', noFullDevice, async (t) => {
+test('a gateway whose standard output is a full disk serves, and logs a warning', noFullDevice, async (t) => {
   const child = serveIntoFull(t, 'stdout');
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => void (said += String(chunk)));
@@ -231,7 +233,7 @@ test('a gateway whose standard output cannot be written runs, and warns of it', 
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('a log that cannot be written holds up neither the start, nor calls, nor the end', noFullDevice, async (t) => {
+test('a log on a full disk delays neither the start, nor calls, nor the end', noFullDevice, async (t) => {
   const child = serveIntoFull(t, 'stderr');
   const [ready] = (await once(child.stdout ?? child, 'data')) as readonly Buffer[];
   const url = /listening on (\S+)/u.exec(String(ready))?.[1] ?? '';

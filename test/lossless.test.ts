@@ -7,7 +7,7 @@ import { instanceText, numberText, objectText, spaceText, stringText, valueText 
 import { type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 
-// Contract 2, 3 and 4, "lossless": bytes in are bytes out, through the real gateway, both below 64 KiB and beyond.
+// The gateway relays bytes unchanged (docs/decisions/0003-bytes-not-values.md), in bodies and replies below 64 KiB and beyond.
 
 const far = await farSide({ after });
 const gateway = await startGateway(
@@ -25,10 +25,10 @@ const accept = 'application/yang-data+json';
 const small = { numRuns: 120 };
 const large = { numRuns: 12 };
 
-/** Where to cut the bytes of a reply: 1 to 40 bytes a piece for small ones, so that characters are split. */
+/** The sizes of the first pieces of a reply: 1 to 40 bytes, so that characters are split. */
 const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 });
 
-/** Answers in pieces, each its own segment where the kernel lets it be. */
+/** Answers in pieces, each a TCP segment of its own unless the kernel joins them. */
 function inPieces(bytes: Buffer, sizes: readonly number[]): FarHandler {
   return async (_, socket) => {
     let at = 0;
@@ -48,7 +48,7 @@ function written(socket: Socket, bytes: Buffer): Promise<void> {
   });
 }
 
-/** A reply with this text whose pieces fall inside the body: the head goes out whole. */
+/** A reply with this text, of which only the body is cut into pieces. */
 function reply(text: string, sizes: readonly number[], chunk: number | undefined): FarHandler {
   const bytes = jsonReply(text, { type: accept, ...(chunk === undefined ? {} : { chunk }) });
   const head = bytes.indexOf('\r\n\r\n') + 4;
@@ -57,21 +57,21 @@ function reply(text: string, sizes: readonly number[], chunk: number | undefined
 
 const framing = fc.option(fc.integer({ min: 1, max: 9000 }), { nil: undefined });
 
-/** Repeats a value inside an array until the text is well beyond 64 KiB. */
+/** Repeats a value inside an array until the text is about 200 kB. */
 function enlarge(text: string): string {
   const count = Math.ceil(200_000 / (Buffer.byteLength(text) + 1));
   return `[${Array.from({ length: Math.min(count, 40_000) }, () => text).join(',')}]`;
 }
 
-/** Whether `text` stands where the body belongs: with a mark in its place, the parsed whole has the mark there. */
+/** Whether `text` is the member `body`: with a mark in its place, the parsed whole has the mark there. */
 function holdsAsBody(response: string, text: string): boolean {
-  // A short text such as `2` may stand elsewhere too.
+  // A short text such as `2` may occur elsewhere as well.
   for (let at = response.lastIndexOf(text); at >= 0; at = at === 0 ? -1 : response.lastIndexOf(text, at - 1)) {
     try {
       const marked = `${response.slice(0, at)}"the mark"${response.slice(at + text.length)}`;
       if ((JSON.parse(marked) as { readonly body: unknown }).body === 'the mark') return true;
     } catch {
-      // Not here.
+      // This occurrence is not the body.
     }
   }
   return false;
@@ -125,7 +125,7 @@ describe('a body', () => {
     );
   });
 
-  test('that comes from the caller in pieces that split its characters arrives whole', async () => {
+  test('that the caller sends byte by byte reaches the far side unchanged', async () => {
     const body = '{"😀ü語":"\\u00fc🏴󠁧󠁢€","n":18446744073709551615}';
     const bytes = Buffer.from(`{"uri":"${far.url}","verb":"POST","responseHeaders":false,"body":${body}}`);
     far.answer(() => jsonReply('{}'));
@@ -223,7 +223,7 @@ describe('a reply', () => {
     await fc.assert(
       fc.asyncProperty(anyText, cuts, fc.boolean(), async (parts, sizes, long) => {
         const piece = parts.join('').toWellFormed();
-        // A leading byte order mark has its own test.
+        // The text begins with `x`, since a leading byte order mark has its own test.
         const text = long ? `x${piece}`.repeat(Math.ceil(150_000 / (piece.length + 1))) : `x${piece}`;
         const bytes = httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text });
         far.answer(inPieces(bytes, [bytes.indexOf('\r\n\r\n') + 4, ...sizes]));
@@ -233,7 +233,7 @@ describe('a reply', () => {
     );
   });
 
-  test('keeps a byte order mark, which is part of the text', async () => {
+  test('keeps its byte order mark', async () => {
     for (const text of ['\ufeff{"a":1}', `\ufeff${'x'.repeat(100_000)}`]) {
       far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: text }));
       assert.ok(responseOf(await restCall(gateway, callWith(false))) === text);
@@ -286,7 +286,7 @@ describe('instance_data', () => {
     );
   });
 
-  test('holds them for a reply beyond 64 KiB too', async () => {
+  test('holds each member of each instance beyond 64 KiB as well', async () => {
     await fc.assert(
       fc.asyncProperty(
         list.filter(([instances]) => instances.some(({ text }) => text.length > 20)),

@@ -58,11 +58,11 @@ async function samples(): Promise<readonly Sample[]> {
   return samplesOf(await metricsText());
 }
 
-/** What the work added to each counter. */
+/** Runs `work`; answers by how much a counter grew. */
 async function added(work: () => Promise<unknown>): Promise<(name: string, labels?: Readonly<Record<string, string>>) => number> {
   const before = await samples();
   await work();
-  // The request is counted once its connection is done with it, which may be after its reply was read.
+  // A request is counted when it ends at the gateway, which may be after the caller has read the reply.
   while (valueOf(await samples(), 'gateway_requests_in_flight') > 1) await delay(10);
   const now = await samples();
   return (name, labels) => {
@@ -76,7 +76,7 @@ async function added(work: () => Promise<unknown>): Promise<(name: string, label
 const route = '/orchestrator_manager/restAction/:adapterId';
 const adapter = 'Local NSO';
 
-test('the outcomes of calls begin at 0 for every adapter instance and route', async () => {
+test('the counters of outcomes begin at 0 for every adapter instance and route', async () => {
   const all = await samples();
   for (const name of [adapter, 'Idle']) {
     for (const outcome of ['ok', 'refused', 'failed', 'unknown'])
@@ -86,7 +86,7 @@ test('the outcomes of calls begin at 0 for every adapter instance and route', as
 
 const outcomes = [
   {
-    name: 'answered is ok, whatever the far side said to a restCall',
+    name: 'of restCall that is answered is ok, with an error status as well',
     outcome: 'ok',
     labels: { route: '/tools/restCall', adapter: '' },
     work: () => {
@@ -95,19 +95,19 @@ const outcomes = [
     },
   },
   {
-    name: 'forbidden by path rights is refused',
+    name: 'that path rights deny is refused',
     outcome: 'refused',
     labels: { route, adapter },
     work: () => relay(gateway, 'restAction', adapter, { ...action, params: { ...action.params, path: 'denied/x' } }),
   },
   {
-    name: 'of a role that may not is refused',
+    name: 'that the role of the caller forbids is refused',
     outcome: 'refused',
     labels: { route, adapter: '' },
     work: () => relay(gateway, 'restAction', adapter, action, { role: 'apiread' }),
   },
   {
-    name: 'answered with an error by an orchestrator is failed',
+    name: 'that an orchestrator answers with 500 is failed',
     outcome: 'failed',
     labels: { route, adapter },
     work: () => {
@@ -116,7 +116,7 @@ const outcomes = [
     },
   },
   {
-    name: 'answered by an orchestrator that there is no such resource is failed',
+    name: 'that an orchestrator answers with 404 is failed',
     outcome: 'failed',
     labels: { route, adapter },
     work: () => {
@@ -125,7 +125,7 @@ const outcomes = [
     },
   },
   {
-    name: 'that changes something and is not answered is unknown',
+    name: 'that is an action without an answer is unknown',
     outcome: 'unknown',
     labels: { route, adapter },
     work: () => {
@@ -134,7 +134,7 @@ const outcomes = [
     },
   },
   {
-    name: 'whose caller leaves before it is answered is unknown',
+    name: 'whose caller leaves before the answer is unknown',
     outcome: 'unknown',
     labels: { route, adapter },
     work: async () => {
@@ -159,7 +159,7 @@ for (const { name, outcome, labels, work } of outcomes) {
   });
 }
 
-test('each attempt of a query is timed, the request once', { timeout: 30_000 }, async () => {
+test('the duration of each attempt of a query is measured, and once that of the request', { timeout: 30_000 }, async () => {
   far.answer(() => (far.requests.length === 1 ? httpReply({ status: 503 }) : jsonReply('{}')));
   const more = await added(() => relay(gateway, 'restQuery', adapter, query));
   assert.equal(more('gateway_attempt_duration_seconds_count', { adapter }), 2);
@@ -167,13 +167,13 @@ test('each attempt of a query is timed, the request once', { timeout: 30_000 }, 
   assert.equal(more('gateway_far_side_replies_total', { adapter, status: '2xx' }), 1);
 });
 
-test('an error is counted by its code, from 0 on', async () => {
+test('an error is counted by its code, and every code begins at 0', async () => {
   assert.equal(valueOf(await samples(), 'gateway_errors_total', { code: 'too-many-redirects' }), 0);
   const more = await added(() => gateway.send({ target: '/nowhere' }));
   assert.equal(more('gateway_errors_total', { code: 'not-found' }), 1);
 });
 
-test('connections are counted by pool: busy while a call is out, idle after it', { timeout: 30_000 }, async () => {
+test('connections are counted by pool: busy during a call, idle after it', { timeout: 30_000 }, async () => {
   const released = Promise.withResolvers<undefined>();
   far.answer(async () => {
     await released.promise;
@@ -190,12 +190,12 @@ test('connections are counted by pool: busy while a call is out, idle after it',
   assert.ok((await connections('idle')) >= 1);
 });
 
-test('verified credentials are found again, wrong ones are counted', { timeout: 30_000 }, async () => {
+test('verified credentials are cache hits, and wrong ones are misses and failed checks', { timeout: 30_000 }, async () => {
   const whoami = (password: string) => () =>
     gateway.send({ target: '/whoami', headers: { Authorization: basic('other-user', password) } });
   await whoami('correct horse battery staple')();
   const again = await added(whoami('correct horse battery staple'));
-  // The readings themselves are authenticated, too.
+  // The requests for /metrics are authenticated as well, so there may be more hits than one.
   assert.ok(again('gateway_credential_cache_total', { result: 'hit' }) >= 1);
   assert.equal(again('gateway_credential_cache_total', { result: 'miss' }), 0);
   const wrong = await added(whoami('wrong'));
@@ -206,14 +206,14 @@ test('verified credentials are found again, wrong ones are counted', { timeout: 
 
 const read = (path: string): Promise<string> => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
-test('docs/reference/metrics.md lists every metric with its type and labels, and no others', async () => {
+test('docs/reference/metrics.md lists every metric with its type and labels, and no other', async () => {
   await gateway.send({ target: '/automation_catalog/automations', role: 'admin' });
   const text = await metricsText();
   const all = samplesOf(text);
   const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gmu)].map(([, name = '', type = '']) => ({ name, type }));
   const shown = types.map(({ name, type }) => {
     const own = all.filter((sample) => sample.name === (type === 'histogram' ? `${name}_count` : name));
-    // nodejs_active_requests has samples only while libuv is at work.
+    // nodejs_active_requests has samples only while libuv has a request.
     const labels = own.length === 0 ? ['type'] : [...new Set(own.flatMap((sample) => Object.keys(sample.labels)))];
     return `${name} ${type} ${labels.toSorted().join(', ')}`;
   });
@@ -224,10 +224,10 @@ test('docs/reference/metrics.md lists every metric with its type and labels, and
   assert.deepEqual(documented.toSorted(), shown.toSorted());
 });
 
-/** Names and labels that are Prometheus's own. */
+/** Series and labels that Prometheus adds. */
 const prometheus = { series: new Set(['up']), labels: new Set(['job', 'instance', 'le']) };
 
-/** Throws where an expression names a series, a label or a value of a label that the gateway does not have. */
+/** Throws where an expression names an unknown series, label or value of a label. */
 function checkExpression(expression: string, all: readonly Sample[]): void {
   const { series, labels } = readPromql(expression);
   assert.ok(series.length > 0, `no metric, in: ${expression}`);
@@ -259,7 +259,7 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly description: string };
 }
 
-test('every alert rule names series, labels and values that there are', async () => {
+test('every alert rule names known series, labels and values', async () => {
   const all = await samples();
   const { groups } = parse(await read('deploy/prometheus/alerts.yaml')) as {
     readonly groups: readonly { readonly rules: readonly Rule[] }[];
@@ -271,7 +271,7 @@ test('every alert rule names series, labels and values that there are', async ()
     checkExpression(expr, all);
     assert.match(labels.severity, /^(?:critical|warning)$/u, alert);
     const names = readPromql(expr);
-    // Where something is summed up, only the labels it is grouped by are left.
+    // The result of an aggregation has only the labels of its grouping.
     const of = new Set(names.series.map((one) => one.name));
     const own = all.filter((sample) => of.has(sample.name)).flatMap((sample) => Object.keys(sample.labels));
     const left = new Set(names.labels.length > 0 ? names.labels : ['instance', 'job', ...own]);
@@ -290,7 +290,7 @@ interface Dashboard {
   }[];
 }
 
-test('every panel and variable of the dashboard names series, labels and values that there are', async () => {
+test('every panel and variable of the dashboard names known series, labels and values', async () => {
   const all = await samples();
   const dashboard = JSON.parse(await read('deploy/grafana/orchestration-gateway.json')) as Dashboard;
   assert.equal(new Set(dashboard.panels.map((panel) => panel.id)).size, dashboard.panels.length);

@@ -4,7 +4,7 @@ import { assertProblem, relay } from './support/callers/calls.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 
-// Contract 10: an operator can forbid one action by whatever name, with the pattern that docs/reference/configuration.md gives, and leave the rest.
+// The pattern of docs/reference/configuration.md for packages/reload: it denies that action under every name, and nothing else.
 
 const far = await farSide({ after });
 const common = { kind: 'nso', url: far.url, auth: { type: 'none' } };
@@ -20,7 +20,7 @@ const gateway = await startGateway(
 );
 const accept = 'application/yang-data+json';
 
-/** Calls the path by each route that counts as an action, and answers what became of it. */
+/** Calls the path by each route that is an action; answers `sent` or the code of the refusal, for each. */
 async function calls(adapter: string, path: string): Promise<readonly string[]> {
   far.answer(() => jsonReply('{}'));
   const replies = [await relay(gateway, 'restAction', adapter, { params: { path, accept }, body: {} })];
@@ -46,7 +46,7 @@ const names = [
 ];
 
 for (const name of names) {
-  test(`packages/reload cannot be called as ${name}`, async () => {
+  test(`packages/reload is denied as ${name}`, async () => {
     assert.deepEqual(await calls('guarded', name), refused);
     assert.equal(far.connections, 0);
   });
@@ -66,10 +66,10 @@ const spellings: readonly (readonly [string, (path: string) => string])[] = [
   ['with empty segments', (path) => path.replaceAll('/', '//').replace(/^\/+/, '/')],
   ['with dot segments', (path) => path.replaceAll('/', '/./')],
   ['with encoded dot segments', (path) => path.replaceAll('/', '/%2e/')],
-  ['with a slash behind it', (path) => `${path}/`],
-  ['with slashes and dots behind it', (path) => `${path}//./`],
+  ['with a slash at its end', (path) => `${path}/`],
+  ['with slashes and dots at its end', (path) => `${path}//./`],
   ['with parameters in a segment', (path) => path.replace('packages/', 'packages;v=1/')],
-  ['with parameters behind it', (path) => `${path};a=b`],
+  ['with parameters at its end', (path) => `${path};a=b`],
   ['with a segment of parameters', (path) => path.replace('/reload', '/;x/reload')],
   ['with encoded parameters', (path) => `${path}%3Ba`],
   ['with a query', (path) => `${path}?unhide=all`],
@@ -81,7 +81,7 @@ const spellings: readonly (readonly [string, (path: string) => string])[] = [
 ];
 
 for (const [what, spell] of spellings) {
-  test(`packages/reload cannot be called ${what}`, async () => {
+  test(`packages/reload is denied ${what}`, async () => {
     for (const name of ['restconf/operations/tailf-ncs:packages/reload', 'restconf/data/packages/reload']) {
       const path = spell(name);
       assert.deepEqual(await calls('guarded', path), refused, path);
@@ -90,14 +90,14 @@ for (const [what, spell] of spellings) {
   });
 }
 
-test('a detour over another directory is no path at all', async () => {
+test('a path with a .. segment is 400', async () => {
   for (const path of ['packages/x/../reload', 'packages/x/%2e%2e/reload', 'packages/x/..;a/reload', 'packages/x/.%252e/reload']) {
     const reply = await relay(gateway, 'restAction', 'guarded', { params: { path, accept }, body: {} });
     assertProblem(reply, 400, 'invalid-request');
   }
 });
 
-test('the refusal names the adapter instance and the rule', async () => {
+test('a refusal names the adapter instance and the rule', async () => {
   const reply = await relay(gateway, 'restAction', 'guarded', { params: { path: 'packages/reload', accept }, body: {} });
   const { detail } = assertProblem(reply, 403, 'path-denied');
   assert.match(detail, /"guarded".*denyPaths\.actions has "\*\*\/\*packages\/\*\*\/\*reload\/\*\*"/);
@@ -109,17 +109,17 @@ for (const path of [
   'restconf/data/tailf-ncs:devices/device=reload/sync-from',
   'restconf/data/x:packages-reload',
   'restconf/data/tailf-ncs:devices/device=10.0.0.0%2F24;a',
-  // Upper and lower case count: these are other resources, which the orchestrator does not have.
+  // Paths are case-sensitive: these are other resources, which the orchestrator does not have.
   'restconf/operations/tailf-ncs:packages/Reload',
   'restconf/operations/tailf-ncs:PACKAGES/reload',
 ]) {
-  test(`what is not forbidden goes out as it is written: ${path}`, async () => {
+  test(`a path that no rule denies is sent as written: ${path}`, async () => {
     assert.deepEqual(await calls('guarded', path), sent);
     assert.deepEqual([...new Set(far.requests.map(({ target }) => target))], [`/${path}`]);
   });
 }
 
-test('a rule for actions leaves queries alone, by either route', async () => {
+test('a rule for actions does not deny queries, by either route', async () => {
   far.answer(() => jsonReply('{}'));
   const path = 'restconf/data/tailf-ncs:packages/reload';
   assert.equal((await relay(gateway, 'restQuery', 'guarded', { params: { path, accept } })).status, 200);
@@ -127,7 +127,7 @@ test('a rule for actions leaves queries alone, by either route', async () => {
   assert.equal((await relay(gateway, 'restRequest', 'guarded', request)).status, 200);
 });
 
-test('where a list allows, nothing else gets through, in whatever spelling of what is allowed', async () => {
+test('allowPaths denies every other path, and every other spelling of an allowed one', async () => {
   assert.deepEqual(await calls('narrow', 'restconf/data/tailf-ncs:devices/device=ce0/sync-from'), sent);
   for (const path of [
     'restconf/data/tailf-ncs:packages/reload',
@@ -146,7 +146,7 @@ test('where a list allows, nothing else gets through, in whatever spelling of wh
   assertProblem(await relay(gateway, 'restQuery', 'narrow', query), 403, 'path-denied');
 });
 
-test('rules speak of the path that the caller gives, without that of the url', async () => {
+test('a rule matches the path of the caller, without the path of the adapter url', async () => {
   assert.deepEqual(await calls('based', '/operations/x'), refused);
   assert.deepEqual(await calls('based', 'operations/y'), sent);
 });

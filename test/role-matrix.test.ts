@@ -12,11 +12,11 @@ import {
   testRoles,
 } from './support/gateway/start-gateway.ts';
 
-// Interface specification, Authentication; contract 1 and 6: every role × every route of the gateway.
+// Every role × every route of the gateway (docs/reference/http-api.md).
 
 const far = await farSide({ after });
 const users = [
-  { username: 'nobody', passwordHash: testPasswordHash, roles: [], groups: ['noc'] },
+  { username: 'roleless', passwordHash: testPasswordHash, roles: [], groups: ['noc'] },
   { username: 'both', passwordHash: testPasswordHash, roles: ['other', 'engineering'], groups: [] },
 ];
 const gateway = await startGateway(
@@ -36,9 +36,9 @@ interface Row {
   readonly body?: object;
   /** Where absent, application/json. */
   readonly mediaType?: string;
-  /** What it answers to those who may; where absent, any 2xx. */
+  /** The status for a caller who may call it; where absent, any 2xx. */
   readonly answers?: number;
-  /** Roles that may; `all`: any caller that is known, with or without a role; `open`: everybody. */
+  /** Roles that may call it; `all`: every authenticated caller, with or without a role; `open`: every caller. */
   readonly may: readonly TestRole[] | 'all' | 'open';
 }
 
@@ -103,7 +103,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/readyz', may: 'open' },
   { method: 'GET', path: '/openapi.json', may: 'open' },
   { method: 'GET', path: '/docs', may: 'open' },
-  { method: 'POST', path: '/login', body: { username: 'nobody', password: testPassword }, may: 'open' },
+  { method: 'POST', path: '/login', body: { username: 'roleless', password: testPassword }, may: 'open' },
 ];
 
 function ask(row: Row, headers: Readonly<Record<string, string>>): Promise<Reply> {
@@ -132,7 +132,7 @@ for (const row of rows) {
     for (const role of testRoles) {
       const allowed = row.may === 'open' || row.may === 'all' || row.may.includes(role);
       for (const [way, credentials] of ways) {
-        // A logout ends the token that the other routes need.
+        // A logout revokes the token that the other routes need.
         if (way === 'a token' && row.path === '/logout') continue;
         test(`${role} by ${way} is ${allowed ? 'allowed' : 'denied'}`, async () => {
           far.answer(() => jsonReply('{}'));
@@ -149,12 +149,12 @@ for (const row of rows) {
 
     test(`a caller without a role is ${row.may === 'all' || row.may === 'open' ? 'allowed' : 'denied'}`, async () => {
       far.answer(() => jsonReply('{}'));
-      const reply = await ask(row, { Authorization: basic('nobody', testPassword) });
+      const reply = await ask(row, { Authorization: basic('roleless', testPassword) });
       if (row.may === 'all' || row.may === 'open') assertPassed(row, reply);
       else assertProblem(reply, 403, 'forbidden');
     });
 
-    test('a caller with several roles may what any of them may', async () => {
+    test('a caller with several roles has the rights of all of them', async () => {
       far.answer(() => jsonReply('{}'));
       const reply = await ask(row, { Authorization: basic('both', testPassword) });
       const { may } = row;
@@ -163,11 +163,11 @@ for (const row of rows) {
     });
 
     for (const [what, headers] of [
-      ['nobody known', {}],
+      ['a caller without credentials', {}],
       ['a wrong token', { Authorization: 'Bearer wrong' }],
       ['an empty cookie', { Cookie: 'session=; gateway_session=' }],
     ] as const) {
-      if (row.may === 'open' && what !== 'nobody known') continue;
+      if (row.may === 'open' && what !== 'a caller without credentials') continue;
       test(`${what} is ${row.may === 'open' ? 'allowed' : '401'}`, async () => {
         far.answer(() => jsonReply('{}'));
         const reply = await ask(row, headers);
@@ -183,7 +183,7 @@ for (const row of rows) {
   });
 }
 
-test('the matrix knows every route that the gateway documents, and the gateway documents every route of the matrix', async () => {
+test('the matrix has every route that the gateway documents, and no other', async () => {
   const reply = await gateway.send({ target: '/openapi.json' });
   const document = reply.json() as { readonly openapi: string; readonly paths: Readonly<Record<string, object>> };
   assert.match(document.openapi, /^3\.1\./);
@@ -196,13 +196,13 @@ test('the matrix knows every route that the gateway documents, and the gateway d
   assert.deepEqual(documented.sort(), known.sort());
 });
 
-test('/oauth/token is open to clients, and asks for their own credentials only', async () => {
+test('/oauth/token asks for the credentials of a client, and for no others', async () => {
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const reply = await gateway.send({ method: 'POST', target: '/oauth/token', headers, body: 'grant_type=password' });
   assert.equal(reply.status, 400);
 });
 
-test('/metrics is open where the configuration says so', async (t) => {
+test('/metrics is open to every caller with server.openMetrics', async (t) => {
   const open = await startGateway(t, { config: { server: { openMetrics: true } } });
   const reply = await open.send({ target: '/metrics' });
   assert.equal(reply.status, 200);

@@ -9,8 +9,8 @@ import { audience, identityProvider } from './support/far-sides/identity-provide
 import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
 
-// Row 93 of docs/security.md: secrets are planted wherever one can stand, calls are made that succeed and that fail in every way,
-// and then all that came out is searched.
+// Row 93 of docs/security.md. A secret is planted in every place that can hold one, and calls are made that succeed and that fail
+// in every way. Then replies, log, metrics and store are searched for the secrets.
 
 const secret = plantSecrets();
 
@@ -82,22 +82,22 @@ const gateway = await startGateway(
   },
 );
 
-/** Replies of the gateway, with what was asked, and the secrets that stand in each of them on purpose. */
+/** Replies of the gateway, each with its request and the places whose secrets it holds on purpose. */
 const replies: { readonly what: string; readonly reply: Reply; readonly meant: readonly string[] }[] = [];
 
 async function keep(what: string, sent: Promise<Reply>, meant: readonly string[] = []): Promise<Reply | undefined> {
-  // A reply that breaks off is no reply to search.
+  // A reply that broke off is not searched.
   const reply = await sent.catch(() => undefined);
   if (reply !== undefined) replies.push({ what, reply, meant });
   return reply;
 }
 
-/** What far sides send. By contract a reply is the answer, and an orchestrator's error stands in `upstream` and `detail`. */
+/** Places in what far sides send. A reply is relayed as the answer; an orchestrator's error is in `upstream` and `detail`. */
 const sentByFarSide = ['reply body', 'reply header', 'reply cookie'];
 const farText = `{"${secret('reply body')}":1,"errors":{"error":[{"error-tag":"x","error-message":"${secret('reply body')}"}]}}`;
 const farHeaders = { 'X-Reply': secret('reply header'), 'Set-Cookie': `s=${secret('reply cookie')}` };
 
-/** Every way in which a far side can answer or fail. */
+/** The ways in which a far side answers or fails. */
 const behaviours: Readonly<Record<string, FarHandler>> = {
   succeeds: () => jsonReply(farText, { headers: farHeaders }),
   'answers 401': () => jsonReply(farText, { status: 401, headers: farHeaders }),
@@ -126,7 +126,7 @@ const carried = { verb: 'POST', responseHeaders: false, body: { token: secret('b
 const params = { path: `${secret('path')}?key=${secret('path query')}`, accept: 'application/yang-data+json' };
 const relayed = { params, body: { token: secret('body') } };
 
-test('R93: calls that succeed and fail in every way are made, and the far side gets what it is to get', {
+test('R93: the far side gets the secrets meant for it, by calls that succeed and fail in every way', {
   timeout: 110_000,
 }, async () => {
   for (const [name, handler] of Object.entries(behaviours)) {
@@ -160,7 +160,7 @@ test('R93: calls that succeed and fail in every way are made, and the far side g
   }
 });
 
-test('R93: tokens for orchestrators are fetched, renewed and refused', async () => {
+test('R93: the token endpoint gets the client secret, by tokens that are issued, renewed and refused', async () => {
   let issued = 0;
   tokens.answer((request) => {
     const said = `${request.header('authorization')} ${secret('adapter client secret')} ${request.target}`;
@@ -175,7 +175,7 @@ test('R93: tokens for orchestrators are fetched, renewed and refused', async () 
   for (const handler of [() => jsonReply('{}', brought), refused, () => httpReply({ status: 500, ...brought })]) {
     far.answer(handler);
     for (const adapter of ['token', 'oauth', 'oauth refused', 'oauth garbled']) {
-      // What an orchestrator sends by a client's token is its reply; what it sends to renew a token is not.
+      // An orchestrator's reply to a call with a client's token is relayed; its reply that renews a token is not.
       const meant = adapter === 'oauth' ? ['brought token'] : [];
       await keep(`action: ${adapter}`, relay(gateway, 'restAction', adapter, relayed));
       await keep(`query: ${adapter}`, relay(gateway, 'restQuery', adapter, { params }));
@@ -183,7 +183,7 @@ test('R93: tokens for orchestrators are fetched, renewed and refused', async () 
       await keep(`trial: ${adapter}`, post(gateway, `/adapters/${encodeURIComponent(adapter)}/test`, {}), ['adapter base path']);
     }
   }
-  // An administrator is told the addresses, which are no secrets.
+  // An administrator sees the addresses, which are no secrets.
   await keep('adapters', gateway.send({ target: '/adapters', role: 'admin' }), ['adapter base path']);
   assert.ok(issued > 1);
   const asked = tokens.requests.map(({ head }) => head).join('\n');
@@ -191,7 +191,7 @@ test('R93: tokens for orchestrators are fetched, renewed and refused', async () 
   assert.ok(replies.some(({ reply }) => reply.text.includes('invalid_client')));
 });
 
-test('R93: calls that are refused are made', async () => {
+test('R93: refused calls with secrets in them get their replies', async () => {
   far.answer(() => jsonReply('{}'));
   const call = (more: object): Promise<Reply> =>
     restCall(gateway, { ...carried, ...credentials[0], uri: `${far.url}/${uriSecrets}`, ...more });
@@ -203,7 +203,7 @@ test('R93: calls that are refused are made', async () => {
     'user information': { uri: `http://u:${secret('userinfo')}@10.0.0.1/` },
     'a space': { uri: `http://10.0.0.1/ ${uriSecrets}` },
     'no scheme': { uri: uriSecrets },
-    'a port that is none': { uri: `http://10.0.0.1:99999/${uriSecrets}` },
+    'an impossible port': { uri: `http://10.0.0.1:99999/${uriSecrets}` },
     'an unknown member': { evil: secret('unknown member') },
     'wrong types': {
       user: [secret('user')],
@@ -217,12 +217,12 @@ test('R93: calls that are refused are made', async () => {
     'a forbidden header': { headers: { 'Proxy-Authorization': `Basic ${secret('header')}` } },
     'both credentials': { headers: { Authorization: `Bearer ${secret('authorization')}` } },
     metadata: { headers: { 'Metadata-Flavor': secret('header') } },
-    'a body that is no object': { body: [secret('body')] },
-    'a body that is no form': {
+    'an array as body': { body: [secret('body')] },
+    'a nested form': {
       body: { a: { b: secret('body') } },
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     },
-    'a body that is no XML': { body: { $xml: `<a>${secret('body')}</b>` }, headers: { 'Content-Type': 'application/xml' } },
+    'broken XML': { body: { $xml: `<a>${secret('body')}</b>` }, headers: { 'Content-Type': 'application/xml' } },
   };
   for (const [what, more] of Object.entries(refusals)) await keep(what, call(more));
   for (const text of [
@@ -236,12 +236,12 @@ test('R93: calls that are refused are made', async () => {
     await keep('broken JSON', post(gateway, '/login', text));
   }
   await keep('too large', call({ body: { a: secret('body').repeat(5_000) } }));
-  await keep('unknown adapter', relay(gateway, 'restQuery', 'nobody', relayed));
+  await keep('unknown adapter', relay(gateway, 'restQuery', 'unknown', relayed));
   for (const path of [`/../${secret('path')}`, `http://u:${secret('path')}@x/`, `a#${secret('path')}`])
     await keep('no path', relay(gateway, 'restQuery', 'basic', { params: { ...params, path } }));
 });
 
-test('R93: callers show credentials of every kind, right and wrong', { timeout: 60_000 }, async () => {
+test('R93: callers with credentials of every kind, right and wrong, get their replies', { timeout: 60_000 }, async () => {
   const send = (target: string, headers: Readonly<Record<string, string>>): Promise<Reply> => gateway.send({ target, headers });
   const password = secret('login password');
   const login = await post(gateway, '/login', { username: 'ann', password });
@@ -254,7 +254,7 @@ test('R93: callers show credentials of every kind, right and wrong', { timeout: 
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id: 'reporting', ...fields }).toString(),
     });
   const issued = (await form({ client_secret: clientSecret })).json() as { readonly access_token: string };
-  // Tokens are made here and now: their signatures stand for them in the search, for the rest of a token is no secret.
+  // The gateway makes these tokens now. The search looks for their signatures, since the rest of a token is no secret.
   for (const [place, value] of Object.entries({
     session: token,
     'client token': issued.access_token,
@@ -285,25 +285,25 @@ test('R93: callers show credentials of every kind, right and wrong', { timeout: 
   await keep('a logout', gateway.send({ method: 'POST', target: '/logout', headers: { Authorization: `Bearer ${token}` } }));
 });
 
-/** By contract these name where the far side pointed: its own words, in which it may repeat what the caller sent. */
-const wordsOfFarSide = /^X-Upstream-(?:Location|Uri): .*$/gim;
+/** Headers with the far side's own text, which may repeat what the caller sent. */
+const headersOfFarSide = /^X-Upstream-(?:Location|Uri): .*$/gim;
 
-test('R93: no secret stands in a reply of the gateway, but where the contract puts it', () => {
+test('R93: no reply of the gateway holds a secret, except in relayed parts', () => {
   assert.ok(replies.length > 200, `${replies.length} replies`);
   for (const { what, reply, meant } of replies) {
-    const head = reply.head.replaceAll(wordsOfFarSide, '');
+    const head = reply.head.replaceAll(headersOfFarSide, '');
     const notMeant = secret.places.filter((place) => !meant.includes(place));
     assert.deepEqual(
       secret.foundIn(`${head}\n${reply.text}`, notMeant),
       [],
       `${what}: ${reply.head}\n${reply.text.slice(0, 1_000)}`,
     );
-    // What a far side sent is never in a header of ours.
+    // Nothing that a far side sent is in a header of the gateway.
     assert.deepEqual(secret.foundIn(head, sentByFarSide), [], `${what}: ${reply.head}`);
   }
 });
 
-test('R93: X-Upstream-Uri and X-Upstream-Location show the caller where it ended, secrets of its own URI included', async () => {
+test('R93: X-Upstream-Uri and X-Upstream-Location show the caller the last URI, with the secrets of its own URI', async () => {
   far.answer((request) =>
     request.target.includes('end')
       ? jsonReply('{}', { status: 201, headers: { Location: `/made/${secret('location')}` } })
@@ -314,7 +314,7 @@ test('R93: X-Upstream-Uri and X-Upstream-Location show the caller where it ended
   assert.equal(reply.header('x-upstream-location'), `/made/${secret('location')}`);
 });
 
-test('R93: no secret stands in the log at its most talkative, in the metrics or in the documentation', async () => {
+test('R93: no secret is in the log at level trace, in the metrics or in the documentation', async () => {
   const token = await gateway.tokenFor('admin');
   for (const target of ['/metrics', '/healthz', '/readyz', '/openapi.json', '/docs']) {
     const reply = await gateway.send({ target, headers: { Authorization: `Bearer ${token}` } });
@@ -327,16 +327,16 @@ test('R93: no secret stands in the log at its most talkative, in the metrics or 
   assert.ok(!gateway.stderr.some((line) => line.includes(testPassword)));
 });
 
-/** The audit log says which path was called, and where a change was redirected to; of a query it keeps the names alone. */
+/** The audit log has the path of a call and the destination of a redirected change; of a query string it has the names alone. */
 const onRecord: readonly string[] = ['uri path', 'path', 'location'];
 
-test('R93: no secret of a caller or a far side stands in the store, but in the paths that are on record', async () => {
+test('R93: no secret of a caller or a far side is in the store, except in the recorded paths', async () => {
   await gateway.stop('SIGTERM');
   assert.deepEqual(
     foundInStore(gateway).filter((place) => !onRecord.includes(place)),
     [],
   );
-  // The search would see one: this is what the store looks like with a secret in it.
+  // The search finds a secret that is there.
   writeFileSync(join(gateway.directory, 'gateway.db-test'), `x${secret('password')}x`);
   assert.ok(foundInStore(gateway).includes('password'));
 });

@@ -17,7 +17,7 @@ const query = { params: { path: 'data/x?secret=hunter2&plain', accept: 'applicat
 const action = { params: { path: 'operations/x', accept: 'application/json' }, body: { password: 'hunter3' } };
 const callerSpan = 'b7ad6b7169203331';
 
-/** A trace of its own for each test: `traceparent` as a caller sends it, with the sampled flag set or not. */
+/** A new trace, and the `traceparent` of a caller in it; the sampled flag is the last bit of `flags`. */
 function callersTrace(flags = '01'): { readonly traceId: string; readonly traceparent: string } {
   const traceId = crypto.randomUUID().replaceAll('-', '');
   return { traceId, traceparent: `00-${traceId}-${callerSpan}-${flags}` };
@@ -104,7 +104,7 @@ test('a query is a span of the request, its decision and its attempt, in the cal
   );
   assert.ok(BigInt(request.startTimeUnixNano) <= BigInt(decision.startTimeUnixNano));
   assert.ok(BigInt(attempt.endTimeUnixNano) >= BigInt(attempt.startTimeUnixNano));
-  // What the far side got names the attempt: its own spans hang below it.
+  // The far side gets the span id of the attempt as parent of its own spans.
   assert.equal(far.request.header('traceparent'), `00-${traceId}-${attempt.spanId}-01`);
   assert.equal(far.request.header('tracestate'), undefined);
   const lines = (): readonly Record<string, unknown>[] =>
@@ -114,7 +114,7 @@ test('a query is a span of the request, its decision and its attempt, in the cal
   assert.equal(found()?.['traceId'], traceId);
 });
 
-test('each attempt of a repeated query has a span of its own, named to the far side', { timeout: 60_000 }, async () => {
+test('each attempt of a repeated query has a span of its own, whose id the far side gets', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   far.answer(() => (far.requests.length === 1 ? httpReply({ status: 503 }) : jsonReply('{}')));
   const reply = await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { traceparent } });
@@ -151,7 +151,7 @@ test('a restCall that is redirected has a span for each hop', { timeout: 60_000 
   );
 });
 
-test('a traceparent that the caller of restCall writes for the far side arrives as written', { timeout: 60_000 }, async () => {
+test('a traceparent among the headers of a restCall reaches the far side as written', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   far.answer(() => jsonReply('{}'));
   const own = callersTrace().traceparent;
@@ -162,7 +162,7 @@ test('a traceparent that the caller of restCall writes for the far side arrives 
   assert.equal((await receiver.trace(traceId, 3)).length, 3);
 });
 
-test('an action that breaks off is an error of both spans, with the code of the answer', { timeout: 60_000 }, async () => {
+test('an action whose connection breaks is an error of both spans, with the code of the reply', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   far.answer((_request, socket) => void socket.destroy());
   const reply = await relay(gateway, 'restAction', 'Local NSO', action, { headers: { traceparent } });
@@ -175,7 +175,7 @@ test('an action that breaks off is an error of both spans, with the code of the 
   }
 });
 
-test('a refusal is a decision, and no failure of the gateway', { timeout: 60_000 }, async () => {
+test('a refusal is a decision span with the reason, and no error of the request span', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   const reply = await relay(gateway, 'restAction', 'Local NSO', action, { role: 'readonly', headers: { traceparent } });
   assert.equal(reply.status, 403);
@@ -190,7 +190,7 @@ test('a refusal is a decision, and no failure of the gateway', { timeout: 60_000
   assert.equal(request.status.code, 0);
 });
 
-test('a path that no route knows stands in no span, nor does a method that HTTP does not know', { timeout: 60_000 }, async () => {
+test('an unknown path is in no span', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   await gateway.send({ target: '/hunter6?hunter7', headers: { traceparent } });
   const request = only(await receiver.trace(traceId, 1), server ?? 0);
@@ -198,7 +198,7 @@ test('a path that no route knows stands in no span, nor does a method that HTTP 
   assert.equal(request.attributes['error.type'], 'not-found');
 });
 
-test('the collector gets the resource and the headers that the environment names', () => {
+test('the collector gets the resource and the headers of the environment', () => {
   assert.equal(receiver.resource['service.name'], 'gateway-of-the-lab');
   assert.equal(receiver.resource['deployment.environment.name'], 'lab');
   assert.equal(receiver.resource['site'], 'München');
@@ -208,12 +208,12 @@ test('the collector gets the resource and the headers that the environment names
   assert.equal(headers['x-tenant'], 'lab');
 });
 
-test('no password, body or value of a query reached the collector', () => {
+test('the collector gets no password, no body and no value of a query string', () => {
   assert.ok(receiver.requests.length > 0);
   for (const { bytes } of receiver.requests) assert.doesNotMatch(bytes.toString('latin1'), /hunter\d|correct horse/u);
 });
 
-test('what the caller does not record is not recorded, and says so to the far side', { timeout: 60_000 }, async () => {
+test('a trace without the sampled flag is not recorded, and the far side gets the flag unset', { timeout: 60_000 }, async () => {
   far.answer(() => jsonReply('{}'));
   const { traceId, traceparent } = callersTrace('00');
   const after = callersTrace();
@@ -221,13 +221,13 @@ test('what the caller does not record is not recorded, and says so to the far si
   const sent = far.request.header('traceparent') ?? '';
   assert.match(sent, new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`, 'u'));
   assert.notEqual(sent, traceparent);
-  // Spans are sent in order: once a later trace is there, the earlier would be.
+  // Spans are sent in order: a span of the first trace would arrive before those of the second.
   await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { traceparent: after.traceparent } });
   await receiver.trace(after.traceId, 3);
   assert.ok(receiver.spans.every((span) => span.traceId !== traceId));
 });
 
-test('the sampler, the encoding and the compression of the environment are used', { timeout: 60_000 }, async (t) => {
+test('sampler, encoding and compression are those of the environment', { timeout: 60_000 }, async (t) => {
   far.answer(() => jsonReply('{}'));
   const [other, protobuf] = await tracedGateway(t, {
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
@@ -243,11 +243,11 @@ test('the sampler, the encoding and the compression of the environment are used'
   assert.equal(first?.headers['content-type'], 'application/x-protobuf');
   assert.equal(first?.headers['content-encoding'], 'gzip');
   const bytes = Buffer.concat(protobuf.requests.map((request) => request.bytes)).toString('hex');
-  // Each span has the trace's id once; the one that nobody asked to record is not there.
+  // Each span has the trace's id once. The call without a sampled caller has no span.
   assert.equal(bytes.split(traceId).length - 1, 3);
 });
 
-test('a collector behind TLS is trusted by the authority that the environment names, and by no other', {
+test('a collector with TLS gets spans where its certificate is of the authority in the environment, else none', {
   timeout: 60_000,
 }, async (t) => {
   const authority = createAuthority();
@@ -279,9 +279,9 @@ test('a gateway that stops sends its last spans before it ends', { timeout: 60_0
 });
 
 for (const { name, url } of [
-  { name: 'is not there', url: async () => `http://127.0.0.1:${await closedPort()}` },
+  { name: 'is down', url: async () => `http://127.0.0.1:${await closedPort()}` },
   {
-    name: 'says nothing',
+    name: 'never answers',
     url: async (t: Owner) => {
       const silent = await collector(t);
       silent.answer('silence');
@@ -289,7 +289,7 @@ for (const { name, url } of [
     },
   },
 ]) {
-  test(`a collector that ${name} harms no call and hardly delays the end`, { timeout: 60_000 }, async (t) => {
+  test(`a collector that ${name} fails no call, and delays the end by its limit at most`, { timeout: 60_000 }, async (t) => {
     far.answer(() => jsonReply('{}'));
     const other = await startGateway(t, { adapters, environment: environment({ url: await url(t) }) });
     for (let count = 0; count < 20; count += 1) assert.equal((await relay(other, 'restQuery', 'Local NSO', query)).status, 200);
@@ -297,12 +297,12 @@ for (const { name, url } of [
     assert.equal((await relay(other, 'restQuery', 'Local NSO', query)).status, 200);
     const stopping = performance.now();
     assert.equal(await other.stop(), 0);
-    // Two seconds are the limit; a retry of the exporter would take ten.
+    // The limit is 2 seconds; a retry of the exporter would take 10.
     assert.ok(performance.now() - stopping < 8_000);
   });
 }
 
-test('a collector that refuses spans is told of once in the log, and counted', { timeout: 60_000 }, async (t) => {
+test('a collector that refuses spans is one line in the log, and a metric counts the lost spans', { timeout: 60_000 }, async (t) => {
   const [other, refusing] = await tracedGateway(t);
   refusing.answer(400);
   far.answer(() => jsonReply('{}'));
@@ -314,7 +314,7 @@ test('a collector that refuses spans is told of once in the log, and counted', {
   assert.equal(other.stderr.filter((line) => line.includes('spans are lost')).length, 1);
 });
 
-test('a collector that asks for a pause longer than any timer is not asked again and again', { timeout: 60_000 }, async (t) => {
+test('a collector with a Retry-After beyond the longest timer gets no repeated requests', { timeout: 60_000 }, async (t) => {
   const [other, busy] = await tracedGateway(t);
   // More than 2 to the power of 31 milliseconds.
   busy.answer(503, { 'Retry-After': '2147484' });
@@ -327,7 +327,7 @@ test('a collector that asks for a pause longer than any timer is not asked again
   assert.ok(busy.requests.length <= batches, `${busy.requests.length} requests for ${batches} spans`);
 });
 
-test('without an endpoint, or with the SDK disabled, nothing is recorded and traces go on as before', {
+test('OTEL_SDK_DISABLED switches spans off, and the trace of the caller is relayed all the same', {
   timeout: 60_000,
 }, async (t) => {
   far.answer(() => jsonReply('{}'));
@@ -340,7 +340,7 @@ test('without an endpoint, or with the SDK disabled, nothing is recorded and tra
   assert.equal(idle.requests.length, 0);
 });
 
-test('a file of certificates that cannot be read ends the start, and is named with what names it', async (t) => {
+test('an unreadable file of certificates ends the start; the error names the file and its variable', async (t) => {
   const file = temporaryFile(t, 'gateway.yaml', JSON.stringify(configurationOf({})));
   const { code, stderr } = await command(['serve', '--config', file], {
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://127.0.0.1:1', OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem' },
