@@ -6,7 +6,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
-// Contract 3: POST /orchestrator_manager/restAction/:adapterId.
+// POST /orchestrator_manager/restAction/:adapterId (docs/reference/http-api.md).
 
 const far = await farSide({ after });
 const canary = await farSide({ after });
@@ -316,7 +316,7 @@ describe('the body', () => {
   });
 
   const xml = { ...params, contentType: 'application/yang-data+xml' };
-  /** Writes one spelling for what XML lets one spell in several ways. */
+  /** The XML text in one spelling: without declaration, with `<a/>` for an empty element, with double quotes. */
   const canonical = (text: string): string =>
     text
       .replace(/^<\?xml[^>]*\?>\s*/, '')

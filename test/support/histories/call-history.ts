@@ -4,7 +4,7 @@ import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
 import type { Owner } from '../owner.ts';
 import { answersOf } from './history-answers.ts';
 import { makeCall } from './history-caller.ts';
-import type { CallRecord, History, Told } from './history-checker.ts';
+import type { CallRecord, History, Received } from './history-checker.ts';
 import { historyFarSides, type SharedLog } from './history-far-side.ts';
 import { type HistoryAdapter, type PlannedCall, plannedCall } from './history-plan.ts';
 
@@ -15,27 +15,27 @@ interface CallHistoryOptions {
   readonly farSides: number;
   /** Callers at a time; default 64. */
   readonly lanes?: number;
-  /** Hears how far it is, every thousand calls. */
+  /** Gets a line of progress after each thousand calls. */
   readonly report?: (line: string) => void;
 }
 
 export interface CallHistory extends History {
   /** How many connections met each fault. */
   readonly met: Readonly<Partial<Record<FaultKind, number>>>;
-  /** What callers were told, and how often; of what is not certain also how often it was applied. */
+  /** How often callers received each result; an uncertain result is counted separately as applied and as not applied. */
   readonly tally: Readonly<Record<string, number>>;
   /** Sockets that were open at the proxies when the gateway had ended. */
   readonly leftOpen: number;
 }
 
-/** A caller that hears nothing for so many milliseconds is not answered any more: ten times the longest of the limits below. */
+/** Milliseconds without a reply after which a call counts as `silent`: ten times the longest time limit below. */
 const patience = 20_000;
 const limits = { dns: '1s', connect: '500ms', firstByte: '700ms', idle: '500ms', total: '2s' };
 
 /**
- * Makes `calls` calls through a gateway to far sides behind fault proxies, and keeps what each caller was told and what the far
- * sides read. The same seed plans the same calls and the same faults for each connection; which call meets which connection, and in
- * what moment, is up to the machine.
+ * Makes `calls` calls through a gateway to far sides behind fault proxies. Records the result of each caller, and the requests
+ * that the far sides read. The same seed plans the same calls, and the same faults for each connection. The order in which calls
+ * meet connections depends on the machine.
  */
 export async function callHistory(owner: Owner, options: CallHistoryOptions): Promise<CallHistory> {
   const { calls, seed, lanes = 64, report } = options;
@@ -81,9 +81,9 @@ function configuration(proxies: readonly FaultProxy[]): Parameters<typeof startG
   const urls = proxies.map(({ url }) => url);
   const adapters: Readonly<Record<HistoryAdapter, Readonly<Record<string, unknown>>>> = {
     one: { kind: 'nso', url: `${first}/one`, denyPaths: { actions: ['**/denied/**', 'denied/**'], queries: ['denied/**'] } },
-    // One orchestrator of several nodes, the primary among which changes.
+    // One orchestrator with several nodes; the primary changes.
     many: { kind: 'nso', urls, concurrency: 32, breaker: { failures: 5, openFor: '200ms' } },
-    // Any of them is as good: the first that answers is the primary.
+    // All nodes are equal: the first that answers is the primary.
     copies: { kind: 'rest', urls, breaker: { failures: 3, openFor: '100ms' } },
     narrow: { kind: 'restconf', url: first, concurrency: 1, queue: 2 },
     brittle: { kind: 'rest', url: first, breaker: { failures: 2, openFor: '300ms' } },
@@ -95,18 +95,18 @@ function configuration(proxies: readonly FaultProxy[]): Parameters<typeof startG
   };
 }
 
-function recordOf(call: PlannedCall, told: Told): CallRecord {
+function recordOf(call: PlannedCall, received: Received): CallRecord {
   return {
     id: call.id,
     changes: call.method !== 'GET',
-    // A query is repeated twice at most; restCall and restRequest repeat nothing that left.
+    // The gateway repeats a query twice at most, and never a restCall or a restRequest that was sent.
     attempts: call.route === 'restQuery' ? 3 : 1,
     answers: answersOf(call),
-    told,
+    received,
   };
 }
 
-/** Waits until the gateway has no call in flight but the one that asks. What callers left behind must end by its limits, too. */
+/** Waits until the request for /metrics is the only one in flight. The calls of callers who left must end by their limits. */
 async function untilIdle(gateway: Gateway): Promise<void> {
   const deadline = performance.now() + patience;
   for (;;) {
@@ -118,7 +118,7 @@ async function untilIdle(gateway: Gateway): Promise<void> {
   }
 }
 
-/** Waits until the proxies have let go of everything, or for as long as any fault of theirs lasts. */
+/** Waits until the proxies have no open socket, or until every fault has ended. */
 async function untilClosed(proxies: readonly FaultProxy[]): Promise<void> {
   const deadline = performance.now() + patience;
   while (proxies.some(({ open }) => open > 0) && performance.now() < deadline) {
@@ -137,8 +137,8 @@ function sumOf(counts: readonly Readonly<Partial<Record<FaultKind, number>>>[]):
 function tallyOf({ calls, applied }: History): Readonly<Record<string, number>> {
   const read = new Set(applied.map(({ id }) => id));
   const tally: Record<string, number> = {};
-  for (const { id, changes, told } of calls) {
-    const name = told.as === 'problem' ? told.code : told.as;
+  for (const { id, changes, received } of calls) {
+    const name = received.as === 'problem' ? received.code : received.as;
     const unsure = changes && (name === 'outcome-unknown' || name === 'left');
     const key = unsure ? `${name}, ${read.has(id) ? 'applied' : 'not applied'}` : name;
     tally[key] = (tally[key] ?? 0) + 1;

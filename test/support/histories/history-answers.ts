@@ -3,7 +3,7 @@ import { type PlannedCall, replyLimit } from './history-plan.ts';
 
 const precise = '18446744073709551615';
 
-/** The body that the far side answers the call with. */
+/** The body of the far side's answer. */
 export function replyText({ id, reply }: PlannedCall): string {
   switch (reply.shape) {
     case 'empty':
@@ -34,7 +34,7 @@ function restconfError(message: string): string {
   return `{"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-failed","error-message":"${message}"}]}}`;
 }
 
-/** The bytes of that answer. */
+/** The bytes of the far side's answer. */
 export function replyBytes(call: PlannedCall): Buffer {
   const { status, shape, connection } = call.reply;
   const body = replyText(call);
@@ -47,7 +47,7 @@ function connectionHeader(connection: PlannedCall['reply']['connection']): Reado
   return connection === 'close' ? { Connection: 'close' } : {};
 }
 
-/** What a node says that is no primary, in the words by which NSO's engine refuses changes. */
+/** The error body of a node that is not primary, in the words in which NSO refuses changes. */
 export function refusalText(id: string): string {
   return restconfError(`${id}: the node is in read-only mode`);
 }
@@ -56,7 +56,7 @@ export function refusalBytes(id: string): Buffer {
   return jsonReply(refusalText(id), { status: 409 });
 }
 
-/** Every answer that a caller may be given of this call, in the form of CallRecord.answers. */
+/** Every answer that the caller may get, in the form of CallRecord.answers. */
 export function answersOf(call: PlannedCall): readonly string[] {
   const { route, reply } = call;
   const refused = answerOf(call, 409, refusalText(call.id));

@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import type { Problem } from '../callers/calls.ts';
 import { openConnection, type Reply, requestBytes } from '../callers/http-client.ts';
-import type { Told } from './history-checker.ts';
+import type { Received } from './history-checker.ts';
 import type { PlannedCall } from './history-plan.ts';
 
 interface CallerOptions {
   readonly port: number;
   readonly authorization: string;
-  /** `ADDRESS:PORT` that restCall goes to. */
+  /** `ADDRESS:PORT` of the far side of restCall. */
   readonly authority: string;
-  /** Milliseconds after which a call that was not answered hangs. */
+  /** Milliseconds without a reply after which a call is `silent`. */
   readonly patience: number;
 }
 
-/** Makes the call as its plan says, on a connection of its own, and reports what its caller was told. */
-export async function makeCall(call: PlannedCall, options: CallerOptions): Promise<Told> {
+/** Makes the call as planned, on a connection of its own; answers the result that its caller sees. */
+export async function makeCall(call: PlannedCall, options: CallerOptions): Promise<Received> {
   const bytes = requestOf(call, options);
   const connection = await openConnection(options.port);
-  const { promise: gone, resolve: go } = Promise.withResolvers<Told>();
+  const { promise: gone, resolve: go } = Promise.withResolvers<Received>();
   const patience = setTimeout(() => go({ as: 'silent' }), options.patience);
   let leaving: NodeJS.Timeout | undefined;
   try {
@@ -29,7 +29,7 @@ export async function makeCall(call: PlannedCall, options: CallerOptions): Promi
     connection.write(bytes);
     if (call.leave?.when === 'waiting') leaving = setTimeout(() => go({ as: 'left', asked: true }), call.leave.milliseconds);
     if (call.leave?.when === 'reading') connection.socket.once('data', () => go({ as: 'left', asked: true }));
-    return await Promise.race([gone, connection.reply().then((reply) => toldBy(call, reply))]);
+    return await Promise.race([gone, connection.reply().then((reply) => receivedBy(call, reply))]);
   } finally {
     clearTimeout(patience);
     clearTimeout(leaving);
@@ -52,7 +52,7 @@ function requestOf(call: PlannedCall, { port, authorization, authority }: Caller
   return requestBytes(port, { method: 'POST', target, headers, body: `{"params":${params}${body}}` });
 }
 
-function toldBy(call: PlannedCall, reply: Reply | undefined): Told {
+function receivedBy(call: PlannedCall, reply: Reply | undefined): Received {
   if (reply === undefined) return { as: 'no-reply' };
   if (!reply.complete) return { as: 'broken-off', status: reply.status };
   if (reply.status !== 200) {
@@ -62,7 +62,7 @@ function toldBy(call: PlannedCall, reply: Reply | undefined): Told {
   return { as: 'acknowledged', text: `${reply.header('x-upstream-status')} ${acknowledgedText(call, reply)}` };
 }
 
-/** What was made of the far side's body, as text; numbers in it keep their digits. */
+/** The rendered body of the far side as text, in which numbers keep their digits. */
 function acknowledgedText({ route, withHeaders }: PlannedCall, reply: Reply): string {
   const value = reply.json();
   switch (route) {
@@ -81,7 +81,7 @@ function acknowledgedText({ route, withHeaders }: PlannedCall, reply: Reply): st
   return withHeaders ? bodyWithin(response) : response;
 }
 
-/** `body` stands last: its JSON text where it is JSON, else a string. */
+/** The last member, `body`: its JSON text where it is JSON, else its value as a string. */
 function bodyWithin(response: string): string {
   const { body } = JSON.parse(response) as { readonly body: unknown };
   return typeof body === 'string' ? body : response.slice(response.indexOf(',"body":') + ',"body":'.length, -1);

@@ -5,23 +5,23 @@ import { refusalBytes, replyBytes } from './history-answers.ts';
 import type { Applied } from './history-checker.ts';
 import type { PlannedCall } from './history-plan.ts';
 
-/** What all far sides of a history share: they are the nodes of one orchestrator. */
+/** The log that all far sides of a history share; they are the nodes of one orchestrator. */
 export interface SharedLog {
   readonly calls: ReadonlyMap<string, PlannedCall>;
   /** Whole requests, at the moment they were read. */
   readonly applied: Applied[];
 }
 
-/** The primary moves on after so many requests that its nodes read. */
-const reign = 150;
+/** The next node becomes primary after so many requests. */
+const requestsPerPrimary = 150;
 
-/** Starts `count` far sides that log into `log` what they read, and answer it as it was planned. */
+/** Starts `count` far sides that add each request to `log` and answer as planned. */
 export async function historyFarSides(owner: Owner, count: number, log: SharedLog): Promise<readonly FarSide[]> {
   const stale = new WeakSet<Socket>();
-  const primary = (): number => Math.floor(log.applied.length / reign) % count;
+  const primary = (): number => Math.floor(log.applied.length / requestsPerPrimary) % count;
   const handler = (side: number): FarHandler => {
     return async (request, socket) => {
-      // Its end came in the same moment: what is read of a connection that is gone was not taken.
+      // The connection ended in the same iteration of the event loop: a request on a closed connection does not count as read.
       if (socket.destroyed) return undefined;
       const id = /\/(h\d+)\?/u.exec(request.target)?.[1];
       if (id === undefined) return aboutItself(request, { alone: count === 1, primary: side === primary() });
@@ -58,7 +58,7 @@ async function answer(
   return undefined;
 }
 
-/** Probes ask for it: NSO's high-availability status, or anything else. */
+/** The reply to a probe: NSO's high-availability status, or an empty object for any other path. */
 function aboutItself({ target }: FarRequest, { alone, primary }: { readonly alone: boolean; readonly primary: boolean }): Buffer {
   if (!target.endsWith('/tailf-ncs:high-availability/status')) return jsonReply('{}');
   const mode = alone ? 'none' : primary ? 'primary' : 'secondary';
@@ -68,6 +68,6 @@ function aboutItself({ target }: FarRequest, { alone, primary }: { readonly alon
 function isIntact(request: FarRequest, call: PlannedCall): boolean {
   const body = request.body.toString();
   if (request.method !== call.method || !request.target.endsWith(`/${call.path}`)) return false;
-  // Kinds differ in what they make of an empty input.
+  // Adapter kinds send an empty input as `{}` or as no body.
   return call.body === '{}' ? body === '' || body === '{}' : body === (call.body ?? '');
 }

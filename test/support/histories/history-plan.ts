@@ -5,15 +5,15 @@ export interface ReplyPlan {
   readonly shape: 'small' | 'large' | 'too-large' | 'empty' | 'restconf-error' | 'plain-error';
   readonly status: number;
   readonly chunked: boolean;
-  /** `stale`: it says keep-alive, and closes just as the connection is used again. */
+  /** `stale`: the reply says keep-alive, and the far side closes the connection at its next request. */
   readonly connection: 'keep-alive' | 'close' | 'stale';
-  /** Milliseconds that it takes over the call. */
+  /** Milliseconds before the reply. */
   readonly delay: number;
   /** Of a large reply. */
   readonly instances: number;
 }
 
-/** The caller goes away: in the midst of its request, some milliseconds after it, or at the first byte of the reply. */
+/** When the caller leaves: within its request, some milliseconds after the request, or at the first byte of the reply. */
 interface LeavePlan {
   readonly when: 'sending' | 'waiting' | 'reading';
   readonly milliseconds: number;
@@ -35,7 +35,7 @@ export interface PlannedCall {
   readonly leave: LeavePlan | undefined;
 }
 
-/** Bytes of a reply that the gateway of a history takes at most: its `responseLimit` of 400KiB. */
+/** The most bytes of a reply: the `responseLimit` (400KiB) of the gateway of a history. */
 export const replyLimit = 409_600;
 
 /** The adapter instances of a history, by weight. */
@@ -86,7 +86,7 @@ function replyPlan(random: SeededRandom): ReplyPlan {
     status: statusOf(shape, random),
     chunked: random.chance(0.4),
     connection: random.chance(0.6) ? 'keep-alive' : random.pick(['close', 'stale'] as const),
-    // Beyond a second no time limit for the first byte is kept.
+    // 3 seconds are longer than every time limit of the history.
     delay: random.chance(0.7) ? 0 : random.chance(0.9) ? random.whole(1, 60) : 3_000,
     instances: random.whole(1_000, 4_000),
   };
