@@ -57,11 +57,7 @@ const faults: readonly (readonly [string, string, RegExp])[] = [
     faulty('"type": "none"', '"type": "bearer", "token": { "file": "gone.txt" }'),
     /gateway\.yaml:\d+:\d+: adapters\[0\]\.auth\.token/,
   ],
-  [
-    'a missing environment variable',
-    faulty('"type": "none"', '"type": "bearer", "token": { "env": "NOT_SET" }'),
-    /NOT_SET/,
-  ],
+  ['a missing environment variable', faulty('"type": "none"', '"type": "bearer", "token": { "env": "NOT_SET" }'), /NOT_SET/],
   ['an empty file', '', /gateway\.yaml:1:1: the file is empty/],
 ];
 

@@ -24,7 +24,6 @@ function adapterAt(far: FarSide, more: object = {}): Readonly<Record<string, unk
   return { name: 'a', kind: 'rest', url: far.url, auth: { type: 'none' }, ...more };
 }
 
-
 const reloadAdapters = (gateway: Gateway, ...adapters: readonly Readonly<Record<string, unknown>>[]): Promise<Reloaded> =>
   reloadWith(gateway, { adapters, config: { outbound: { allow: [old.authority, young.authority] } } });
 

@@ -302,7 +302,9 @@ for (const { name, url } of [
   });
 }
 
-test('a collector that refuses spans is one line in the log, and a metric counts the lost spans', { timeout: 60_000 }, async (t) => {
+test('a collector that refuses spans is one line in the log, and a metric counts the lost spans', {
+  timeout: 60_000,
+}, async (t) => {
   const [other, refusing] = await tracedGateway(t);
   refusing.answer(400);
   far.answer(() => jsonReply('{}'));

@@ -1,7 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** Has a server listen on a free port of 127.0.0.1; resolves to the port. */
+/** Makes a server listen on a free port of 127.0.0.1; resolves to the port. */
 export async function listening(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -9,7 +9,7 @@ export async function listening(server: Server): Promise<number> {
   return address.port;
 }
 
-/** A server on a free port of 127.0.0.1 that the test's end closes with all its connections; `open` are those still open. */
+/** Makes a server listen on a free port of 127.0.0.1, and closes it with all connections after the test; `open` are the open ones. */
 export async function listen(
   t: TestContext,
   server: Server,
@@ -29,7 +29,7 @@ export async function listen(
   return { port, open, accepted: () => accepted };
 }
 
-/** Resolves once every connection is closed: nothing leaked. The test's own time limit ends a wait in vain. */
+/** Resolves once every connection is closed; the time limit of the test ends a longer wait. */
 export async function allClosed(open: ReadonlySet<Socket>): Promise<void> {
   await Promise.all([...open].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))));
 }

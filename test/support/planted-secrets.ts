@@ -1,11 +1,11 @@
-/** Secrets that a test plants in places, and the search for them in what came out. */
+/** Secrets that a test plants in places, and the search for them in output. */
 interface PlantedSecrets {
-  /** The secret of a place, made when it is first asked for. No character of it needs percent-encoding. */
+  /** The secret of a place, made at the first call. No character of it needs percent-encoding. */
   (place: string): string;
-  /** From now on this value is the secret of the place. */
+  /** Sets the secret of a place. */
   set(place: string, value: string): void;
   readonly places: readonly string[];
-  /** The places whose secret stands in `text`: as it is, in hexadecimal, or in base64 wherever it begins. */
+  /** The places whose secret is in `text`: plain, in hexadecimal, or in base64 at any offset. */
   foundIn(text: string, places?: readonly string[]): readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function plantSecrets(mark = 'c4n4ry'): PlantedSecrets {
 }
 
 function spellings(value: string): readonly string[] {
-  // Base64 of a text depends on where it begins within three bytes; what its neighbours change at either end is cut off.
+  // Base64 depends on the offset within three bytes, so there are three spellings, without the characters that neighbours change.
   const shifted = [0, 1, 2].map((before) => {
     const bytes = Buffer.from(`${'x'.repeat(before)}${value}`);
     return bytes.toString('base64').slice(before === 0 ? 0 : before + 1, -4);

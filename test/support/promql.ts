@@ -1,4 +1,4 @@
-/** What a PromQL expression names. */
+/** The names in a PromQL expression. */
 export interface PromqlNames {
   readonly series: readonly { readonly name: string; readonly matchers: readonly Matcher[] }[];
   /** Labels of `by`, `without`, `on` and their like. */
@@ -21,8 +21,8 @@ const grouping = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'grou
 const keywords = new Set(['and', 'or', 'unless', 'bool', 'offset']);
 
 /**
- * Reads the names out of an expression, well enough for dashboards and alert rules: not whether it means anything. Throws for what
- * it does not know: a character, a function, a word where none can be.
+ * Reads the names in an expression of a dashboard or an alert rule; does not check that the expression is valid. Throws for an
+ * unknown character, an unknown function, and a word in a wrong place.
  */
 export function readPromql(expression: string): PromqlNames {
   const tokens = tokenize(expression);
@@ -38,7 +38,7 @@ export function readPromql(expression: string): PromqlNames {
       at = end;
     } else if (next === '(' || grouping.has(next)) {
       if (!callable.has(token)) throw new Error(`PromQL has no function ${token}, in: ${expression}`);
-      // label_values(metric, label) of Grafana's variables: the label is a name of its own.
+      // label_values(metric, label) of Grafana's variables: the second argument is a label.
       if (token === 'label_values') labels.push(tokens.splice(tokens.lastIndexOf(',') + 1, 1)[0] ?? '');
     } else {
       const end = next === '{' ? tokens.indexOf('}', at) : at;

@@ -1,13 +1,13 @@
-/** Numbers that look random and are the same for the same seed: a run that failed can be played again. */
+/** Pseudo-random numbers, the same for the same seed, so that a failed run can be repeated. */
 export interface SeededRandom {
   /** At least `from`, below `to`; whole. */
   readonly whole: (from: number, to: number) => number;
-  /** True this often, 0 to 1. */
+  /** True with this probability, 0 to 1. */
   readonly chance: (likelihood: number) => boolean;
   readonly pick: <T>(list: readonly T[]) => T;
 }
 
-/** Mulberry32: 32 bits of state are plenty for choosing what a test does next. */
+/** Mulberry32; its 32 bits of state are enough for tests. */
 export function seededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
   const next = (): number => {
@@ -28,12 +28,12 @@ export function seededRandom(seed: number): SeededRandom {
   };
 }
 
-/** A seed that no run had before, as good as certainly. */
+/** A random seed. */
 export function newSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
 }
 
-/** The seed in SEED, to play a run again, or a new one. */
+/** The seed in SEED, to repeat a run, or a new one. */
 export function givenSeed(): number {
   const given = process.env['SEED'];
   return given === undefined || given === '' ? newSeed() : Number(given);

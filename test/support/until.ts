@@ -1,4 +1,4 @@
-/** Waits for something that is bound to happen, 60 seconds at most: machines are slow at times. */
+/** Polls until `happened` is true; throws after 60 seconds, which are enough for a slow machine. */
 export async function until(what: string, happened: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (!(await happened())) {

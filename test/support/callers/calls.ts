@@ -3,7 +3,7 @@ import { type JsonNode, readJsonTree } from '../../../src/json/json-tree.ts';
 import type { Gateway, TestRole } from '../gateway/start-gateway.ts';
 import type { Reply } from './http-client.ts';
 
-/** The shape of an error (RFC 9457 with the contract's members). */
+/** The shape of an error: RFC 9457 with the members of docs/reference/errors.md. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -20,7 +20,7 @@ interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Posts JSON: an object is written by JSON.stringify, a string is sent as it stands. */
+/** Posts JSON: an object is written by JSON.stringify, a string is sent unchanged. */
 export function post(gateway: Gateway, target: string, body: object | string, options: CallOptions = {}): Promise<Reply> {
   return gateway.send({
     method: 'POST',
@@ -46,7 +46,7 @@ export function relay(
   return post(gateway, `/orchestrator_manager/${route}/${encodeURIComponent(adapter)}`, body, options);
 }
 
-/** The far side's answer out of a successful restCall. */
+/** The far side's answer in a successful restCall. */
 export function responseOf(reply: Reply): string {
   assert.equal(reply.status, 200, reply.text);
   const value = reply.json() as { readonly response: string };
@@ -55,7 +55,7 @@ export function responseOf(reply: Reply): string {
   return value.response;
 }
 
-/** The one result out of a successful restAction. */
+/** The result of a successful restAction. */
 export function resultOf(reply: Reply): string {
   assert.equal(reply.status, 200, reply.text);
   const value = reply.json() as readonly { readonly result: string }[];
@@ -65,14 +65,14 @@ export function resultOf(reply: Reply): string {
   return value[0]?.result ?? '';
 }
 
-/** JSON.parse of V8 in Node 26.10 reads {"b":1,"\\"":2} with a wrong second name once it has seen another such object. */
+/** Used instead of JSON.parse: V8 in Node 26.10 reads the second name of {"b":1,"\\"":2} wrongly after another such object. */
 function plain(node: JsonNode): unknown {
   if (node.kind === 'object') return Object.fromEntries(node.members.map(([name, value]) => [name, plain(value)]));
   if (node.kind === 'array') return node.items.map(plain);
   return node.kind === 'string' ? node.value : node;
 }
 
-/** The `instance_data` objects out of a successful restQuery. */
+/** The `instance_data` objects of a successful restQuery. */
 export function instancesOf(reply: Reply): readonly Readonly<Record<string, string>>[] {
   assert.equal(reply.status, 200, reply.text.slice(0, 2000));
   const read = plain(readJsonTree(Buffer.from(reply.text)));
@@ -84,7 +84,7 @@ export function instancesOf(reply: Reply): readonly Readonly<Record<string, stri
   });
 }
 
-/** Holds a reply to be an error of this status and code, in the shape the contract gives every error. */
+/** Holds a reply to be a complete problem+json of this status and code. */
 export function assertProblem(reply: Reply, status: number, code?: string): Problem {
   assert.equal(reply.status, status, reply.text.slice(0, 2000));
   assert.match(reply.header('content-type') ?? '', /^application\/problem\+json\b/);

@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { headerValues, type Message, MessageReader } from './message-reader.ts';
 
-/** What the gateway answered, as it stood on the wire. */
+/** A reply of the gateway, as read from the connection. */
 export interface Reply {
   readonly status: number;
   readonly head: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer;
   readonly text: string;
-  /** False where the connection broke before the framing of the body was satisfied. */
+  /** False where the connection ended before the end of the body. */
   readonly complete: boolean;
   header(name: string): string | undefined;
-  /** The body parsed; the caller states the shape it is about to check. */
+  /** The parsed body; the test gives its type. */
   json(): unknown;
 }
 
 export interface Request {
   readonly method?: string;
-  /** The request target, sent as it is. */
+  /** The request target, sent unchanged. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
@@ -28,7 +28,7 @@ export interface Request {
 export interface Connection {
   readonly socket: Socket;
   write(bytes: string | Buffer): void;
-  /** The next reply, also one that breaks off; undefined where the connection ends without one. */
+  /** The next reply, complete or not; undefined where the connection ends without one. */
   reply(): Promise<Reply | undefined>;
   /** Resolves once the gateway has closed the connection. */
   closed(): Promise<void>;
@@ -41,16 +41,16 @@ export async function openConnection(port: number): Promise<Connection> {
   const reader = new MessageReader('reply');
   const replies: (Reply | undefined)[] = [];
   const waiting: ((reply: Reply | undefined) => void)[] = [];
-  let over = false;
+  let ended = false;
   const deliver = (message: Message | undefined): void => {
     const reply = message === undefined ? undefined : toReply(message);
     const next = waiting.shift();
     if (next === undefined) replies.push(reply);
     else next(reply);
   };
-  const finish = (): void => {
-    if (over) return;
-    over = true;
+  const end = (): void => {
+    if (ended) return;
+    ended = true;
     const last = reader.end();
     if (last !== undefined) deliver(last);
     while (waiting.length > 0) deliver(undefined);
@@ -59,16 +59,16 @@ export async function openConnection(port: number): Promise<Connection> {
     for (const message of reader.push(data)) deliver(message);
   });
   socket.on('error', () => undefined);
-  // A reply without framing ends with the stream; a reset must not pass for such an end.
-  socket.on('end', finish);
-  socket.on('close', finish);
+  // The end of the stream ends a reply without Content-Length; a reset does not.
+  socket.on('end', end);
+  socket.on('close', end);
   await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
   return {
     socket,
     write: (bytes) => void socket.write(bytes),
     reply: () => {
       const ready = replies.shift();
-      if (ready !== undefined || over) return Promise.resolve(ready);
+      if (ready !== undefined || ended) return Promise.resolve(ready);
       return new Promise((resolve) => waiting.push(resolve));
     },
     closed: async () => {

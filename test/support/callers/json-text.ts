@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 
 /**
- * Random JSON texts for the losslessness properties: what a parser and a serialiser between caller and far side would
- * change is frequent in them. Names that the gateway may refuse in a body (`__proto__`, `constructor`) do not occur.
+ * Random JSON texts for the properties of lossless.test.ts: they often hold what a parser and a serialiser would
+ * change. They never hold names that the gateway may refuse in a body (`__proto__`, `constructor`).
  */
 
 const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
@@ -43,7 +43,7 @@ export const stringText: fc.Arbitrary<string> = fc
 
 const special = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Member names: as strings, and often one of few, so that names repeat. */
+/** Member names: any string, and often one of five, so that names repeat. */
 export const nameText: fc.Arbitrary<string> = fc
   .oneof(stringText, fc.constantFrom('"a"', '"a"', '"b"', '"\\u0061"', '""'))
   .filter((text) => !special.has(JSON.parse(text) as string));
@@ -75,12 +75,12 @@ const nested = fc
 /** Any JSON value, without white space around it. At most about 116 levels deep. */
 export const valueText: fc.Arbitrary<string> = fc.oneof({ weight: 9, arbitrary: value }, nested);
 
-/** A JSON object: names repeat, white space is anywhere inside. */
+/** A JSON object in which names repeat, with white space in every place. */
 export const objectText: fc.Arbitrary<string> = fc
   .array(fc.tuple(space, nameText, space, space, valueText, space), { maxLength: 6 })
   .map((members) => `{${members.map(([a, name, b, c, text, d]) => `${a}${name}${b}:${c}${text}${d}`).join(',')}}`);
 
-/** White space as JSON knows it, up to three characters. */
+/** Up to three characters of JSON white space. */
 export const spaceText: fc.Arbitrary<string> = space;
 
 /** One instance as its far side writes it: member names are unique, and each comes with the text of its value. */

@@ -1,4 +1,4 @@
-/** One HTTP/1.1 message as it stood on the wire. `complete` is false where the sender broke off before its framing was satisfied. */
+/** One HTTP/1.1 message as read. `complete` is false where the connection ended before the end of the message. */
 export interface Message {
   readonly startLine: string;
   /** The head as sent, Latin-1, without the empty line. */
@@ -22,8 +22,8 @@ export function headerValues(headers: readonly (readonly [string, string])[], na
 }
 
 /**
- * Reads HTTP/1.1 messages off a byte stream (RFC 9112), strictly and by hand, so that the tests do not share a parser
- * with the gateway. Interim 1xx replies are counted and skipped.
+ * Reads HTTP/1.1 messages from a byte stream (RFC 9112). The parser is strict, and is not the one of the gateway.
+ * Interim 1xx replies are counted and skipped.
  */
 export class MessageReader {
   readonly #kind: 'request' | 'reply';
@@ -38,12 +38,12 @@ export class MessageReader {
     this.#kind = kind;
   }
 
-  /** The head of the message that is under way, once it has arrived. */
+  /** The head of the current message, once complete. */
   get head(): Head | undefined {
     return this.#head;
   }
 
-  /** Bytes that came and belong to no complete message. */
+  /** Bytes after the last complete message. */
   get unread(): Buffer {
     return this.#pending;
   }
@@ -60,7 +60,7 @@ export class MessageReader {
     }
   }
 
-  /** The sender closed: what was under way, if anything. */
+  /** The sender closed the connection; answers the incomplete message, if any. */
   end(): Message | undefined {
     if (this.#head === undefined) return undefined;
     return this.#finish(this.#state === 'until-close');

@@ -8,13 +8,13 @@ import type { FarSideReply, OutboundCall } from '../../../src/outbound/outbound-
 import { createSender, type PooledSender, type Sender } from '../../../src/outbound/sender.ts';
 import type { Owner } from '../owner.ts';
 
-/** What came of a call: its status and its whole body. */
+/** A reply: its status and its whole body. */
 export interface Sent {
   readonly status: number;
   readonly body: Buffer;
 }
 
-/** A call that is on record and under way, a GET unless it says otherwise, and the scope that ends it. */
+/** Begins a call whose intent counts as recorded, by default a GET; `scope` ends the call. */
 export function beginThrough(
   sender: Sender,
   url: string,
@@ -29,7 +29,7 @@ export function beginThrough(
   return { reply: sender.send(call, scope), scope };
 }
 
-/** Sends one such call and reads its reply to the end, `pause` milliseconds after its head. */
+/** Sends a call and reads its reply to the end, beginning `pause` milliseconds after the head. */
 export async function sendThrough(
   sender: Sender,
   url: string,
@@ -47,7 +47,7 @@ export async function sendThrough(
   }
 }
 
-/** A sender to a port of 127.0.0.1, and the sockets that it was given. */
+/** A sender to a port of 127.0.0.1, and all sockets that it has dialled. */
 export function senderTo(owner: Owner, port: number): { readonly sender: PooledSender; readonly sockets: readonly Socket[] } {
   const sockets: Socket[] = [];
   const sender = createSender({
@@ -61,7 +61,7 @@ export function senderTo(owner: Owner, port: number): { readonly sender: PooledS
   return { sender, sockets };
 }
 
-/** A connection to a port of 127.0.0.1, dialled as a sender's are. */
+/** A connection to a port of 127.0.0.1, dialled as by a sender. */
 export async function connectedTo(port: number): Promise<Socket> {
   const socket = dialDirectly({ host: '127.0.0.1', port });
   await once(socket, 'connect');

@@ -14,10 +14,10 @@ import { storeUrl, type TestStore } from '../stores/stores.ts';
 
 interface AuditCrashRoundsResult {
   readonly acknowledged: number;
-  /** Actions under way at a kill, by what the far side saw of them. */
+  /** Calls that the far side read and whose callers got no reply before the kill. */
   readonly arrivedUnanswered: number;
   readonly unknown: number;
-  /** Requests that came again with their idempotency keys after a kill, by what they were answered. */
+  /** Requests that were sent again with their idempotency keys after a kill, by reply. */
   readonly repeated: Repeated;
 }
 
@@ -28,11 +28,11 @@ interface Repeated {
 }
 
 interface Ledger {
-  /** How often the far side got an action, by its path. */
+  /** How often the far side read a call, by path. */
   readonly arrived: Map<string, number>;
   /** The replies, by path. */
   readonly acknowledged: Map<string, string>;
-  /** Requests of this round that came with an idempotency key, by path. */
+  /** Requests of this round with an idempotency key, by path. */
   readonly keyed: Map<string, CallRequest>;
 }
 
@@ -45,8 +45,8 @@ interface CallRequest {
 const lanes = 16;
 
 /**
- * Kills a gateway (SIGKILL) under a load of actions and state-changing restCalls, starts it again and holds the audit log against what
- * the far side got and what callers were told, `rounds` times. The same seed chooses the same moments.
+ * Kills a gateway (SIGKILL) under a load of actions and state-changing restCalls, and starts it again, `rounds` times. Compares the
+ * audit log with the requests of the far side and the replies of the callers. The same seed chooses the same moments.
  */
 export async function auditCrashRounds(
   owner: Owner,
@@ -110,11 +110,11 @@ interface Load {
   readonly authorization: string;
   readonly ledger: Ledger;
   readonly killAfter: number;
-  /** Begins every path of this round. */
+  /** The prefix of every path of this round. */
   readonly name: string;
 }
 
-/** Calls as fast as they are answered, until the gateway is killed in the midst of them. */
+/** Makes calls without a pause, until the gateway is killed during them. */
 async function load({ gateway, far, authorization, ledger, killAfter, name }: Load): Promise<void> {
   const pool = new Pool(gateway.url, { connections: lanes });
   let answered = 0;
@@ -135,7 +135,7 @@ async function load({ gateway, far, authorization, ledger, killAfter, name }: Lo
       try {
         const reply = await pool.request({ method: 'POST', ...request });
         const text = await reply.body.text();
-        // A machine that is busy with other things; such a call does not leave.
+        // The machine is busy with other processes. The gateway did not make this call.
         if (reply.statusCode === 503 && text.includes('"overloaded"')) continue;
         assert.equal(reply.statusCode, 200, text);
         ledger.acknowledged.set(path, text);
@@ -152,7 +152,7 @@ async function load({ gateway, far, authorization, ledger, killAfter, name }: Lo
   await pool.destroy();
 }
 
-/** Sends what came with a key once more: no call is made twice, and who was answered is answered the same. */
+/** Sends the requests with a key again: no call is made twice, and an answered request gets the same reply. */
 async function repeat(
   gateway: Gateway,
   { keyed, acknowledged, arrived }: Ledger,
@@ -198,7 +198,7 @@ async function prove(
   return { unknown, arrivedUnanswered };
 }
 
-/** By path: whatever is without an outcome counts as over, since its gateway was killed. */
+/** The records by path. A record without an outcome counts as ended, since its gateway was killed. */
 async function recordsOf(database: Database, from: number): Promise<ReadonlyMap<string, AuditRecord>> {
   const clock = { now: () => Date.now() + 60_000, monotonic: () => performance.now() };
   const reader = createAuditReader({ database, clock, longestCall: () => 300_000 });

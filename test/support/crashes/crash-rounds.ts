@@ -12,7 +12,7 @@ interface CrashRoundsOptions {
   readonly store: TestStore;
   readonly rounds: number;
   readonly seed: number;
-  /** Hears of each round. */
+  /** Gets a line after each round. */
   readonly report?: (line: string) => void;
 }
 
@@ -24,7 +24,7 @@ interface CrashRoundsResult {
 const lanes = 4;
 
 /**
- * Kills a gateway (SIGKILL) that writers are busy with, starts it again and holds what is there against what was acknowledged,
+ * Kills a gateway (SIGKILL) under a load of writes, starts it again, and compares the catalogue with the acknowledged writes,
  * `rounds` times. The same seed chooses the same writes and moments.
  */
 export async function crashRounds(owner: Owner, { store, rounds, seed, report }: CrashRoundsOptions): Promise<CrashRoundsResult> {
@@ -39,7 +39,7 @@ export async function crashRounds(owner: Owner, { store, rounds, seed, report }:
     const blow = deadlyMoment(random, running);
     await load.run({ port: () => running.port, once: true, wrote: blow.wrote });
     await blow.killed;
-    // Now and then the next start is killed as well, in the midst of whatever it mends.
+    // In 15% of the rounds the next start is killed as well, perhaps during a recovery of the store.
     if (random.chance(0.15)) await killStart(running, random.whole(50, 900));
     gateway = await running.restart();
     await proveCatalogue(gateway, load.ledger, callers);
@@ -50,7 +50,7 @@ export async function crashRounds(owner: Owner, { store, rounds, seed, report }:
   return { acknowledged: load.ledger.acknowledged, unanswered: load.ledger.unanswered };
 }
 
-/** Some time after the first writes were acknowledged, or as soon as a certain number of them were. */
+/** The moment of the kill: some time after the first acknowledged write, or after a certain number of them. */
 function deadlyMoment(random: SeededRandom, gateway: Gateway): { readonly wrote: () => void; readonly killed: Promise<unknown> } {
   const { promise, resolve } = Promise.withResolvers<number | string>();
   const kill = (): void => void gateway.stop('SIGKILL').then(resolve);
@@ -86,7 +86,7 @@ function checkFile(file: string): void {
   }
 }
 
-/** The seed to use: the one in CRASH_SEED, to play a run again, or a new one. */
+/** The seed in CRASH_SEED, to repeat a run, or a new one. */
 export function crashSeed(): number {
   const given = process.env['CRASH_SEED'];
   return given === undefined || given === '' ? Math.floor(Math.random() * 2 ** 31) : Number(given);

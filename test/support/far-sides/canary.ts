@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Owner } from '../owner.ts';
 
-/** Listeners that nobody may reach: one port, several addresses of this machine, and a count of who came nevertheless. */
+/** Listeners that no call may reach, on one port of several addresses of this machine, with a count of connections. */
 export interface Canary {
   readonly port: number;
-  /** The addresses it listens on; those asked for that this machine does not have are left out. */
+  /** The addresses on which it listens: those of the requested ones that this machine has. */
   readonly addresses: readonly string[];
   /** Connections accepted so far, over all addresses. */
   readonly accepted: number;
 }
 
-/** A canary answers whatever it is sent with an empty JSON object, so that a call that reaches it succeeds and is noticed. */
+/** Starts a canary, which answers every request with an empty JSON object, so that a call that reaches it succeeds. */
 export async function startCanary(owner: Owner, addresses: readonly string[]): Promise<Canary> {
   const state = { accepted: 0, sockets: new Set<Socket>() };
   const listening = await onOnePort(addresses, (socket) => {
@@ -40,7 +40,7 @@ interface Listening {
   readonly servers: readonly { readonly address: string; readonly server: Server }[];
 }
 
-/** A port that is free at one address may be taken at another: then all is tried again with the next. */
+/** Listens on the same port at every address; where one address has the port in use, tries another port. */
 async function onOnePort(addresses: readonly string[], accept: (socket: Socket) => void): Promise<Listening> {
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const servers: { address: string; server: Server }[] = [];
@@ -61,7 +61,7 @@ async function onOnePort(addresses: readonly string[], accept: (socket: Socket) 
   throw new Error('no port is free at all of these addresses');
 }
 
-/** Undefined once it listens, else the system's code. */
+/** Undefined once the server listens, else the system's error code. */
 async function listenOn(server: Server, host: string, port: number): Promise<string | undefined> {
   server.listen({ host, port, ipv6Only: true });
   try {

@@ -8,13 +8,13 @@ export interface Identity {
 }
 
 interface Subject {
-  /** Host names and addresses the certificate is for. */
+  /** The host names and addresses of the certificate. */
   readonly names?: readonly string[];
   readonly notBefore?: Date;
   readonly notAfter?: Date;
 }
 
-/** A certificate authority that lives as long as the test: made with node:crypto alone, for a machine may have no openssl. */
+/** A certificate authority for one test, made with node:crypto alone: a machine may have no openssl. */
 export interface Authority {
   readonly cert: string;
   issue(subject: Subject): Identity;
@@ -27,7 +27,7 @@ interface Issuer {
   readonly key: KeyObject;
 }
 
-/** A root where no issuer is given. */
+/** Creates an authority: an intermediate one of `issuer`, or a self-signed root without it. */
 export function createAuthority(commonName = 'test authority', issuer?: Issuer): Authority {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const self = { commonName, key: keys.privateKey };
@@ -100,7 +100,7 @@ function distinguishedName(commonName: string): Buffer {
   return sequence(tagged(0x31, sequence(oid('2.5.4.3'), tagged(0x0c, Buffer.from(commonName, 'utf8')))));
 }
 
-/** GeneralizedTime for every year: OpenSSL takes it before 2050 too. */
+/** GeneralizedTime for every year: OpenSSL accepts it before 2050 as well. */
 function time(date: Date): Buffer {
   return tagged(0x18, Buffer.from(date.toISOString().replaceAll(/[-:T]|\.\d+/gu, ''), 'latin1'));
 }

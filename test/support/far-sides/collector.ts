@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 
-/** A span as OTLP's JSON has it, its attributes by name. */
+/** A span of OTLP's JSON, with its attributes by name. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -20,17 +20,17 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
-/** A collector of traces on loopback: OTLP/HTTP, read where it is JSON. */
+/** A collector of traces on loopback for OTLP/HTTP, which reads batches in JSON. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** Of the resource that the last batch came from. */
+  /** The attributes of the resource in the last batch. */
   readonly resource: Readonly<Record<string, unknown>>;
-  /** Of each batch, in the order they came. */
+  /** The request of each batch, in the order of arrival. */
   readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders; readonly bytes: Buffer }[];
-  /** From now on batches are answered with this status; `silence` answers nothing. */
+  /** Sets the status of the replies from now on; with `silence` there are none. */
   answer(status: number | 'silence', headers?: Readonly<Record<string, string>>): void;
-  /** The spans of a trace once there are as many. */
+  /** The spans of a trace, once `count` of them have arrived. */
   trace(traceId: string, count: number): Promise<readonly ReceivedSpan[]>;
 }
 

@@ -5,9 +5,9 @@ import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 import type { Identity } from './certificate.ts';
 
-/** A CONNECT as it reached the proxy. */
+/** A CONNECT as the proxy read it. */
 export interface TunnelRequest {
-  /** What was asked for, `host:port`. */
+  /** The request target, `host:port`. */
   readonly authority: string;
   /** `user:password` of Basic, decoded; undefined where none was sent. */
   readonly credentials: string | undefined;
@@ -15,24 +15,24 @@ export interface TunnelRequest {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** A forward proxy on loopback that knows CONNECT alone and remembers who asked for what. */
+/** A forward proxy on loopback that accepts CONNECT alone and records every request. */
 export interface ConnectProxy {
   readonly port: number;
   /** `http://127.0.0.1:PORT`, or https with an identity. */
   readonly url: string;
   /** Every CONNECT since the last `forget`. */
   readonly tunnels: readonly TunnelRequest[];
-  /** Connections accepted since the last `forget`, whether or not anything was asked. */
+  /** Connections accepted since the last `forget`, with or without a request. */
   readonly connections: number;
   forget(): void;
 }
 
 interface ProxyOptions {
-  /** With one the proxy itself is spoken to by TLS. */
+  /** The certificate of the proxy itself, which then speaks TLS. */
   readonly identity?: Identity;
-  /** `user:password` that must be sent; anything else meets 407. */
+  /** The required `user:password`; the reply to any other is 407. */
   readonly credentials?: string;
-  /** The port of 127.0.0.1 where a tunnel to this authority ends; where it answers none, or is not given, where it was asked to. */
+  /** The port of 127.0.0.1 for a tunnel to this authority; without `to`, or where it answers undefined, the authority itself. */
   readonly to?: (authority: string) => number | undefined;
 }
 
@@ -63,7 +63,7 @@ export async function connectProxy(owner: Owner, { identity, credentials, to }: 
     });
     remember(far, sockets);
     far.on('error', () => {
-      // In a tunnel that stands nothing is the proxy's own: what it wrote would be read as the far side's reply.
+      // Once the tunnel is established, the gateway would read a reply of the proxy as that of the far side.
       if (!established) socket.end('HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n');
       else if (identity === undefined) socket.resetAndDestroy();
       else socket.destroy();

@@ -4,27 +4,27 @@ import { headerValues, MessageReader } from '../callers/message-reader.ts';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 
-/** A request as it reached the far side, byte for byte. */
+/** A request as the far side read it, byte for byte. */
 export interface FarRequest {
   readonly method: string;
   readonly target: string;
   readonly head: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer;
-  /** Counts the connections of this far side from 1: requests of one connection share it. */
+  /** The number of the connection, from 1; the requests of one connection share it. */
   readonly connection: number;
   /** All values of a header joined with `, `, or undefined where it was not sent. */
   header(name: string): string | undefined;
 }
 
-/** Answers one request: what it returns is written as it is; it may also write to the socket, break it, or stay silent. */
+/** Answers one request: its result is written unchanged; it may also write to the socket, destroy the socket, or do nothing. */
 export type FarHandler = (request: FarRequest, socket: Socket) => FarAnswer | Promise<FarAnswer>;
 type FarAnswer = Buffer | string | undefined | void;
 
-/** A server on loopback that speaks in exact bytes and behaves as badly as its handler wants. */
+/** A server on loopback whose handler answers in exact bytes, and may violate HTTP in any way. */
 export interface FarSide {
   readonly port: number;
-  /** `127.0.0.1:PORT`, as `outbound.allow` wants it. */
+  /** `127.0.0.1:PORT`, an entry for `outbound.allow`. */
   readonly authority: string;
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
@@ -34,9 +34,9 @@ export interface FarSide {
   readonly connections: number;
   /** The only request since the last `answer`; throws where there were none or several. */
   readonly request: FarRequest;
-  /** From now on requests are answered so; what was recorded is forgotten. */
+  /** Sets the handler for requests from now on, and forgets the recorded requests and connections. */
   answer(handler: FarHandler): void;
-  /** From now on connections meet this before a byte is read. */
+  /** Sets a handler for each new connection, which runs before a byte is read. */
   onConnection(handler: ((socket: Socket) => void) | undefined): void;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ interface ReplyParts {
   readonly reason?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
-  /** Given: the body is sent chunked, cut at these many bytes a chunk. */
+  /** Where given, the body is chunked, with so many bytes in a chunk. */
   readonly chunk?: number;
 }
 
@@ -63,7 +63,7 @@ export function httpReply({ status = 200, reason = 'X', headers = {}, body = '',
   return Buffer.concat(chunk === undefined ? [head, bytes] : [head, chunked(bytes, chunk)]);
 }
 
-/** A reply with a JSON body of this very text. */
+/** A reply whose body is exactly this JSON text. */
 export function jsonReply(
   text: string,
   { type = 'application/json', ...parts }: ReplyParts & { readonly type?: string } = {},
@@ -71,7 +71,7 @@ export function jsonReply(
   return httpReply({ ...parts, headers: { 'Content-Type': type, ...parts.headers }, body: text });
 }
 
-/** The chunked coding of `bytes`, `size` bytes a chunk, with its last chunk. */
+/** `bytes` in the chunked transfer coding, `size` bytes in a chunk, with the last chunk. */
 export function chunked(bytes: Buffer, size: number): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += size) {
@@ -82,7 +82,7 @@ export function chunked(bytes: Buffer, size: number): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Starts a far side on a free port of 127.0.0.1; it answers an empty JSON object until told otherwise. */
+/** Starts a far side on a free port of 127.0.0.1; without a handler it answers an empty JSON object. */
 export async function farSide(owner: Owner, handler?: FarHandler): Promise<FarSide> {
   const state = new State(handler ?? (() => jsonReply('{}')));
   const server = createServer((socket) => state.accept(socket));
@@ -112,7 +112,7 @@ export async function farSide(owner: Owner, handler?: FarHandler): Promise<FarSi
   };
 }
 
-/** A port of 127.0.0.1 on which nothing listens: a privileged one, which no test that runs beside this one is given by the system. */
+/** A port of 127.0.0.1 without a listener. It is privileged, so that the system gives it to no test that runs at the same time. */
 export async function closedPort(): Promise<number> {
   for (;;) {
     const port = 600 + Math.floor(Math.random() * 400);
@@ -120,7 +120,7 @@ export async function closedPort(): Promise<number> {
   }
 }
 
-/** A port of 127.0.0.1 that may be listened on, unless another test is quicker. */
+/** A free port of 127.0.0.1, unless another process listens on it first. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listening(server);

@@ -4,10 +4,10 @@ import { exportJWK, type JWTPayload, SignJWT } from 'jose';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 
-/** An OpenID provider on loopback: serves its discovery document and its keys, and signs whatever a test wants. */
+/** An OpenID provider on loopback: serves its discovery document and its keys, and signs any claims for a test. */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** The paths that were asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: readonly string[];
   /** A token of this issuer for `audience`, valid for an hour from now; `claims` replace those claims, undefined removes them. */
   token(claims?: Readonly<Record<string, unknown>>, options?: SigningOptions): Promise<string>;
@@ -17,7 +17,7 @@ export interface IdentityProvider {
 interface SigningOptions {
   readonly algorithm?: 'RS256' | 'ES256' | 'EdDSA' | 'RS512';
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Signs with a key of another owner under the published key's id. */
+  /** Signs with an unpublished key under the id of a published one. */
   readonly forged?: boolean;
 }
 

@@ -4,17 +4,17 @@ import type { TLSSocket } from 'node:tls';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 
-/** A request that came through TLS, and what the handshake said. */
+/** A request over TLS, with the facts of its handshake. */
 export interface TlsRequest {
   readonly method: string;
   readonly target: string;
   readonly host: string | undefined;
-  /** The name of SNI, undefined where none was sent. */
+  /** The name in SNI, undefined where none was sent. */
   readonly serverName: string | undefined;
   readonly protocol: string | null;
 }
 
-/** An HTTPS server on loopback whose certificate and demands are as good or bad as a test wants. */
+/** An HTTPS server on loopback with any certificate and any TLS settings. */
 export interface TlsFarSide {
   readonly port: number;
   /** `127.0.0.1:PORT` */
@@ -23,7 +23,7 @@ export interface TlsFarSide {
   readonly url: string;
   /** Every request that was read, in order. */
   readonly requests: readonly TlsRequest[];
-  /** TCP connections accepted so far, whatever became of their handshakes. */
+  /** TCP connections accepted so far, with or without a complete handshake. */
   readonly connections: number;
 }
 

@@ -1,21 +1,21 @@
 import type { Owner } from '../owner.ts';
 import { type FarRequest, farSide, jsonReply } from './far-side.ts';
 
-/** Answers a request for a token; `fresh` is an ordinary reply with a token that was never issued before. */
+/** Answers a request for a token; `fresh` makes an ordinary reply with a new token. */
 type TokenHandler = (fresh: (more?: Readonly<Record<string, unknown>>) => Buffer) => Buffer | undefined | Promise<Buffer>;
 
-/** An OAuth 2.0 token endpoint on loopback for many clients, each told apart by its path. */
+/** An OAuth 2.0 token endpoint on loopback for many clients, each with a path of its own. */
 export interface TokenEndpoint {
   readonly authority: string;
-  /** `auth` of an adapter whose tokens are asked for at a path of their own. */
+  /** The `auth` of an adapter that gets its tokens at the path of this client. */
   authOf(client: string): Readonly<Record<string, unknown>>;
   /** Every request of the client so far. */
   requestsOf(client: string): readonly FarRequest[];
-  /** From now on the client's requests are answered so. Until told otherwise they get fresh tokens, good for an hour. */
+  /** Sets the handler of the client's requests from now on. Without one they get new tokens with a lifetime of an hour. */
   answer(client: string, handler: TokenHandler): void;
 }
 
-/** What tokens of this endpoint begin with: `client.1`, `client.2` and so on. */
+/** Starts a token endpoint; its tokens are `client.1`, `client.2` and so on. */
 export async function tokenEndpoint(owner: Owner, clientSecret: string): Promise<TokenEndpoint> {
   const handlers = new Map<string, TokenHandler>();
   const counts = new Map<string, number>();

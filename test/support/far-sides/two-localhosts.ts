@@ -1,6 +1,6 @@
 import dns from 'node:dns';
 
-/** Loaded into a gateway (`--import`): a machine whose localhost is 127.0.0.1 and ::1 for whoever asks for all of its addresses. */
+/** Loaded into a gateway by `--import`: a look-up of all addresses of localhost answers 127.0.0.1 and ::1. */
 const { lookup } = dns;
 const both = [
   { address: '127.0.0.1', family: 4 },

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import type { FaultKind, FaultPlan } from './fault-plan.ts';
 import { type After, createPump, type Pump } from './fault-pump.ts';
 
-/** Where in its connection a chunk stands. */
+/** The place of a chunk in its connection. */
 interface Place {
-  /** Counts the requests of the connection from 0; a reply belongs to the request before it. */
+  /** The number of the request in its connection, from 0; a reply has the number of its request. */
   readonly exchange: number;
-  /** Bytes of the same request or reply that came before the chunk. */
+  /** Bytes of the same request or reply before the chunk. */
   readonly offset: number;
 }
 
@@ -17,11 +17,11 @@ interface Line {
   readonly toFar: Pump;
   readonly toNear: Pump;
   readonly after: After;
-  /** Ends both sides at once, by reset or in order; nothing is carried any more. */
+  /** Ends both sides at once, by reset or by FIN; no byte is forwarded after that. */
   cut(reset: boolean): void;
 }
 
-/** What a fault does with the bytes of the gateway and of the far side; without a say of its own they are carried. */
+/** What a fault does with the bytes of the gateway and of the far side; without a handler they are forwarded. */
 interface Toxic {
   readonly slow?: { readonly toFar?: Slowness; readonly toNear?: Slowness };
   readonly begin?: (line: Line) => void;
@@ -34,7 +34,7 @@ const swallow = (): void => {};
 
 const toxics: Readonly<Record<FaultKind, (plan: FaultPlan) => Toxic>> = {
   none: () => ({}),
-  // The proxy itself sees to it: it refuses everybody for a while.
+  // The proxy also refuses every new connection for a while (fault-proxy.ts).
   down: () => ({ begin: (line) => line.cut(true) }),
   latency: ({ milliseconds: delay }) => ({ slow: { toFar: { delay }, toNear: { delay } } }),
   bandwidth: ({ bytes: size, milliseconds: pause }) => ({ slow: { toNear: { slice: { size, pause } } } }),
@@ -47,7 +47,7 @@ const toxics: Readonly<Record<FaultKind, (plan: FaultPlan) => Toxic>> = {
     return { slow: { toFar: { endDelay }, toNear: { endDelay } } };
   },
   timeout: ({ milliseconds }) => ({
-    // In half the cases nobody ever closes: the gateway's own time limit has to.
+    // In half of the cases the proxy does not close, so that a time limit of the gateway must.
     begin: (line) => line.after(milliseconds < 150 ? milliseconds : 60_000, () => line.cut(false)),
     request: swallow,
     reply: swallow,
@@ -110,7 +110,7 @@ const toxics: Readonly<Record<FaultKind, (plan: FaultPlan) => Toxic>> = {
 };
 
 /**
- * Carries one connection between the gateway (`near`) and the far side, with what its plan has in store. It ends by itself after
+ * Forwards one connection between the gateway (`near`) and the far side, with the fault of its plan. The connection ends after
  * `lifetime` milliseconds at the latest.
  */
 export function carry(options: {
@@ -121,7 +121,7 @@ export function carry(options: {
 }): { readonly cut: (reset: boolean) => void } {
   const { near, far, plan, lifetime } = options;
   const timers = new Set<NodeJS.Timeout>();
-  let over = false;
+  let ended = false;
   const after: After = (milliseconds, work) => {
     const timer = setTimeout(() => {
       timers.delete(timer);
@@ -130,18 +130,18 @@ export function carry(options: {
     timers.add(timer);
   };
   const destroy = (): void => {
-    over = true;
+    ended = true;
     for (const timer of timers) clearTimeout(timer);
     for (const socket of [near, far]) socket.destroy();
   };
   const cut = (reset: boolean): void => {
-    if (over) return;
-    over = true;
+    if (ended) return;
+    ended = true;
     for (const socket of [near, far]) {
       if (reset) resetHard(socket);
       else socket.end();
     }
-    // A close in order is up to the other sides: they may have the patience for it, the proxy has not.
+    // The other sides may keep a connection half-closed for long; the proxy destroys its sockets after a second.
     after(1_000, destroy);
   };
   const toxic = toxics[plan.fault](plan);
@@ -155,7 +155,7 @@ export function carry(options: {
   };
   const count = countMessages();
   const carried = (side: 'request' | 'reply', pump: Pump) => (chunk: Buffer) => {
-    if (over) return;
+    if (ended) return;
     const place = count(side, chunk.length);
     const fault = toxic[side];
     if (fault === undefined) pump.push(chunk);
@@ -168,12 +168,12 @@ export function carry(options: {
     [far, near],
   ] as const) {
     socket.on('error', () => {
-      if (!over) resetHard(other);
+      if (!ended) resetHard(other);
     });
     socket.on('close', () => {
       if (near.closed && far.closed) destroy();
-      // Whoever is gone for good reads nothing more, and has nothing more to say.
-      else if (!over) after(plan.fault === 'slow_close' ? 200 + plan.milliseconds : 0, () => other.destroy());
+      // A side that has closed neither reads nor sends, so the other side is closed as well.
+      else if (!ended) after(plan.fault === 'slow_close' ? 200 + plan.milliseconds : 0, () => other.destroy());
     });
   }
   after(lifetime, destroy);
@@ -182,8 +182,8 @@ export function carry(options: {
 }
 
 /**
- * A reset, where one can be had. libuv refuses it while the end is under way (uv_tcp_close_reset: EINVAL), and Node then neither closes
- * the socket nor says so: there an ordinary end has to do.
+ * Resets the connection where that is possible. libuv refuses a reset during an end (uv_tcp_close_reset: EINVAL). Node then neither
+ * closes the socket nor reports an error, so the socket is destroyed instead.
  */
 function resetHard(socket: Socket): void {
   if (socket.connecting || socket.writableEnded) socket.destroy();
@@ -191,8 +191,8 @@ function resetHard(socket: Socket): void {
 }
 
 /**
- * Tells where a chunk stands without reading HTTP: the gateway does not pipeline, so that a request begins where bytes come from it
- * after bytes of the far side.
+ * Finds the place of a chunk without reading HTTP. The gateway does not pipeline, so a request begins with its first bytes
+ * after those of the far side.
  */
 function countMessages(): (side: 'request' | 'reply', length: number) => Place {
   let exchange = 0;

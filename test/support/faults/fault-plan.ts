@@ -1,6 +1,6 @@
 import { type SeededRandom, seededRandom } from '../seeded-random.ts';
 
-/** What can go wrong with a connection: Toxiproxy's eight toxics (by its names), then those of our own. */
+/** The faults of a connection: Toxiproxy's eight toxics (by its names), then those of this project. */
 export const faultKinds = [
   'none',
   'latency',
@@ -20,25 +20,25 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What a connection is to meet. Which of the numbers count is the fault's own matter. */
+/** The fault of a connection. Each fault uses only some of the numbers. */
 export interface FaultPlan {
   readonly fault: FaultKind;
-  /** The fault strikes at this request of the connection, counted from 0: those before it go through. */
+  /** The number of the request at which the fault begins, from 0; the requests before it go through. */
   readonly exchange: number;
-  /** Where a cut falls, from the first byte of that request or reply; the size of a slice; the bytes of a limit. */
+  /** The place of a cut, from the first byte of that request or reply. For other faults: the size of a slice, or a limit in bytes. */
   readonly bytes: number;
-  /** How long a delay, a pause between two slices, or the patience before a reset is. */
+  /** The length of a delay, of a pause between two slices, or of the time before a reset. */
   readonly milliseconds: number;
-  /** It ends with a reset instead of an orderly close; a half-close is towards the gateway instead of the far side. */
+  /** The fault ends with a reset instead of FIN; a half-close is towards the gateway instead of the far side. */
   readonly reset: boolean;
 }
 
-/** Connection `number` of proxy `proxy`: the same in every run with this seed, in whatever order connections come. */
+/** The plan of connection `number` of proxy `proxy`: the same in every run with this seed, in any order of connections. */
 export function faultPlan(seed: number, proxy: number, number: number): FaultPlan {
   const random = seededRandom(
     Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(proxy + 1, 0x85ebca6b) ^ Math.imul(number + 1, 0xc2b2ae35),
   );
-  // Enough connections are whole that keeping them open, and their standing idle, is tried as well.
+  // A quarter has no fault, so that connections are also kept open and idle.
   const fault = random.chance(0.25)
     ? 'none'
     : random.chance(0.04)
@@ -61,7 +61,7 @@ function bytesOf(fault: FaultKind, random: SeededRandom): number {
       return random.whole(1, 400);
     case 'limit_data':
       return random.chance(0.5) ? random.whole(1, 1_000) : random.whole(1_000, 300_000);
-    // Every byte of a head and of a small body is as likely; now and then the cut is deep in a large reply.
+    // Each byte of a head and of a small body has the same chance; 30% of the cuts are later, in a large reply.
     case 'cut-reply':
       return random.chance(0.7) ? random.whole(0, 300) : random.whole(300, 250_000);
     default:

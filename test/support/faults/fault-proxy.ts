@@ -4,15 +4,15 @@ import type { Owner } from '../owner.ts';
 import { carry } from './fault-line.ts';
 import type { FaultKind, FaultPlan } from './fault-plan.ts';
 
-/** A TCP proxy before a far side, in the manner of Toxiproxy: each connection meets the fault that its plan names. */
+/** A TCP proxy in front of a far side, similar to Toxiproxy: each connection has the fault of its plan. */
 export interface FaultProxy {
-  /** `ADDRESS:PORT`, as `outbound.allow` wants it. */
+  /** `ADDRESS:PORT`, an entry for `outbound.allow`. */
   readonly authority: string;
   /** `http://ADDRESS:PORT` */
   readonly url: string;
-  /** Sockets that are open, on both sides of it. */
+  /** Open sockets on both sides of the proxy. */
   readonly open: number;
-  /** How many connections met each fault. */
+  /** The number of connections with each fault. */
   readonly met: Readonly<Partial<Record<FaultKind, number>>>;
   close(): Promise<void>;
 }
@@ -20,22 +20,22 @@ export interface FaultProxy {
 interface FaultProxyOptions {
   /** The port of the far side, on 127.0.0.1. */
   readonly port: number;
-  /** What connection `number`, counted from 0, is to meet. */
+  /** The fault of connection `number`, counted from 0. */
   readonly plan: (number: number) => FaultPlan;
-  /** Milliseconds after which any connection is ended; default 10 s. */
+  /** Milliseconds after which the proxy ends a connection; default 10,000. */
   readonly lifetime?: number;
 }
 
 /**
- * While it is down its port is free. On Linux the whole of 127.0.0.0/8 is the loopback interface: on an address of its own nobody
- * else takes the port meanwhile. Elsewhere there is 127.0.0.1 alone, and the chance is small.
+ * The port of a proxy is free while the proxy is down. On Linux all of 127.0.0.0/8 is loopback, so the proxy has an address of its
+ * own, on which no other process takes the port. Other systems have 127.0.0.1 alone, and the chance is small.
  */
 function ownAddress(): string {
   const part = (): number => 1 + Math.floor(Math.random() * 254);
   return process.platform === 'linux' ? `127.${part()}.${part()}.${part()}` : '127.0.0.1';
 }
 
-/** Starts a fault proxy; the owner's end closes it with all its connections. */
+/** Starts a fault proxy, which is closed with all its connections when its owner ends. */
 export async function faultProxy(owner: Owner, { port, plan, lifetime = 10_000 }: FaultProxyOptions): Promise<FaultProxy> {
   const host = ownAddress();
   const met: Partial<Record<FaultKind, number>> = {};
@@ -70,7 +70,7 @@ export async function faultProxy(owner: Owner, { port, plan, lifetime = 10_000 }
     return address === null || typeof address === 'string' ? at : address.port;
   };
   const comeBack = (): void => {
-    // Only where somebody else has the port now, which they will give back.
+    // Another process may have the port for a moment.
     listen(bound).catch(() => {
       if (!closed) downTimer = setTimeout(comeBack, 20);
     });

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 
-/** Runs `work` after so many milliseconds, unless its connection is over by then. */
+/** Runs `work` after so many milliseconds, unless its connection has ended by then. */
 export type After = (milliseconds: number, work: () => void) => void;
 
-/** One direction of a connection: what is pushed arrives in order, and its end after it. */
+/** One direction of a connection: forwards chunks in order, and the end after them. */
 export interface Pump {
   push(chunk: Buffer): void;
   end(): void;
@@ -12,15 +12,15 @@ export interface Pump {
 interface PumpOptions {
   readonly to: Socket;
   readonly after: After;
-  /** Milliseconds that everything arrives later. */
+  /** Milliseconds by which chunks and end are delayed. */
   readonly delay?: number;
-  /** Milliseconds that the end alone arrives later. */
+  /** More milliseconds by which the end is delayed. */
   readonly endDelay?: number;
   /** At most so many bytes at a time, with `pause` milliseconds in between. */
   readonly slice?: { readonly size: number; readonly pause: number };
 }
 
-/** A pump that is as slow as it is told to be. */
+/** Makes a pump with these delays. */
 export function createPump({ to, after, delay = 0, endDelay = 0, slice }: PumpOptions): Pump {
   const waiting: (Buffer | 'end')[] = [];
   let busy = false;

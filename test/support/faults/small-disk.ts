@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Owner } from '../owner.ts';
 
-/** A disk that the test can fill. */
+/** A file system that a test can fill. */
 interface SmallDisk {
   readonly directory: string;
-  /** Leaves not a byte of room. */
+  /** Fills the file system to its last byte. */
   readonly fill: () => void;
   readonly makeRoom: () => void;
 }
@@ -17,7 +17,7 @@ export function smallDisk(owner: Owner): SmallDisk | undefined {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=755', 'tmpfs', directory]).status === 0;
   owner.after(() => {
-    // Lazily: the gateway on it may be stopped after this.
+    // Lazily, since the gateway that uses it may end later.
     if (mounted) spawnSync('umount', ['--lazy', directory]);
     rmSync(directory, { recursive: true, force: true });
   });
@@ -37,10 +37,10 @@ export function smallDisk(owner: Owner): SmallDisk | undefined {
   };
 }
 
-/** False where the program that sets a limit on a running process is missing (util-linux; Linux alone). */
+/** False where prlimit is missing, which limits a running process (util-linux, Linux alone). */
 export const canLimitFiles = spawnSync('prlimit', ['--version']).status === 0;
 
-/** From now on `pid` cannot let a file grow beyond these bytes; writing there fails with EFBIG. Undefined: as it likes. */
+/** Limits the size of files that `pid` writes, in bytes; a longer write fails with EFBIG. Undefined removes the limit. */
 export function limitFileSize(pid: number, bytes: number | undefined): void {
   const limit = bytes === undefined ? 'unlimited' : String(bytes);
   const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${limit}:unlimited`], { encoding: 'utf8' });
@@ -48,8 +48,8 @@ export function limitFileSize(pid: number, bytes: number | undefined): void {
 }
 
 /**
- * Makes a file refuse to be written, by whomever: for root, whom no mode stops, with the attribute `immutable`, with which it cannot
- * be removed either. Undefined where that cannot be done here.
+ * Makes a file read-only for every user. Root ignores modes, so the file gets the attribute `immutable`, and cannot be removed
+ * while it has the attribute. Undefined where this machine does not support that.
  */
 export function makeReadOnly(file: string): { readonly makeWritable: () => void } | undefined {
   const root = process.getuid?.() === 0;

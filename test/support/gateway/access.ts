@@ -9,7 +9,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
 import type { Database } from '../../../src/database/database.ts';
 
-/** A clock that stands still until it is moved. Wall clock and monotonic clock move together. */
+/** A clock that only `advance` moves. Wall clock and monotonic clock move together. */
 export interface TestClock extends Clock {
   advance(milliseconds: number): void;
 }
@@ -25,7 +25,7 @@ export function createTestClock(start = Date.now()): TestClock {
   };
 }
 
-/** `secret` hashed as weakly as argon2id can be, so that tests of everything else are quick. Always the same for one secret. */
+/** `secret` hashed with weak parameters of argon2id, so that tests are quick. One secret always has the same hash. */
 export function quickHash(secret: string): string {
   const weak = { memory: 64, passes: 1, parallelism: 1 };
   const salt = Buffer.alloc(16, 'salt');
@@ -52,7 +52,7 @@ export function accessConfig(options: AccessConfigOptions = {}): AccessOptions {
   };
 }
 
-/** An access whose password hashes are written down, closed after the test. */
+/** An access that records its computed hashes, closed after the test. */
 export interface TestAccess {
   readonly access: Access;
   /** Memory parameter of every hash that was computed, in order. */
@@ -64,7 +64,7 @@ interface TestAccessOptions {
   readonly clock: Clock;
   readonly config?: AccessOptions;
   readonly fetchDocument?: FetchDocument;
-  /** What the hash of a password waits for. */
+  /** The computation of a hash waits for this promise. */
   readonly beforeHash?: Promise<void>;
 }
 

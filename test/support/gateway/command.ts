@@ -34,7 +34,7 @@ export function spawnCommand(parameters: readonly string[], { directory, environ
   });
 }
 
-/** Runs a line as a shell would, with a limit of 30 s. */
+/** Runs a line in a shell, with a limit of 30 s. */
 export function shell(line: string): Promise<Outcome> {
   return outcome(spawn('sh', ['-c', line], { env: childEnvironment(), stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 }), '');
 }

@@ -14,7 +14,7 @@ export interface ConfigKey {
   readonly meaning: string;
 }
 
-/** Every key there is, in the order of the file. */
+/** Every key, in the order of the file. */
 export function configKeys(): readonly ConfigKey[] {
   return [...keysOf(configShape, '')];
 }
@@ -28,7 +28,7 @@ function* keysOf(shape: Shape<unknown>, path: string): Generator<ConfigKey> {
   if (shape.variants !== undefined) yield* variantKeys(shape.variants, path);
 }
 
-/** The tag once, with its words as type; then what each variant adds. */
+/** The tag once, with its words as type; then the keys that each variant adds. */
 function* variantKeys({ tag, shapes }: NonNullable<Shape<unknown>['variants']>, path: string): Generator<ConfigKey> {
   const words = Object.keys(shapes);
   const tagMember = Object.values(shapes)[0]?.members?.[tag];

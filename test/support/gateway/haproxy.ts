@@ -11,7 +11,7 @@ import { freePort } from '../far-sides/far-side.ts';
 import type { Owner } from '../owner.ts';
 import { childEnvironment, collect } from './start-gateway.ts';
 
-/** The configuration that the guide hands out. */
+/** The configuration of docs/guides/scaling.md. */
 const configuration = fileURLToPath(new URL('../../../docs/guides/haproxy.cfg', import.meta.url));
 
 const installed = spawnSync('haproxy', ['-v']).status === 0;
@@ -41,15 +41,15 @@ interface BalancedRequest {
 export interface Haproxy {
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
-  /** The certificate that vouches for it. */
+  /** The authority of its certificate. */
   readonly ca: string;
-  /** Rejects where no complete reply came. */
+  /** Rejects without a complete reply. */
   send(request: BalancedRequest): Promise<BalancedReply>;
   /** Asks HAProxy's admin socket (management guide, section 9.3). */
   ask(line: string): Promise<string>;
   /** Resolves once this server of the backend `gateways` is in that state. */
   becomes(server: Server, state: 'UP' | 'DOWN'): Promise<void>;
-  /** Sends it no new calls, and resolves once it has none left. */
+  /** Gives the server no new calls, and resolves once its calls have ended. */
   takeOut(server: Server): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ function askSocket(path: string, line: string): Promise<string> {
   });
 }
 
-/** Looks again and again whether something `holds`, for half a minute. */
+/** Polls whether `holds` is true, for half a minute. */
 function waiter(child: ChildProcess, errors: readonly string[]) {
   return async (what: string, holds: () => Promise<boolean>): Promise<void> => {
     for (let attempt = 0; attempt < 600; attempt += 1) {

@@ -18,7 +18,7 @@ export const testPassword = 'correct horse battery staple';
 /** The executable, as the command line names it. */
 export const executable = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
-/** A PHC string with the cheapest parameters argon2id knows: the tests are not about its cost. */
+/** A PHC string with the cheapest parameters of argon2id, so that tests are quick. */
 export function hashOf(password: string): string {
   const nonce = randomBytes(16);
   const key = argon2Sync('argon2id', { message: password, nonce, parallelism: 1, tagLength: 32, memory: 8, passes: 1 });
@@ -32,7 +32,7 @@ export interface Gateway {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Holds the configuration and the store; removed with the gateway. */
+  /** Has the configuration and the store; removed with the gateway. */
   readonly directory: string;
   readonly configFile: string;
   /** The lines of standard error so far. */
@@ -45,7 +45,7 @@ export interface Gateway {
   tokenFor(role: TestRole): Promise<string>;
   /** One request on a connection of its own; with `role` it is authenticated by Basic. */
   send(request: Request & { readonly role?: TestRole }): Promise<Reply>;
-  /** SIGTERM, then waits: the exit code, or the signal that ended it. */
+  /** Sends the signal, by default SIGTERM, and waits: the exit code, or the signal that ended the gateway. */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
   /** Stops it and starts it again on the same directory, which keeps its store; the port changes. */
   restart(): Promise<Gateway>;
@@ -63,17 +63,17 @@ interface GatewayOptions {
   readonly openFiles?: number;
 }
 
-/** The environment of a child: without what the test runner or the shell may have left for Node. */
+/** The environment of a child, without the variables that the test runner and the shell set for Node. */
 export function childEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, ...environment } = process.env;
   return { ...environment, ...extra };
 }
 
-/** Writes a configuration into a fresh directory and spawns the real executable on it. It fails the owner where the gateway dies by itself. */
+/** Writes a configuration into a new directory and starts the executable with it. Fails the owner where the gateway ends by itself. */
 export function startGateway(owner: Owner, options: GatewayOptions = {}): Promise<Gateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const configFile = join(directory, 'gateway.yaml');
-  // JSON is YAML: nothing needs quoting.
+  // JSON is valid YAML.
   writeFileSync(configFile, JSON.stringify(configurationOf(options), undefined, 2));
   return launch({
     owner,
@@ -99,7 +99,7 @@ export function configurationOf({ config = {}, adapters = [], users = [] }: Gate
       ],
       ...section('access'),
     },
-    // Neither health checks nor the breaker may add to or take from what a test counts at its far side.
+    // Health checks and the breaker would change the number of requests that a test counts at its far side.
     adapters: adapters.map((adapter) => ({ health: 'off', breaker: { failures: 10000, openFor: '1s' }, ...adapter })),
   };
 }
@@ -193,7 +193,7 @@ export function collect(child: ChildProcess): { readonly stdout: string[]; reado
   return output;
 }
 
-/** Waits for the ready line of a child that was asked to serve; rejects with its standard error where it ends first. */
+/** Waits for the ready line of a child that serves; rejects with the child's output where the child ends first. */
 export async function readyPort(child: ChildProcess, output: ReturnType<typeof collect>, patience = 30_000): Promise<number> {
   const deadline = Date.now() + patience;
   for (;;) {
