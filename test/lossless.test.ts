@@ -78,7 +78,7 @@ function holdsAsBody(response: string, text: string): boolean {
 }
 
 describe('a body', () => {
-  test('reaches the far side of restCall as the caller wrote it', async () => {
+  test('reaches the far side of restCall byte for byte', async () => {
     const call = fc.tuple(
       objectText,
       fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE', 'GET'),
@@ -98,7 +98,7 @@ describe('a body', () => {
     );
   });
 
-  test('reaches the far side of an action as the caller wrote it', async () => {
+  test('reaches the far side of an action byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(
         objectText.filter((text) => !/^\{\s*\}$/.test(text)),
@@ -113,7 +113,7 @@ describe('a body', () => {
     );
   });
 
-  test('of several MiB reaches the far side as the caller wrote it', async () => {
+  test('of several MiB reaches the far side byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(valueText, async (text) => {
         far.answer(() => jsonReply('{}'));
@@ -169,7 +169,7 @@ describe('a reply', () => {
     );
   });
 
-  test('is the body of restCall with headers, as the JSON value it was', async () => {
+  test('is the body of restCall with headers, as the same JSON text', async () => {
     await fc.assert(
       fc.asyncProperty(valueText, cuts, framing, async (text, sizes, chunk) => {
         far.answer(reply(text, sizes, chunk));
@@ -180,7 +180,7 @@ describe('a reply', () => {
     );
   });
 
-  test('beyond 64 KiB is the body of restCall with headers, as the JSON value it was', async () => {
+  test('beyond 64 KiB is the body of restCall with headers, as the same JSON text', async () => {
     await fc.assert(
       fc.asyncProperty(valueText, cuts, framing, async (value, sizes, chunk) => {
         const text = enlarge(value);

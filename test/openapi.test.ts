@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(document.paths).sort(), [...new Set(urls)].sort());
   });
 
-  test('has the methods that the gateway says a path knows, and no other', async () => {
+  test('has the methods of the Allow header of each path, and no other', async () => {
     for (const [path, item] of Object.entries(document.paths)) {
       const reply = await gateway.send({ method: 'OPTIONS', target: path.replace('{adapterId}', 'Local%20NSO') });
       assert.equal(reply.status, 405, path);
@@ -250,7 +250,7 @@ function token(form: string): Promise<Reply> {
   return gateway.send({ method: 'POST', target: '/oauth/token', headers, body: form });
 }
 
-describe('what the gateway answers is what the document says', () => {
+describe('the document describes the replies', () => {
   const params = { path: 'restconf/data/x', accept: 'application/yang-data+json' };
   const call = { uri: far.url, verb: 'GET', responseHeaders: true };
 

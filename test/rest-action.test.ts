@@ -34,7 +34,7 @@ function act(adapter: string, body: object | string, headers: Readonly<Record<st
   return relay(gateway, 'restAction', adapter, body, { headers });
 }
 
-test('actions go over a connection that was in use within the last second, queries over one that was idle for longer as well', async () => {
+test('an action uses a connection that was in use within the last second, a query one that was idle for longer as well', async () => {
   const query = (): Promise<Reply> => relay(gateway, 'restQuery', 'plain', { params });
   far.answer(() => jsonReply('{}'));
   await act('plain', { params, body: {} });
@@ -69,7 +69,7 @@ describe('the adapter', () => {
     '%00',
     'x',
   ]) {
-    test(`is matched exactly: ${JSON.stringify(name)} is unknown, and those that exist are named`, async () => {
+    test(`is matched exactly: ${JSON.stringify(name)} is 404, and the reply names the known adapters`, async () => {
       far.answer(() => jsonReply('{}'));
       const reply =
         name === 'Local+NSO'
@@ -113,7 +113,7 @@ describe('the action', () => {
     assert.equal(far.request.header('host'), `localhost:${far.port}`);
   });
 
-  test('carries the adapter’s own credentials', async () => {
+  test('has the adapter’s own credentials', async () => {
     for (const [adapter, name, value] of [
       ['Local NSO', 'authorization', basic('gateway', 'far secret')],
       ['plain', 'authorization', 'Bearer far-token'],
@@ -126,7 +126,7 @@ describe('the action', () => {
     }
   });
 
-  test('passes on three headers of the caller and no other', async () => {
+  test('has three headers of the caller and no other', async () => {
     far.answer(() => jsonReply('{}'));
     const passed = {
       'If-Match': '"1600-89881-383240"',
@@ -207,7 +207,7 @@ describe('params.path', () => {
     assert.equal(far.request.target.length, 8193);
   });
 
-  test('of any visible ASCII that is accepted reaches this far side and no other, unchanged', async () => {
+  test('of any visible ASCII is refused, or reaches this far side and no other, unchanged', async () => {
     const character = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
     const special = fc.constantFrom('..', '%2e', '%2F', '//', '/', '://', '?', '@', ':', `@127.0.0.1:${canary.port}/`);
     canary.answer(() => jsonReply('{}'));
@@ -234,7 +234,7 @@ describe('params.path', () => {
 
 describe('params.accept and params.contentType', () => {
   for (const accept of [yang, 'application/yang-data+json, application/yang-data+xml;q=0.5', 'anything at all', '*/*']) {
-    test(`accept is passed on as it is: ${accept}`, async () => {
+    test(`accept is relayed unchanged: ${accept}`, async () => {
       far.answer(() => jsonReply('{}'));
       resultOf(await act('Local NSO', { params: { path, accept }, body: {} }));
       assert.equal(far.request.header('accept'), accept);
@@ -266,13 +266,13 @@ describe('params.accept and params.contentType', () => {
     });
   }
 
-  test('contentType is passed on where it is given', async () => {
+  test('contentType is relayed where it is given', async () => {
     far.answer(() => jsonReply('{}'));
     resultOf(await act('plain', { params: { ...params, contentType: 'application/vnd.x+json' }, body: { a: 1 } }));
     assert.equal(far.request.header('content-type'), 'application/vnd.x+json');
   });
 
-  test('contentType that a body cannot be sent as is refused by its pointer, also for an empty body that is sent', async () => {
+  test('contentType that a body cannot have is refused by its pointer, with an empty body as well', async () => {
     for (const contentType of ['text/plain', 'no media type', '']) {
       for (const body of [{ a: 1 }, {}]) {
         const reply = await act('plain', { params: { ...params, contentType }, body });
@@ -308,7 +308,7 @@ describe('the body', () => {
     });
   }
 
-  test('{} is sent as it is to a rest adapter', async () => {
+  test('{} is sent as {} to a rest adapter', async () => {
     far.answer(() => jsonReply('{}'));
     resultOf(await act('plain', { params, body: {} }));
     assert.equal(far.request.body.toString(), '{}');
@@ -349,14 +349,14 @@ describe('the body', () => {
     { a: { '@b': { c: 1 } } },
     { a: 'NUL \u0000' },
   ]) {
-    test(`is refused as XML where no one well-formed root comes of it: ${JSON.stringify(body)}`, async () => {
+    test(`is refused as XML where it makes no single well-formed root: ${JSON.stringify(body)}`, async () => {
       far.answer(() => jsonReply('{}'));
       assertProblem(await act('Local NSO', { params: xml, body }), 400, 'invalid-request');
       assert.equal(far.connections, 0);
     });
   }
 
-  test('is verbatim XML under $xml', async () => {
+  test('is relayed verbatim as XML under $xml', async () => {
     far.answer(() => jsonReply('{}'));
     const text = "<?xml version='1.0'?>\n<input  xmlns = 'urn:x'><!-- c --><a>&#252;ü</a><b ></b></input>\n";
     resultOf(await act('Local NSO', { params: xml, body: { $xml: text } }));
@@ -425,7 +425,7 @@ describe('the result', () => {
     assert.equal(resultOf(await resultFor(httpReply({ status: 200, chunk: 5 }))), '200');
   });
 
-  test('is base64, and says so, where the body is no text', async () => {
+  test('is base64 where the body is no text, and a header says so', async () => {
     const reply = await resultFor(
       httpReply({ headers: { 'Content-Type': 'application/octet-stream' }, body: Buffer.from([0, 255]) }),
     );
@@ -433,7 +433,7 @@ describe('the result', () => {
     assert.equal(resultOf(reply), 'AP8=');
   });
 
-  test('comes with the names of what the gateway got', async () => {
+  test('comes with status, media type, ETag and Location of the far side', async () => {
     const reply = await resultFor(
       jsonReply('{}', { status: 201, type: yang, headers: { ETag: '"1"', Location: 'http://nso/x', 'Set-Cookie': 'a=b' } }),
     );
@@ -447,7 +447,7 @@ describe('the result', () => {
 });
 
 describe('an error of the far side', () => {
-  test('names what the gateway got byte for byte, as a success does', async () => {
+  test('comes with the ETag of the far side byte for byte, as a success does', async () => {
     const etag = Buffer.from('"caf\xe9 \xc3\xa9"', 'latin1');
     const said = (status: string): Buffer =>
       Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\nETag: `), etag, Buffer.from('\r\nContent-Length: 0\r\n\r\n')]);
@@ -487,7 +487,7 @@ describe('an error of the far side', () => {
   }
 
   for (const status of [400, 401, 403, 404, 405, 409, 412, 429, 500, 501, 502, 503, 504]) {
-    test(`${status} is 502 upstream-error, never a status of ours, and is not tried again`, async () => {
+    test(`of ${status} is 502 upstream-error, and the action is not tried again`, async () => {
       far.answer(() =>
         jsonReply('{"errors":{}}', { status, headers: { 'WWW-Authenticate': 'Basic realm="restconf"', 'Retry-After': '1' } }),
       );
@@ -500,7 +500,7 @@ describe('an error of the far side', () => {
     });
   }
 
-  test('with no body or one that cannot be read is still one clean error', async () => {
+  test('without a readable body is 502 upstream-error', async () => {
     for (const bytes of [
       httpReply({ status: 404, headers: { 'Content-Type': 'text/html' } }),
       jsonReply('{"ietf-restconf:errors":', { status: 500, type: yang }),
@@ -514,7 +514,7 @@ describe('an error of the far side', () => {
     }
   });
 
-  test('says its tag and message where its body is longer than what is handed on of it', async () => {
+  test('of more than 64 KiB is read for its tag and message', async () => {
     const long = 'x'.repeat(70_000);
     const error = { 'error-type': 'application', 'error-tag': 'operation-failed', 'error-message': 'out of sync' };
     const json = (more: object): string => JSON.stringify({ 'ietf-restconf:errors': { error: [more] } });
@@ -530,7 +530,7 @@ describe('an error of the far side', () => {
     }
   });
 
-  test('hands on at most 64 KiB of its body', async () => {
+  test('has at most 64 KiB of its body in the reply', async () => {
     far.answer(() =>
       httpReply({ status: 500, headers: { 'Content-Type': 'text/plain' }, body: 'ü'.repeat(100_000), chunk: 8191 }),
     );
@@ -543,7 +543,7 @@ describe('an error of the far side', () => {
 
 describe('a redirect', () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    test(`${status} is never followed`, async () => {
+    test(`of ${status} is never followed`, async () => {
       canary.answer(() => jsonReply('{}'));
       far.answer(() => httpReply({ status, headers: { Location: `${canary.url}/x` } }));
       assertProblem(await act('Local NSO', { params, body: {} }), 502);
@@ -553,8 +553,8 @@ describe('a redirect', () => {
   }
 });
 
-describe('an action is never sent twice', () => {
-  test('where it left and the connection broke, its outcome is unknown', async () => {
+describe('an action without an answer', () => {
+  test('has an unknown outcome where its connection broke, and is sent once', async () => {
     for (const broken of [undefined, 'HTTP/1.1 2', 'HTTP/1.1 200 OK\r\nContent-Le']) {
       far.answer((_, socket) => {
         if (broken === undefined) socket.resetAndDestroy();
@@ -566,13 +566,13 @@ describe('an action is never sent twice', () => {
     }
   });
 
-  test('where it left and no answer came in time, its outcome is unknown', async () => {
+  test('has an unknown outcome where its time limit passed, and is sent once', async () => {
     far.answer(() => undefined);
     assertProblem(await act('Local NSO', { params, body: {} }, { Prefer: 'wait=1' }), 504, 'outcome-unknown');
     assert.equal(far.requests.length, 1);
   });
 
-  test('also not on a connection that was kept alive and is closed under it', async () => {
+  test('has an unknown outcome on a reused connection that the far side resets, and is sent once', async () => {
     far.answer(() => jsonReply('{}'));
     resultOf(await act('Local NSO', { params, body: {} }));
     let applied = 0;
@@ -584,7 +584,7 @@ describe('an action is never sent twice', () => {
     assert.equal(applied, 1);
   });
 
-  test('where nothing left, the connection is what failed', async () => {
+  test('is upstream-connect-failed or upstream-tls-failed where nothing was sent', async () => {
     assertProblem(await act('down', { params, body: {} }), 502, 'upstream-connect-failed');
     far.onConnection((socket) => void socket.write('HTTP/1.1 400 X\r\n\r\n'));
     const reply = await act('not TLS', { params, body: {} });

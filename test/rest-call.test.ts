@@ -109,7 +109,7 @@ describe('the uri', () => {
 
 describe('the verb', () => {
   for (const verb of ['DELETE', 'GET', 'PATCH', 'PUT', 'POST']) {
-    test(`${verb} is sent as it is`, async () => {
+    test(`${verb} is sent unchanged`, async () => {
       far.answer(() => jsonReply('{}'));
       responseOf(await restCall(gateway, { uri: far.url, verb, responseHeaders: false }));
       assert.equal(far.request.method, verb);
@@ -339,7 +339,7 @@ describe('the body', () => {
   });
 
   for (const type of ['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.example.v2+json']) {
-    test(`is sent the same way as ${type}`, async () => {
+    test(`is sent byte for byte as ${type}`, async () => {
       far.answer(() => jsonReply('{}'));
       const text = '{"n":1e400 , "x":[ ]}';
       const call = `{"uri":"${far.url}","verb":"POST","responseHeaders":false,"headers":{"Content-Type":"${type}"},"body":${text}}`;
@@ -408,7 +408,7 @@ describe('the body', () => {
 });
 
 describe('the request', () => {
-  test('needs uri, verb and responseHeaders, and names all that is missing at once', async () => {
+  test('needs uri, verb and responseHeaders, and a reply names all that are missing', async () => {
     const problem = assertProblem(await restCall(gateway, {}), 400, 'invalid-request');
     assert.equal(problem.errors?.length, 3);
     for (const name of ['uri', 'verb', 'responseHeaders']) {
@@ -419,7 +419,7 @@ describe('the request', () => {
     }
   });
 
-  test('is refused where it has an unknown property or a value that would need coercing', async () => {
+  test('is refused where it has an unknown member or a value of a wrong type', async () => {
     const problem = assertProblem(
       await restCall(gateway, { uri: far.url, verb: 'GET', responseHeaders: 'true', user: 5, evil: 1, headers: [] }),
       400,
@@ -437,7 +437,7 @@ describe('the response without headers', () => {
     return responseOf(reply);
   };
 
-  test('is the far side’s body as text, JSON being its own text', async () => {
+  test('is the far side’s body as text, with JSON unchanged', async () => {
     const text = '{ "n": 18446744073709551615, "a": 1.0, "a": 2 }\n';
     assert.equal(await textOf(jsonReply(text)), text);
   });
@@ -498,7 +498,7 @@ describe('the response without headers', () => {
     'there is no media type and it is no UTF-8': httpReply({ body: Buffer.from([0xff]) }),
   };
   for (const [what, bytes] of Object.entries(binary)) {
-    test(`is base64, and says so, where ${what}`, async () => {
+    test(`is base64 where ${what}, and a header says so`, async () => {
       far.answer(() => bytes);
       const reply = await restCall(gateway, get(far.url));
       assert.equal(reply.header('x-upstream-body-encoding'), 'base64');
@@ -564,7 +564,7 @@ describe('the response with headers', () => {
   });
 
   for (const type of ['application/yang-data+json', 'application/json;charset=utf-8', 'APPLICATION/PROBLEM+JSON']) {
-    test(`takes ${type} for JSON`, async () => {
+    test(`reads ${type} as JSON`, async () => {
       assert.deepEqual((await withHeaders(jsonReply(' [1, "a", null] ', { type }))).body, [1, 'a', null]);
     });
   }
@@ -705,7 +705,7 @@ describe('redirects', () => {
   });
 
   for (const credentials of [{ headers: { Authorization: 'Bearer t', Cookie: 'a=b' } }, { user: 'u', password: 'p' }]) {
-    test(`drop ${Object.keys(credentials).join(' and ')} on a change of origin, and do not bring it back`, async () => {
+    test(`drop ${Object.keys(credentials).join(' and ')} on a change of origin, and on the way back as well`, async () => {
       other.answer(() => httpReply({ status: 307, headers: { Location: `${far.url}/back` } }));
       far.answer((request) =>
         request.target === '/back' ? jsonReply('{}') : httpReply({ status: 307, headers: { Location: `${other.url}/x` } }),
@@ -839,12 +839,12 @@ describe('a call without a complete answer', () => {
     assert.equal(far.requests.length, 1);
   });
 
-  test('an answer that is no HTTP is 502', async () => {
+  test('an answer that is not HTTP is 502', async () => {
     far.answer((_, socket) => void socket.end('this is not HTTP\r\n\r\n'));
     assertProblem(await restCall(gateway, get(far.url)), 502, 'upstream-protocol-error');
   });
 
-  test('TLS that fails is 502', async () => {
+  test('a failed TLS handshake is 502', async () => {
     far.answer(() => jsonReply('{}'));
     far.onConnection((socket) => void socket.write('HTTP/1.1 400 X\r\n\r\n'));
     const reply = await restCall(gateway, get(`https://${far.authority}/`));
@@ -852,7 +852,7 @@ describe('a call without a complete answer', () => {
     assertProblem(reply, 502, 'upstream-tls-failed');
   });
 
-  test('an answer over the limit is 502 or breaks off, and never complete', async () => {
+  test('an answer over the limit is 502 or breaks off, and is never complete', async () => {
     const text = 'x'.repeat(300_000);
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text }));
     const announced = await restCall(gateway, get(far.url)).catch(() => undefined);
@@ -876,7 +876,7 @@ describe('a call without a complete answer', () => {
 });
 
 describe('many calls at once', () => {
-  test('each get their own answer', async () => {
+  test('get their own answers', async () => {
     far.answer((request) =>
       jsonReply(`{"target":"${request.target}","body":${request.body.toString()},"pad":"${'x'.repeat(request.body.length)}"}`),
     );

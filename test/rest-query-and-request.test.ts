@@ -46,7 +46,7 @@ describe('the query', () => {
     assert.equal(far.request.body.length, 0);
   });
 
-  test('goes below the base address', async () => {
+  test('is sent below the base address', async () => {
     for (const path of ['x', '/x']) {
       far.answer(() => jsonReply('{}'));
       instancesOf(await query({ params: { path, accept: yang } }, 'below'));
@@ -76,7 +76,7 @@ describe('the query', () => {
     });
   }
 
-  test('knows no body, no contentType and nothing else', async () => {
+  test('is refused with a body, a contentType or an unknown member', async () => {
     const problem = assertProblem(
       await query({ params: { ...params, contentType: yang }, body: {}, x: 1 }),
       400,
@@ -85,7 +85,7 @@ describe('the query', () => {
     assert.deepEqual(pointersOf(problem), ['/body', '/params/contentType', '/x']);
   });
 
-  test('of an unknown adapter is 404 and names those that exist', async () => {
+  test('of an unknown adapter is 404, and the reply names the known adapters', async () => {
     const problem = assertProblem(await query({ params }, 'nowhere'), 404, 'adapter-not-found');
     assert.match(problem.detail, /Local NSO/);
   });
@@ -155,7 +155,7 @@ describe('the result holds one instance', () => {
     );
   });
 
-  test('in which a repeated member is one property: the JSON array of all of them', async () => {
+  test('in which a repeated member is one property: the JSON array of its values', async () => {
     const [instance] = await instances('{"rollbacks":{"file":{"n":1.0},"x":"y","file":18446744073709551615,"file":"s\\u00fc"}}');
     assert.deepEqual(Object.keys(instance ?? {}).sort(), ['file', 'x']);
     assert.equal(instance?.['x'], 'y');
