@@ -236,8 +236,8 @@ describe('a test of an adapter', () => {
     ] as const) {
       const steps = (await tried(name)).urls[0]?.steps ?? [];
       const details = steps.map(({ detail }) => detail ?? '').join(' ');
-      assert.equal(/not RESTCONF: url has to be the address/u.test(details), hint, details);
-      assert.equal(/Nothing shows/u.test(details), hint, details);
+      assert.equal(/not RESTCONF: url must be the address/u.test(details), hint, details);
+      assert.equal(/does not show that the server checks/u.test(details), hint, details);
     }
   });
 

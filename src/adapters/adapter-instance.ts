@@ -4,14 +4,14 @@ import type { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
+import type { AdapterNode, AttemptResult, NodeCall } from './adapter-node.ts';
 import type { AdapterStanding } from './adapter-standing.ts';
 import { startHealthChecks } from './health-checks.ts';
-import { refusesChanges, speaksOfTheNode } from './node-failure.ts';
+import { isNodeFault, refusesChanges } from './node-failure.ts';
 import { NodeRoute } from './node-route.ts';
 import type { PathRights } from './path-rights.ts';
 
-/** What an operator configures of one orchestrator as a whole; durations in milliseconds. */
+/** The configuration of one orchestrator, without that of its nodes. Durations are in milliseconds. */
 export interface AdapterInstanceOptions extends PathRights {
   readonly name: string;
   readonly timeouts: { readonly total: number };
@@ -23,7 +23,7 @@ export interface AdapterInstanceOptions extends PathRights {
 }
 
 export interface AdapterCall extends NodeCall {
-  /** `query`: up to two retries. `action`: one, and only where no byte of the first attempt left. */
+  /** `query`: up to two retries. `action`: one retry, and only if no byte of the first attempt left the gateway. */
   readonly retry: 'query' | 'action';
 }
 
@@ -32,26 +32,29 @@ export interface AdapterInstance {
   readonly name: string;
   readonly kind: AdapterKind;
   readonly settings: AdapterInstanceOptions;
-  /** Milliseconds; a caller may ask for less, never for more. */
+  /** Milliseconds. A caller may ask for less time, but not for more. */
   readonly totalLimit: number;
-  /** In the order of the configuration, at least one. */
+  /** In the order of the configuration; at least one. */
   readonly nodes: readonly AdapterNode[];
   standing(): AdapterStanding;
-  /** The media type of a request body where the caller names none; `path` is `params.path`. */
+  /** The media type of a request body if the caller names none; `path` is `params.path`. */
   defaultContentType(path: string): string;
   /**
-   * Takes a slot, which is held until the scope is finished, sends the call, and again where its retry rule allows it. Rejects as
-   * Sender.send does, with `adapter-busy` or `adapter-unavailable`.
+   * Takes a slot, which is held until the scope ends, and sends the call, repeatedly if the retry rule allows it. Rejects as
+   * Sender.send does, or with `adapter-busy` or `adapter-unavailable`.
    */
   perform(call: AdapterCall, scope: CallScope): Promise<FarSideReply>;
-  /** A call begins, also where it is put on record before it is performed: the instance stays open until the result is called, once. */
+  /**
+   * Registers a call before it is put on record and performed: the instance remains open for it. Call the result once when the
+   * call has ended.
+   */
   hold(): () => void;
-  /** Resolves once every call that holds it is done, replies that stream included, and its connections are closed. */
+  /** Resolves when all registered calls have ended, including replies that are streamed, and the connections are closed. */
   close(): Promise<void>;
 }
 
 const retryLimit = { query: 2, action: 1 } as const;
-/** Milliseconds; doubled with each attempt, with full jitter. */
+/** Milliseconds. The delay doubles with each attempt, and has full jitter. */
 const backoffBase = 100;
 
 export function createAdapterInstance(options: {
@@ -63,12 +66,12 @@ export function createAdapterInstance(options: {
   const { kind, instance, nodes, clock } = options;
   const health = startHealthChecks({ nodes, health: instance.health });
   const usage = createUsage();
-  // Nodes of one orchestrator show the same at their addresses.
+  // The base addresses of all nodes have the same path.
   const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
 
   const perform: AdapterInstance['perform'] = async (call, scope) => {
     const route = new NodeRoute({ name: instance.name, nodes, health, scope });
-    // What a GET reads any node can tell, however often it may be sent.
+    // Every node can answer a GET, and it may be sent several times.
     const target = call.method === 'GET' ? 'any' : 'primary';
     const first = route.begin(target);
     let node = first instanceof Promise ? await first : first;
@@ -76,7 +79,7 @@ export function createAdapterInstance(options: {
       const attempt = await route.attempt(node, call);
       if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
       const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
-      if (delay === undefined || !route.canGoOn(target, delay)) return resultOf(attempt);
+      if (delay === undefined || !route.mayContinue(target, delay)) return resultOf(attempt);
       if ('reply' in attempt) attempt.reply.discard();
       node = await route.next(target, delay, attempt);
     }
@@ -94,21 +97,21 @@ export function createAdapterInstance(options: {
     hold: () => usage.begin(),
     async close() {
       health.stop();
-      // A call that waits for its slot or between two attempts has nothing at a node yet, and will.
+      // A call that waits for a slot or between two attempts is not in flight at any node yet, but will be.
       await usage.ended();
       await Promise.all(nodes.map((node) => node.close()));
     },
   };
 }
 
-function resultOf(attempt: Sent): FarSideReply {
+function resultOf(attempt: AttemptResult): FarSideReply {
   if ('failure' in attempt) throw attempt.failure;
   return attempt.reply;
 }
 
-/** Milliseconds before the call may be sent once more, or undefined where the attempt is its result. */
+/** Milliseconds before the next attempt, or undefined if this attempt is the result of the call. */
 function delayBeforeNext(
-  attempt: Sent,
+  attempt: AttemptResult,
   { retry, count, clock }: { readonly retry: AdapterCall['retry']; readonly count: number; readonly clock: Clock },
 ): number | undefined {
   if (count >= retryLimit[retry]) return undefined;
@@ -116,22 +119,24 @@ function delayBeforeNext(
   return retry === 'query' ? retryDelay(attempt.reply, count, clock) : undefined;
 }
 
-/** A query may also be repeated where its connection broke; an action only where no byte of it left. */
+/** A query may also be repeated if its connection broke; an action only if no byte of it left the gateway. */
 function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean {
   return retry === 'query' ? mayBeRepeated(failure) : neverLeft(failure);
 }
 
 /**
- * How long to wait before a query is repeated, or undefined where its reply is the answer. A 5xx with a RESTCONF error body
- * speaks of a device, not of the orchestrator, and stays so.
+ * Milliseconds before a query is repeated, or undefined if its reply is the result. A 5xx with a RESTCONF error body is about a
+ * device, not about the orchestrator, so it is a result.
  */
 function retryDelay(reply: FarSideReply, count: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
-  if (!speaksOfTheNode(reply)) return undefined;
+  if (!isNodeFault(reply)) return undefined;
   return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(count));
 }
 
-/** Milliseconds of a Retry-After, in seconds or as an IMF-fixdate (RFC 9110 10.2.3); anything else is passed over. */
+/**
+ * The milliseconds of a Retry-After header, in seconds or as an IMF-fixdate (RFC 9110, section 10.2.3); 0 for any other value.
+ */
 function retryAfter(value: string | undefined, clock: Clock): number {
   if (value === undefined) return 0;
   if (/^\d{1,9}$/u.test(value)) return Number(value) * 1000;

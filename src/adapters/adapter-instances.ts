@@ -2,11 +2,11 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { AdapterInstance } from './adapter-instance.ts';
 import type { AdapterState } from './adapter-standing.ts';
 
-/** The adapter instances by name. */
+/** The configured adapter instances. */
 export interface AdapterInstances {
-  /** Matched exactly. Throws `adapter-not-found`, naming those that exist. */
+  /** Finds an instance by its exact name. Throws `adapter-not-found`, with the names that exist. */
   find(name: string): AdapterInstance;
-  /** The state of each. */
+  /** The state of each instance. */
   states(): readonly AdapterState[];
   all(): readonly AdapterInstance[];
   close(): Promise<void>;

@@ -11,7 +11,7 @@ import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { type NodeTrial, recordTrial } from './node-trial.ts';
 import { createSlots, type Slots } from './slots.ts';
 
-/** What the nodes of an adapter instance have in common; durations in milliseconds, sizes in bytes. */
+/** The configuration that all nodes of an adapter instance share. Durations are in milliseconds, sizes in bytes. */
 interface NodeOptions {
   readonly name: string;
   readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
@@ -26,45 +26,45 @@ export interface NodeCall {
   readonly method: OutboundCall['method'];
   /** `params.path` as the caller wrote it, with or without its leading slash. */
   readonly path: string;
-  /** Names and values in turn, without credentials. */
+  /** Alternating names and values, without credentials. */
   readonly headers: readonly string[];
   readonly body?: Buffer | undefined;
 }
 
-/** How sending a call once ended. */
-export type Sent = { readonly reply: FarSideReply } | { readonly failure: unknown };
+/** The result of one attempt. */
+export type AttemptResult = { readonly reply: FarSideReply } | { readonly failure: unknown };
 
-/** One of an orchestrator's addresses (in NSO's words a node of a high-availability group), with connections and a breaker of its own. */
+/** One address of an orchestrator, with its own connections and breaker. NSO calls this a node of a high-availability group. */
 export interface AdapterNode {
-  /** As configured: it holds no credentials. */
+  /** As configured; it contains no credentials. */
   readonly url: string;
   readonly breaker: NodeBreaker;
   readonly slots: Slots;
   standing(): NodeStanding;
   /**
-   * Sends the call once, a query that is answered 401 once more where that can help. Never rejects: it fails as Sender.send does, or with
-   * `adapter-unavailable` while the breaker is open or there are no credentials to be had.
+   * Sends the call once; a query that gets a 401 is sent again if that can help. Never rejects. The failure is one of
+   * Sender.send, or `adapter-unavailable` if the breaker is open or there are no credentials.
    */
-  send(call: NodeCall, scope: CallScope): Promise<Sent>;
-  /** Asks how it is. Never rejects: what went wrong is in the standing. */
+  send(call: NodeCall, scope: CallScope): Promise<AttemptResult>;
+  /** Probes the node. Never rejects: a failure appears in the standing. */
   probe(): Promise<void>;
-  /** A probe over a new connection, each step told with its time. Never rejects. */
+  /** Probes over a new connection, and reports each step with its duration. Never rejects. */
   tryNow(): Promise<NodeTrial>;
   close(): Promise<void>;
 }
 
-/** A probe that takes longer than this many milliseconds has failed. */
+/** Milliseconds after which a probe has failed. */
 const probeLimit = 10_000;
 
 interface NodeNeeds {
   readonly url: string;
   readonly kind: AdapterKind;
   readonly instance: NodeOptions;
-  /** Shared with the other nodes; it is not closed here. */
+  /** Shared with the other nodes; `close` does not close them. */
   readonly credentials: Credentials;
-  /** Of probes. */
+  /** The User-Agent of probes. */
   readonly userAgent: string;
-  /** Makes a sender with connections of its own. */
+  /** Makes a sender with its own connections. */
   readonly open: (onStep?: (step: ConnectStep) => void) => Sender;
   readonly clock: Clock;
 }
@@ -97,7 +97,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
     },
     async probe() {
       try {
-        standing.probed(await prober.ask(sender));
+        standing.probed(await prober.probe(sender));
       } catch (failure) {
         standing.probeFailed(failure);
       }
@@ -106,7 +106,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       const record = recordTrial({ url, clock, speaksRestconf: kind.name !== 'rest' });
       const once = options.open((step) => record.done(step));
       try {
-        const found = await prober.ask(once);
+        const found = await prober.probe(once);
         standing.probed(found);
         return record.answered(found.reply);
       } catch (failure) {
@@ -125,7 +125,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
 
 type ToOutbound = (call: NodeCall, credentials: readonly string[]) => OutboundCall;
 
-/** Joins paths to the base address, and adds the credentials. */
+/** Converts calls of this node to outbound calls: joins the path to the base address, and adds the credentials. */
 function callsTo({ url, instance }: NodeNeeds): ToOutbound {
   const base = new URL(url);
   const { origin } = base;
@@ -142,10 +142,10 @@ function callsTo({ url, instance }: NodeNeeds): ToOutbound {
   });
 }
 
-/** Asks by way of a sender, which is a way of its own past the breaker. */
+/** Sends probes with a sender. Probes do not pass through the breaker. */
 interface Prober {
-  ask(sender: Sender): Promise<Probed>;
-  /** What is being asked ends at once. */
+  probe(sender: Sender): Promise<Probed>;
+  /** Aborts all probes in progress. */
   stop(): void;
 }
 
@@ -160,7 +160,7 @@ function createProber({ kind, instance, credentials, userAgent, clock }: NodeNee
     return reply;
   };
   return {
-    async ask(sender) {
+    async probe(sender) {
       const scope = new CallScope({ total: Math.min(probeLimit, instance.timeouts.total), clock });
       scopes.add(scope);
       try {

@@ -1,12 +1,12 @@
 import type { NodeError } from './node-standing.ts';
 
-/** `degraded`: some of its addresses are offline; `offline`: all of them. */
+/** `degraded`: some nodes are offline; `offline`: all nodes are. */
 export type AdapterState = 'online' | 'degraded' | 'offline';
 
 export interface AdapterStanding {
   readonly state: AdapterState;
-  /** Milliseconds since the epoch: when it came into this state. */
+  /** Milliseconds since the epoch at which this state began. */
   readonly since: number;
-  /** The latest of its nodes. */
+  /** The most recent error of all nodes. */
   readonly lastError: NodeError | undefined;
 }

@@ -10,8 +10,8 @@ interface AuthenticatedSend {
 }
 
 /**
- * Sends a call with the credentials that are held, and a query once more where a 401 refused them and others can be had. An action
- * keeps its 401: whoever sent it (a proxy in between?) does not say that nothing was done. Throws or rejects as `send` and
+ * Sends a call with the current credentials. If a query gets a 401 and there may be other credentials, sends it again with those.
+ * An action keeps its 401, because a proxy may have sent it, and the action may have happened. Throws or rejects as `send` and
  * Credentials.headers do.
  */
 export function sendAuthenticated(options: AuthenticatedSend): Promise<FarSideReply> {
@@ -22,16 +22,16 @@ export function sendAuthenticated(options: AuthenticatedSend): Promise<FarSideRe
 function sendWith(used: readonly string[], options: AuthenticatedSend): Promise<FarSideReply> {
   const { credentials, isQuery, send } = options;
   return send(used).then((reply) => {
-    const hasOthers = credentials.saw(reply, used);
-    return hasOthers && isQuery ? sendOnceMore(reply, options) : forCallers(reply, credentials);
+    const hasOthers = credentials.observe(reply, used);
+    return hasOthers && isQuery ? sendAgain(reply, options) : forCallers(reply, credentials);
   });
 }
 
-async function sendOnceMore(refused: FarSideReply, { credentials, scope, send }: AuthenticatedSend): Promise<FarSideReply> {
+async function sendAgain(refused: FarSideReply, { credentials, scope, send }: AuthenticatedSend): Promise<FarSideReply> {
   refused.discard();
   const others = await credentials.headers(scope);
   const second = await send(others);
-  credentials.saw(second, others);
+  credentials.observe(second, others);
   return forCallers(second, credentials);
 }
 

@@ -7,7 +7,7 @@ export type AdapterAuthentication =
   | { readonly type: 'token'; readonly token: Secret }
   | ({ readonly type: 'oauth2' } & OauthClient);
 
-/** The gateway as a client of an OAuth 2.0 token endpoint (RFC 6749 4.4). */
+/** The gateway as a client of an OAuth 2.0 token endpoint (RFC 6749, section 4.4). */
 export interface OauthClient {
   readonly tokenUrl: string;
   readonly clientId: string;
@@ -15,14 +15,14 @@ export interface OauthClient {
   readonly scope?: string;
 }
 
-/** What is as it was configured, for ever. */
+/** Credentials that never change. */
 type StaticAuthentication =
   | { readonly type: 'none' }
   | { readonly type: 'basic'; readonly username: string; readonly password: Secret }
   | { readonly type: 'bearer'; readonly token: Secret }
   | { readonly type: 'header'; readonly name: string; readonly value: Secret };
 
-/** The header (name, value) that carries the credentials, or nothing. Basic is UTF-8 (RFC 7617 2.1). */
+/** The header with the credentials as name and value, or an empty array. Basic is UTF-8 (RFC 7617, section 2.1). */
 export function credentialHeaders(authentication: StaticAuthentication): readonly string[] {
   switch (authentication.type) {
     case 'none':

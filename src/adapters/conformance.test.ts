@@ -31,7 +31,7 @@ const action: AdapterCall = {
   retry: 'action',
 };
 
-/** What every adapter kind must do alike, over real sockets. */
+/** These tests run for every adapter kind, over real sockets. */
 for (const kind of Object.values(adapterKinds)) {
   const instanceOf = (
     t: TestContext,
@@ -104,7 +104,7 @@ for (const kind of Object.values(adapterKinds)) {
     assert.equal(request.header('content-length'), '9');
   });
 
-  test(`${kind.name}: each way to authenticate puts its credentials where they belong`, async (t) => {
+  test(`${kind.name}: each type of authentication sends its credentials in its header`, async (t) => {
     const far = await farSide(t);
     for (const [auth, header, value] of [
       [{ type: 'none' }, 'authorization', undefined],
@@ -122,7 +122,7 @@ for (const kind of Object.values(adapterKinds)) {
     }
   });
 
-  test(`${kind.name}: an action is tried once more where nothing listens, and its failure names the connection`, async (t) => {
+  test(`${kind.name}: an action is tried twice where nothing listens, and its failure names the connection`, async (t) => {
     const instance = instanceOf(t, `http://127.0.0.1:${await closedPort()}`);
     await assert.rejects(instance.perform(action, scopeOf(t)), rejectsWith('upstream-connect-failed'));
     assert.equal(instance.standing().state, 'offline');
@@ -160,7 +160,7 @@ for (const kind of Object.values(adapterKinds)) {
     assert.equal(far.requests.length, 1);
   });
 
-  test(`${kind.name}: a 502 with a RESTCONF error body of more than 64 KiB is the answer, too`, async (t) => {
+  test(`${kind.name}: a 502 with a RESTCONF error body of more than 64 KiB is the answer`, async (t) => {
     const message = 'x'.repeat(70_000);
     for (const [body, type] of [
       [
@@ -180,24 +180,24 @@ for (const kind of Object.values(adapterKinds)) {
     }
   });
 
-  test(`${kind.name}: a Retry-After beyond the time that is left hands the answer on`, async (t) => {
+  test(`${kind.name}: a Retry-After longer than the remaining time makes the reply the answer`, async (t) => {
     const far = await farSide(t, () => httpReply({ status: 503, headers: { 'Retry-After': '3600' } }));
     assert.equal((await instanceOf(t, far.url).perform(query, scopeOf(t))).status, 503);
     assert.equal(far.requests.length, 1);
   });
 
-  test(`${kind.name}: silence ends at the time limit for the first byte`, async (t) => {
+  test(`${kind.name}: a call without a reply ends at the time limit for the first byte`, async (t) => {
     const far = await farSide(t, () => undefined);
     const instance = instanceOf(t, far.url, { type: 'none' }, 100);
     await assert.rejects(instance.perform(query, scopeOf(t)), rejectsWith('upstream-timeout'));
   });
 
-  test(`${kind.name}: a body without a media type gets the kind's own`, () => {
+  test(`${kind.name}: a body without a media type gets that of the kind`, () => {
     assert.match(kind.defaultContentType('restconf/data/x'), /^application\/(?:yang-data\+)?json$/u);
   });
 }
 
-test('nso: the legacy API has media types of its own, for operations and for data', () => {
+test('nso: the legacy API has its own media types for operations and for data', () => {
   assert.equal(
     adapterKinds.nso.defaultContentType('api/running/devices/_operations/check-sync'),
     'application/vnd.yang.operation+json',
@@ -208,7 +208,7 @@ test('nso: the legacy API has media types of its own, for operations and for dat
   assert.equal(adapterKinds.nso.defaultContentType('/restconf/data/api/x'), 'application/yang-data+json');
 });
 
-test('every folder of an adapter kind has its line in the list', async () => {
+test('every folder of an adapter kind has a line in the list', async () => {
   const folders = await readdir(new URL('./kinds/', import.meta.url));
   assert.deepEqual(folders.sort(), Object.keys(adapterKinds).sort());
 });

@@ -5,9 +5,9 @@ import type { Credentials } from './credentials.ts';
 import { createOauthTokens } from './oauth-tokens.ts';
 import { renewedFromReplies } from './renewed-token.ts';
 
-/** Credentials by their type; `openTokenSender` is asked for a sender only where there is a token endpoint. */
+/** Makes the credentials for a type of authentication. Calls `openTokenSender` only if there is a token endpoint. */
 export function createCredentials(options: {
-  /** The adapter instance's, for errors. */
+  /** The name of the adapter instance, for errors. */
   readonly name: string;
   readonly authentication: AdapterAuthentication;
   readonly openTokenSender: () => Sender;
@@ -21,10 +21,10 @@ export function createCredentials(options: {
     case 'oauth2':
       return createOauthTokens({ ...needs, client: authentication, sender: openTokenSender() });
     default:
-      return unchanging(credentialHeaders(authentication));
+      return fixedCredentials(credentialHeaders(authentication));
   }
 }
 
-function unchanging(headers: readonly string[]): Credentials {
-  return { headers: () => headers, saw: () => false, withheld: [], close: () => Promise.resolve() };
+function fixedCredentials(headers: readonly string[]): Credentials {
+  return { headers: () => headers, observe: () => false, withheld: [], close: () => Promise.resolve() };
 }

@@ -1,16 +1,19 @@
 import type { CallScope } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 
-/** What the gateway shows at the addresses of one adapter instance. */
+/** The credentials that the gateway sends to one adapter instance. */
 export interface Credentials {
   /**
-   * The header (name, value), or nothing; the same array for as long as they are the same. Rejects with `adapter-unavailable` where
-   * there are none to be had, with CallerLeft where the caller does not wait for them.
+   * The header as name and value, or an empty array; the same array object until the credentials change. Rejects with
+   * `adapter-unavailable` if there are no credentials, or with CallerLeft if the caller leaves before there are.
    */
   headers(scope: CallScope): readonly string[] | Promise<readonly string[]>;
-  /** Learns from the reply to a call that carried `used`. True where it refused them (401) and `headers` may give others now. */
-  saw(reply: FarSideReply, used: readonly string[]): boolean;
-  /** Reply headers, in lower case, that hand out credentials: they are the gateway's, no caller gets to see them. */
+  /**
+   * Processes the reply to a call with the credentials `used`. True if the reply refused them (401) and `headers` may now give
+   * others.
+   */
+  observe(reply: FarSideReply, used: readonly string[]): boolean;
+  /** Names of reply headers with credentials, in lower case. They belong to the gateway, so callers do not get them. */
   readonly withheld: readonly string[];
   close(): Promise<void>;
 }

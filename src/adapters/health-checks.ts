@@ -1,38 +1,41 @@
 import type { AdapterNode } from './adapter-node.ts';
 
-/** Probes the nodes of an adapter instance, all at once, now and then. */
+/** Probes all nodes of an adapter instance at intervals and on demand. */
 export interface HealthChecks {
-  /** Asks every node that is not being asked already. Resolves once `isEnough` says so after one of them has answered, or all have. */
+  /**
+   * Probes every node that is not being probed already. Resolves when all probes have ended, or earlier if `isEnough` returns
+   * true after one of them.
+   */
   checkNow(isEnough?: () => boolean): Promise<void>;
   stop(): void;
 }
 
-/** `off`: only where `checkNow` asks for it. */
+/** `off`: only `checkNow` probes. */
 export function startHealthChecks(options: {
   readonly nodes: readonly Pick<AdapterNode, 'probe'>[];
   readonly health: { readonly interval: number } | 'off';
 }): HealthChecks {
   const { nodes, health } = options;
-  const asked = new Map<(typeof nodes)[number], Promise<void>>();
+  const probing = new Map<(typeof nodes)[number], Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  const ask = (node: (typeof nodes)[number]): Promise<void> => {
-    const probe = asked.get(node) ?? node.probe().finally(() => asked.delete(node));
-    asked.set(node, probe);
+  const probeOnce = (node: (typeof nodes)[number]): Promise<void> => {
+    const probe = probing.get(node) ?? node.probe().finally(() => probing.delete(node));
+    probing.set(node, probe);
     return probe;
   };
   const checkNow = async (isEnough: () => boolean = () => false): Promise<void> => {
-    const probes = nodes.map(ask);
+    const probes = nodes.map(probeOnce);
     const enough = Promise.withResolvers<void>();
     for (const probe of probes) void probe.then(() => (isEnough() ? enough.resolve() : undefined));
     await Promise.race([enough.promise, Promise.all(probes)]);
   };
-  // Never later than asked for, and not always the same: gateways that started together are not to ask together for ever.
-  const plan = (interval: number): void => {
+  // The delay is never longer than the interval, and random, so that gateways that started together do not always probe together.
+  const schedule = (interval: number): void => {
     timer = setTimeout(
       () => {
         const again = (): void => {
-          if (!stopped) plan(interval);
+          if (!stopped) schedule(interval);
         };
         void checkNow().then(again);
       },
@@ -40,7 +43,7 @@ export function startHealthChecks(options: {
     );
     timer.unref();
   };
-  if (health !== 'off') plan(health.interval);
+  if (health !== 'off') schedule(health.interval);
   return {
     checkNow,
     stop() {

@@ -11,18 +11,18 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { causeOf, isNodeFailure, speaksOfTheNode } from './node-failure.ts';
+import { causeOf, isNodeFailure, isNodeFault } from './node-failure.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** Keeps calls from an address that fails, so that it costs neither time nor slots. */
+/** A circuit breaker for one node: a failing node costs calls neither time nor slots. */
 export interface NodeBreaker {
   readonly state: BreakerState;
-  /** Milliseconds until a call may go; 0 where it may go now. */
+  /** Milliseconds until the next call is admitted. 0: now. */
   wait(): number;
-  /** Throws `adapter-unavailable` where a call may not go now. */
+  /** Throws `adapter-unavailable` if no call is admitted now. */
   refuse(): void;
-  /** Does the work and counts how it ends. Throws as `refuse`. */
+  /** Runs the work and counts its result. Throws as `refuse` does. */
   run(work: () => Promise<FarSideReply>): Promise<FarSideReply>;
 }
 
@@ -34,27 +34,28 @@ const states: Readonly<Record<CircuitState, BreakerState>> = {
 };
 
 export function createNodeBreaker(options: {
-  /** The adapter instance's name and the node's URL, for errors. */
+  /** The name of the adapter instance, for errors. */
   readonly name: string;
   readonly url: string;
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open the breaker. */
   readonly failures: number;
-  /** Milliseconds before a single call is let through. */
+  /** Milliseconds until the open breaker admits a single call. */
   readonly openFor: number;
-  /** Milliseconds that a call has by configuration: where a caller allowed less, its time-out says nothing of the node. */
+  /** Milliseconds that a call may take by configuration. If a caller allowed less, its time-out does not count. */
   readonly total: number;
   readonly clock: Clock;
 }): NodeBreaker {
   const { name, url, failures, openFor, total, clock } = options;
   let openedAt = 0;
   let openedBy = '';
-  // Of a call that was to show whether the node is back, only an answer shows it: its caller's leaving or impatience does not.
+  // In the half-open state only an answer shows that the node works again. A call that ended early because of its caller does not
+  // show that, so it counts as a failure.
   const counts = (error: unknown): boolean =>
     isNodeFailure(error, total) || (policy.state === CircuitState.HalfOpen && endedUnanswered(error));
   const counter = new ConsecutiveBreaker(failures);
   const policy: CircuitBreakerPolicy = circuitBreaker(
-    handleWhen(counts).orWhenResult((reply) => speaksOfTheNode(reply as FarSideReply)),
-    // When it is time for that is said below: cockatiel goes by the wall clock, which may be set back.
+    handleWhen(counts).orWhenResult((reply) => isNodeFault(reply as FarSideReply)),
+    // `wait` decides when to half-open: cockatiel uses the wall clock, which may be set back.
     { breaker: counter, halfOpenAfter: Number.NEGATIVE_INFINITY },
   );
   policy.onBreak((reason) => {
@@ -63,7 +64,7 @@ export function createNodeBreaker(options: {
   });
   const wait = (): number => {
     if (policy.state === CircuitState.Closed) return 0;
-    // The call that decides is under way: the others do not wait for it.
+    // The call that decides is in progress. Other calls do not wait for it.
     if (policy.state === CircuitState.HalfOpen) return 1_000;
     return Math.max(0, openedAt + openFor - clock.monotonic());
   };
@@ -71,13 +72,16 @@ export function createNodeBreaker(options: {
     const left = wait();
     if (left > 0) throw unavailable({ name, url, left, openedBy });
   };
-  const told = (end: () => Promise<FarSideReply>): Promise<FarSideReply> =>
+  const recorded = (end: () => Promise<FarSideReply>): Promise<FarSideReply> =>
     policy.state === CircuitState.Closed ? policy.execute(end) : end();
-  /** As the policy does while it is closed, which makes nothing of a success after a success: it is told of what else there is. */
-  const watched = (sent: Promise<FarSideReply>): Promise<FarSideReply> =>
+  /**
+   * Has the same effect as the closed policy, but is faster. A success after a success changes nothing, so the policy only gets
+   * the other results.
+   */
+  const counted = (sent: Promise<FarSideReply>): Promise<FarSideReply> =>
     sent.then(
-      (reply) => (counter.state === 0 && !speaksOfTheNode(reply) ? reply : told(() => Promise.resolve(reply))),
-      (error: unknown) => told(() => Promise.reject(error)),
+      (reply) => (counter.state === 0 && !isNodeFault(reply) ? reply : recorded(() => Promise.resolve(reply))),
+      (error: unknown) => recorded(() => Promise.reject(error)),
     );
   return {
     get state() {
@@ -87,7 +91,7 @@ export function createNodeBreaker(options: {
     refuse,
     run(work) {
       refuse();
-      return policy.state === CircuitState.Closed ? watched(work()) : policy.execute(work);
+      return policy.state === CircuitState.Closed ? counted(work()) : policy.execute(work);
     },
   };
 }
@@ -96,7 +100,7 @@ function endedUnanswered(error: unknown): boolean {
   return error instanceof CallerLeft || causeOf(error) instanceof TimeLimitPassed;
 }
 
-/** A code of the error table, or the status that was answered. */
+/** The error code, or the status of the reply. */
 function failureName(reason: FailureReason<unknown> | { readonly isolated: true }): string {
   if ('value' in reason) return `status ${(reason.value as FarSideReply).status}`;
   const cause = 'error' in reason ? causeOf(reason.error) : undefined;
@@ -113,7 +117,7 @@ function unavailable(options: {
   const seconds = Math.ceil(left / 1000);
   return new GatewayError(
     'adapter-unavailable',
-    `The adapter instance "${name}" sends nothing to ${url} now, because calls to it keep failing (the last: ${openedBy}); it is tried again in ${seconds} s. Nothing was sent.`,
+    `The adapter instance "${name}" sends nothing to ${url} now, because calls to it keep failing (the last: ${openedBy}); the gateway tries again in ${seconds} s. Nothing was sent.`,
     { headers: { 'Retry-After': String(seconds) } },
   );
 }

@@ -6,7 +6,7 @@ import { nodeForQuery, primaryOf } from './node-choice.ts';
 interface Known {
   readonly role?: NodeRole;
   readonly offline?: boolean;
-  /** Milliseconds that its breaker refuses calls for. */
+  /** Milliseconds for which its breaker refuses calls. */
   readonly wait?: number;
 }
 
@@ -24,19 +24,19 @@ function node(url: string, { role, offline = false, wait = 0 }: Known = {}) {
   };
 }
 
-test('an action goes to the first node that is the primary and online', () => {
+test('an action goes to the first online primary', () => {
   const nodes = [node('a', { role: 'secondary' }), node('b', { role: 'primary', offline: true }), node('c', { role: 'primary' })];
   assert.equal(primaryOf(nodes)?.url, 'c');
   assert.equal(primaryOf([node('a'), node('b', { role: 'read-only' })]), undefined);
 });
 
-test('of several primaries one whose breaker is open comes last, and is still one', () => {
+test('a primary whose breaker is open comes after other primaries, but is still one', () => {
   const open = node('a', { role: 'primary', wait: 500 });
   assert.equal(primaryOf([open, node('b', { role: 'primary' })])?.url, 'b');
   assert.equal(primaryOf([open, node('b', { role: 'secondary' })])?.url, 'a');
 });
 
-test('a query goes to a node that takes calls, that answers, that is the primary, in this order', () => {
+test('a query prefers nodes that admit calls, then online nodes, then the primary', () => {
   const untried: ReturnType<typeof node>[] = [];
   const [secondary, primary] = [node('a', { role: 'secondary' }), node('b', { role: 'primary' })];
   assert.equal(nodeForQuery([secondary, primary], untried).url, 'b');

@@ -1,12 +1,12 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AdapterNode } from './adapter-node.ts';
 
-/** The part of a node that choosing looks at. */
+/** The part of a node that the choice depends on. */
 type NodeView = Pick<AdapterNode, 'breaker' | 'standing' | 'url'>;
 
 /**
- * The node that a query goes to: one that takes calls before one that does not, one that answers before one that does not, the primary
- * before others, and then the order of the configuration. Nodes in `tried` come last.
+ * The node for a query. Nodes in `tried` come last. Among the others, nodes that admit calls come first, then online nodes, then
+ * the primary, then the order of the configuration.
  */
 export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], tried: readonly Node[]): Node {
   const rank = (node: Node): number => {
@@ -24,8 +24,8 @@ export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], trie
 }
 
 /**
- * The first node that is the primary and answers, as far as is known. Where several are, as with kinds that know no primary, one whose
- * breaker lets calls through comes first.
+ * The first online node with the role `primary`. If several have it, as with kinds without a primary, nodes whose breaker admits
+ * calls come first.
  */
 export function primaryOf<Node extends NodeView>(nodes: readonly Node[]): Node | undefined {
   const primaries = nodes.filter((node) => {
@@ -35,7 +35,7 @@ export function primaryOf<Node extends NodeView>(nodes: readonly Node[]): Node |
   return primaries.find((node) => node.breaker.wait() === 0) ?? primaries[0];
 }
 
-/** Whether the primary is known before all nodes were asked: none that stands before it can still turn out to be one. */
+/** True if the primary is certain before all probes have ended: no node earlier in the order can still turn out to be one. */
 export function isPrimaryKnown(nodes: readonly NodeView[]): boolean {
   const primary = primaryOf(nodes);
   if (primary === undefined) return false;
@@ -48,11 +48,11 @@ export function isPrimaryKnown(nodes: readonly NodeView[]): boolean {
 export function noPrimary(name: string, nodes: readonly NodeView[]): GatewayError {
   const found = nodes.map((node) => {
     const { state, role, lastError } = node.standing();
-    return `${node.url} is ${state === 'offline' ? `offline (${lastError?.code ?? 'unknown'})` : (role ?? 'not known yet')}`;
+    return `${node.url} is ${state === 'offline' ? `offline (${lastError?.code ?? 'unknown'})` : (role ?? 'of unknown role')}`;
   });
   return new GatewayError(
     'adapter-unavailable',
-    `The adapter instance "${name}" has no primary that an action could go to: ${found.join(', ')}. Nothing was sent; try again later.`,
+    `The adapter instance "${name}" has no primary for an action: ${found.join(', ')}. Nothing was sent; try again later.`,
     { headers: { 'Retry-After': '5' } },
   );
 }

@@ -13,8 +13,8 @@ const nodeFailures: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * True where a call failed because of the node and not of what was asked: no connection, a time-out, a connection broken off. A
- * caller may allow less time than the `total` milliseconds of the configuration; that its time ran out is its own matter.
+ * True if a call failed because of the node, and not because of the request: no connection, a time-out, or a broken connection.
+ * If the caller allowed less than the `total` milliseconds of the configuration, its time-out does not count.
  */
 export function isNodeFailure(failure: unknown, total: number): boolean {
   const cause = causeOf(failure);
@@ -22,17 +22,17 @@ export function isNodeFailure(failure: unknown, total: number): boolean {
   return cause instanceof GatewayError && nodeFailures.has(cause.code);
 }
 
-/** What is behind an outcome that nobody knows. */
+/** The cause of an `outcome-unknown`, or the failure itself. */
 export function causeOf(failure: unknown): unknown {
   return failure instanceof GatewayError && failure.code === 'outcome-unknown' ? failure.cause : failure;
 }
 
-/** True for a 5xx of the node itself: one with a RESTCONF error body speaks of a device or of what was asked. */
-export function speaksOfTheNode(reply: FarSideReply): boolean {
+/** True for a 5xx about the node itself. A 5xx with a RESTCONF error body is about a device or the request. */
+export function isNodeFault(reply: FarSideReply): boolean {
   return reply.status >= 500 && readRestconfError(reply) === undefined;
 }
 
-/** NSO's engine says so where it takes no changes (nothing is documented but the text); nothing was done then. */
+/** True if NSO refused a change because it is in read-only mode; nothing was changed then. Only the text of the error is documented. */
 export function refusesChanges(reply: FarSideReply): boolean {
   return reply.status >= 400 && /read-?only mode/iu.test(readRestconfError(reply)?.message ?? '');
 }

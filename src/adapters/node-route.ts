@@ -1,32 +1,32 @@
 import type { CallScope } from '#outbound/call-scope.ts';
 import { pause, untilAborted } from '#outbound/until-aborted.ts';
-import type { AdapterNode, NodeCall, Sent } from './adapter-node.ts';
+import type { AdapterNode, AttemptResult, NodeCall } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
 import { isPrimaryKnown, nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
 
 interface NodeRouteOptions {
-  /** Of the adapter instance. */
+  /** The name of the adapter instance. */
   readonly name: string;
   readonly nodes: readonly AdapterNode[];
   readonly health: HealthChecks;
   readonly scope: CallScope;
 }
 
-/** Which nodes can carry a call out: changes are the primary's. */
+/** Which nodes can execute a call. Changes go only to the primary. */
 type Target = 'any' | 'primary';
 
-/** The way of one call over the nodes of its adapter instance. It holds a slot of one of them at a time, the last until the scope is finished. */
+/** The attempts of one call at the nodes of its adapter instance. It holds one slot at a time, and the last slot until the scope ends. */
 export class NodeRoute {
   readonly #options: NodeRouteOptions;
   readonly #tried: AdapterNode[] = [];
   #held: AdapterNode | undefined;
-  #giveBack: (() => void) | undefined;
+  #release: (() => void) | undefined;
 
   constructor(options: NodeRouteOptions) {
     this.#options = options;
   }
 
-  /** The node to begin with. Rejects with `adapter-unavailable` where there is no primary to go to. No promise where it is known. */
+  /** The node of the first attempt; not a promise if it is known. Rejects with `adapter-unavailable` if a primary is needed and there is none. */
   begin(target: Target): AdapterNode | Promise<AdapterNode> {
     const { name, nodes } = this.#options;
     if (this.#only !== undefined) return this.#only;
@@ -34,8 +34,8 @@ export class NodeRoute {
     return primaryOf(nodes) ?? this.#primaryNow().then((primary) => primary ?? Promise.reject(noPrimary(name, nodes)));
   }
 
-  /** Takes a slot of the node, gives one of another node back, and sends the call. Never rejects. */
-  attempt(node: AdapterNode, call: NodeCall): Promise<Sent> {
+  /** Takes a slot of the node, releases the slot of another node, and sends the call. Never rejects. */
+  attempt(node: AdapterNode, call: NodeCall): Promise<AttemptResult> {
     const { scope } = this.#options;
     this.#tried.push(node);
     try {
@@ -50,18 +50,18 @@ export class NodeRoute {
     }
   }
 
-  /** The time that is left is more than `delay` milliseconds, or there is a node that was not tried and takes calls: nobody waits then. */
-  canGoOn(target: Target, delay: number): boolean {
+  /** True if more than `delay` milliseconds are left, or if a node that was not tried admits calls, which needs no delay. */
+  mayContinue(target: Target, delay: number): boolean {
     const { nodes, scope } = this.#options;
     if (delay < scope.remaining()) return true;
     return target === 'any' && nodes.some((node) => !this.#tried.includes(node) && node.breaker.wait() === 0);
   }
 
   /**
-   * The best node that was not tried, at once, or the best of all after `delay` milliseconds; where it takes the primary (no byte of
-   * the call left), the node that is that now. Rejects with the failure of `last` where there is none.
+   * The node of the next attempt: the best node that was not tried, at once, or the best of all nodes after `delay` milliseconds. If
+   * the target is the primary, the node that is the primary now. Rejects with the failure of `last` if there is none.
    */
-  async next(target: Target, delay: number, last: Sent): Promise<AdapterNode> {
+  async next(target: Target, delay: number, last: AttemptResult): Promise<AdapterNode> {
     const { name, nodes, scope } = this.#options;
     const found = this.#only ?? (target === 'any' ? nodeForQuery(nodes, this.#tried) : await this.#primaryNow());
     if (found === undefined) throw 'failure' in last ? last.failure : noPrimary(name, nodes);
@@ -76,7 +76,7 @@ export class NodeRoute {
 
   async #primaryNow(): Promise<AdapterNode | undefined> {
     const { nodes, health, scope } = this.#options;
-    // A node that hangs does not hold the call up where another one is the primary.
+    // A node that hangs does not delay the call if another node is the primary.
     await untilAborted(
       scope,
       health.checkNow(() => isPrimaryKnown(nodes)),
@@ -84,12 +84,12 @@ export class NodeRoute {
     return primaryOf(nodes);
   }
 
-  /** No promise where a slot is free. */
+  /** Returns no promise if a slot is free. */
   #takeSlot(node: AdapterNode): Promise<void> | undefined {
-    // Nobody waits for a slot only to be refused then.
+    // The breaker comes first: a call must not wait for a slot and then be refused.
     node.breaker.refuse();
     if (this.#held === node) return undefined;
-    this.#giveBack?.();
+    this.#release?.();
     const taken = node.slots.take(this.#options.scope);
     if (taken instanceof Promise) return taken.then((release) => this.#hold(node, release));
     this.#hold(node, taken);
@@ -97,7 +97,7 @@ export class NodeRoute {
   }
 
   #hold(node: AdapterNode, release: () => void): void {
-    this.#giveBack = release;
+    this.#release = release;
     this.#held = node;
     this.#options.scope.whenEnded(release);
   }

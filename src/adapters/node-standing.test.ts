@@ -19,7 +19,7 @@ function keeper() {
   return { time, standing: keepStanding({ breaker, total, clock }) };
 }
 
-test('a probe that runs out of its own time shows that the node is offline, though a call would have had longer', () => {
+test('a node is offline after a probe timed out, even if a call has more time', () => {
   const { standing, time } = keeper();
   time.now = 5_000;
   standing.probeFailed(timedOut('total', 10_000));
@@ -27,7 +27,7 @@ test('a probe that runs out of its own time shows that the node is offline, thou
   assert.deepEqual([state, since, lastError?.code], ['offline', 5_000, 'upstream-timeout']);
 });
 
-test('a call that its caller gave less time than the configuration does says nothing of the node', () => {
+test('a call with a shorter time limit from its caller does not change the standing when it times out', () => {
   const { standing } = keeper();
   standing.failed(timedOut('total', 10_000));
   assert.deepEqual([standing.current().state, standing.current().lastError], ['online', undefined]);
@@ -35,7 +35,7 @@ test('a call that its caller gave less time than the configuration does says not
   assert.equal(standing.current().lastError?.code, 'upstream-timeout');
 });
 
-test('a node that comes back has no role until it is asked again', () => {
+test('a node that comes back has no role until the next probe', () => {
   const { standing } = keeper();
   standing.probed({ reply: reply(204), role: 'primary' });
   standing.failed(refused);
@@ -44,7 +44,7 @@ test('a node that comes back has no role until it is asked again', () => {
   assert.deepEqual([standing.current().state, standing.current().role], ['online', undefined]);
 });
 
-test('a node that refuses changes is not the primary from that answer on', () => {
+test('a node that refuses a change is no longer the primary', () => {
   const { standing } = keeper();
   standing.probed({ reply: reply(204), role: 'primary' });
   const error = '{"error-type":"application","error-tag":"operation-failed","error-message":"node is in readonly mode"}';

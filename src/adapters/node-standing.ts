@@ -4,15 +4,15 @@ import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { neverLeft } from '#outbound/sender.ts';
 import type { NodeRole, Probed } from './adapter-kind.ts';
 import type { NodeBreaker } from './node-breaker.ts';
-import { causeOf, isNodeFailure, refusesChanges, speaksOfTheNode } from './node-failure.ts';
+import { causeOf, isNodeFailure, isNodeFault, refusesChanges } from './node-failure.ts';
 
-/** What is known of a node from the calls that went to it and from probes. */
+/** The known state of a node, from calls to it and from probes. */
 export interface NodeStanding {
   readonly state: 'online' | 'offline';
-  /** Milliseconds since the epoch: when it came into this state. */
+  /** Milliseconds since the epoch at which this state began. */
   readonly since: number;
   readonly lastError: NodeError | undefined;
-  /** Undefined until a probe has told. */
+  /** Undefined until a probe has found the role. */
   readonly role: NodeRole | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface NodeError {
   readonly at: number;
 }
 
-/** Keeps the standing of one node. It is offline once it cannot be connected to, fails a probe or has its breaker open. */
+/** Tracks the standing of one node. The node is offline if no connection is possible, a probe fails, or its breaker opens. */
 interface StandingKeeper {
   current(): NodeStanding;
   answered(reply: FarSideReply): void;
@@ -34,7 +34,7 @@ interface StandingKeeper {
 
 export function keepStanding(options: {
   readonly breaker: NodeBreaker;
-  /** Milliseconds that a call has by configuration. */
+  /** Milliseconds that a call may take by configuration. */
   readonly total: number;
   readonly clock: Clock;
 }): StandingKeeper {
@@ -56,32 +56,33 @@ export function keepStanding(options: {
   return {
     current: () => current,
     answered(reply) {
-      if (speaksOfTheNode(reply)) {
-        enter(breaker.state === 'open' ? 'offline' : current.state, errorNow('upstream-error', ill(reply.status)));
+      if (isNodeFault(reply)) {
+        enter(breaker.state === 'open' ? 'offline' : current.state, errorNow('upstream-error', faultText(reply.status)));
       } else if (refusesChanges(reply)) {
         enter('online', { role: 'read-only' });
       } else if (current.state === 'offline') {
-        // What was the primary may be back as something else.
+        // A node that was the primary may come back with another role.
         enter('online', { role: undefined });
       }
     },
     failed: (failure) => failedAs(failure, { limit: total, offline: breaker.state === 'open' }),
     probed({ reply, role }) {
-      if (speaksOfTheNode(reply)) enter('offline', errorNow('upstream-error', ill(reply.status)));
+      if (isNodeFault(reply)) enter('offline', errorNow('upstream-error', faultText(reply.status)));
       else enter('online', { role, ...(reply.status === 401 ? errorNow('upstream-error', refusedCredentials) : {}) });
     },
     probeFailed(failure) {
-      // A probe passes by the breaker: there are no credentials to be had, which says nothing of the node.
+      // A probe does not pass through the breaker, so this error means that there are no credentials. It shows nothing about the
+      // node.
       if (failure instanceof GatewayError && failure.code === 'adapter-unavailable')
         enter(current.state, errorNow(failure.code, failure.message));
-      // A probe has less time than a call, by the gateway's own choice: that it ran out speaks of the node.
+      // The gateway itself limits the time of a probe, so its time-out counts as a failure of the node.
       else failedAs(failure, { limit: 0, offline: true });
     },
   };
 }
 
-function ill(status: number): string {
-  return `It answered ${status} without a RESTCONF error: it is ill itself, or what stands before it.`;
+function faultText(status: number): string {
+  return `It answered ${status} without a RESTCONF error: the node itself or a proxy in front of it has a fault.`;
 }
 
-const refusedCredentials = 'It answered 401: it does not take the credentials of this adapter (auth).';
+const refusedCredentials = 'It answered 401: it does not accept the credentials of this adapter (auth).';

@@ -3,34 +3,34 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
-import { speaksOfTheNode } from './node-failure.ts';
+import { isNodeFault } from './node-failure.ts';
 import { readRestconfError } from './restconf-errors.ts';
 
-/** One step of trying a node. */
+/** One step of a trial of a node. */
 export interface TrialStep {
   readonly step: ConnectStep | 'authentication' | 'answer';
   readonly ok: boolean;
   readonly milliseconds: number;
-  /** What was found; of a failure what is wrong. */
+  /** The finding, or the cause of the failure. */
   readonly detail?: string;
 }
 
-/** What came of trying a node over a new connection. */
+/** The result of a trial over a new connection. */
 export interface NodeTrial {
   readonly url: string;
   readonly ok: boolean;
-  /** In their order, up to the first that failed. */
+  /** In order, up to the first step that failed. */
   readonly steps: readonly TrialStep[];
 }
 
-/** Collects the steps of a trial as they are done. */
+/** Collects the steps of a trial. */
 interface TrialRecord {
   done(step: ConnectStep): void;
   answered(reply: FarSideReply): NodeTrial;
   failed(failure: unknown): NodeTrial;
 }
 
-/** `speaksRestconf`: whether that is what a node of its kind answers in. */
+/** `speaksRestconf`: true if nodes of this kind reply with RESTCONF. */
 export function recordTrial({
   url,
   clock,
@@ -50,20 +50,20 @@ export function recordTrial({
   const trial = (): NodeTrial => ({ url, ok: steps.every(({ ok }) => ok), steps });
   return {
     done(step) {
-      // A second connection, for a second question, is part of the answer.
+      // A second connection, for the second request of a probe, counts as part of the answer.
       if (!steps.some((known) => known.step === step)) add({ step, ok: true });
     },
     answered(reply) {
       const { status } = reply;
       const doubt = speaksRestconf && status < 500 && !isRestconf(reply) ? ` ${notRestconf}` : '';
-      add({ step: 'answer', ok: !speaksOfTheNode(reply), detail: `It answered ${status}.${doubt}` });
+      add({ step: 'answer', ok: !isNodeFault(reply), detail: `It answered ${status}.${doubt}` });
       if (status === 401 || status === 403) {
-        const detail = `It answered ${status}: the credentials of this adapter (auth) are not taken, or may not read what a probe reads.`;
+        const detail = `It answered ${status}: the credentials of this adapter (auth) are not accepted, or may not read the resource of the probe.`;
         add({ step: 'authentication', ok: false, detail });
       } else if (doubt === '') {
         add({ step: 'authentication', ok: true });
       } else {
-        add({ step: 'authentication', ok: true, detail: 'Nothing shows that what answered looks at credentials.' });
+        add({ step: 'authentication', ok: true, detail: 'The reply does not show that the server checks credentials.' });
       }
       return trial();
     },
@@ -76,9 +76,9 @@ export function recordTrial({
   };
 }
 
-const notRestconf = 'That was not RESTCONF: url has to be the address below which restconf/ lies, without it.';
+const notRestconf = 'The reply is not RESTCONF: url must be the address that contains restconf/, without restconf/ itself.';
 
-/** By its media type, one of YANG's, or by an error body of RESTCONF; a reply without a body may be. */
+/** True for a YANG media type, a RESTCONF error body, or a reply without a body. */
 function isRestconf(reply: FarSideReply): boolean {
   return (
     reply.head.length === 0 ||
@@ -100,6 +100,6 @@ const failedSteps: ReadonlyMap<string, TrialStep['step']> = new Map([
   ['connect', 'connect'],
   ['upstream-connect-failed', 'connect'],
   ['upstream-tls-failed', 'tls'],
-  // A trial passes by the breaker: what is unavailable are the credentials.
+  // A trial does not pass through the breaker, so this error means that there are no credentials.
   ['adapter-unavailable', 'authentication'],
 ]);

@@ -6,27 +6,29 @@ import { isRedirect } from '#outbound/redirect.ts';
 import type { Sender } from '#outbound/sender.ts';
 import type { OauthClient } from './authentication.ts';
 
-/** A token as its endpoint granted it. */
+/** A token from the token endpoint. */
 export interface GrantedToken {
   /** Visible ASCII. */
   readonly token: string;
-  /** Milliseconds; undefined where the endpoint does not say. */
+  /** Milliseconds; undefined if the endpoint does not say. */
   readonly lifetime: number | undefined;
 }
 
-/** Why there is no token: the end of a sentence that begins with the endpoint. Holds nothing of the client secret. */
+/**
+ * Why there is no token. `fault` continues a sentence that begins with the endpoint, and contains no part of the client secret.
+ */
 interface NoToken {
   readonly fault: string;
 }
 
-/** Characters of what the endpoint says of an error. */
-const saidLimit = 200;
-/** Milliseconds; ten years, for a number that is no lifetime of anything. */
+/** Characters of the endpoint's error text. */
+const errorTextLimit = 200;
+/** Milliseconds of ten years: a limit for absurd values of `expires_in`. */
 const longestLifetime = 10 * 365 * 86_400_000;
 
 /**
- * Asks the token endpoint once, with the client's id and secret in HTTP Basic (RFC 6749 2.3.1); redirects are not followed, a reply has
- * at most 64 KiB. Never rejects.
+ * Sends one request to the token endpoint, with client id and secret in HTTP Basic (RFC 6749, section 2.3.1). Redirects are not
+ * followed, and a reply may have at most 64 KiB. Never rejects.
  */
 export async function requestToken(options: {
   readonly client: OauthClient;
@@ -57,7 +59,7 @@ function tokenCall(client: OauthClient, userAgent: string): OutboundCall {
       Authorization: clientCredentials(client),
     }).flat(),
     body: Buffer.from(form.toString()),
-    // A second token beside the first changes nothing.
+    // To get a second token does no harm.
     stateChanging: false,
     timeouts: { firstByte: 0, idle: 0 },
     responseLimit: wholeReplyLimit,
@@ -68,25 +70,25 @@ function clientCredentials({ clientId, clientSecret }: OauthClient): string {
   return basicCredentials(formEncoded(clientId), formEncoded(clientSecret.reveal()));
 }
 
-/** RFC 6749 appendix B. */
+/** RFC 6749, appendix B. */
 function formEncoded(value: string): string {
   return new URLSearchParams({ v: value }).toString().slice('v='.length);
 }
 
 function reasonOf(failure: unknown): string {
   if (failure instanceof TimeLimitPassed) return `it took longer than ${failure.milliseconds} ms (phase ${failure.limit})`;
-  return failure instanceof GatewayError ? failure.message.replace(/\.$/u, '') : 'the request was broken off';
+  return failure instanceof GatewayError ? failure.message.replace(/\.$/u, '') : 'the request was aborted';
 }
 
 function readReply(reply: FarSideReply, client: OauthClient): GrantedToken | NoToken {
   const { status } = reply;
-  if (isRedirect(status)) return { fault: `redirects (status ${status}), which is not followed; have tokenUrl changed` };
+  if (isRedirect(status)) return { fault: `redirects (status ${status}), which the gateway does not follow; change tokenUrl` };
   const body = jsonObject(reply.head);
-  if (status !== 200) return { fault: `answered ${status}${saidOf(body, client)}` };
+  if (status !== 200) return { fault: `answered ${status}${errorTextOf(body, client)}` };
   if (body === undefined) return { fault: 'answered 200 without a JSON object' };
   const { access_token: token, token_type: type, expires_in: expiresIn } = body;
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/u.test(token))
-    return { fault: 'answered 200 without an access_token that could be sent (visible ASCII, at most 16 KiB)' };
+    return { fault: 'answered 200 without an access_token that is usable (visible ASCII, at most 16 KiB)' };
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer')
     return { fault: 'answered 200 with a token_type that is not Bearer' };
   return { token, lifetime: lifetimeOf(expiresIn) };
@@ -101,29 +103,34 @@ function jsonObject(text: Buffer): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Seconds of at least 1, as a number or (some endpoints do) in digits; 0, negative numbers and other things tell nothing. */
+/** A value of at least 1 second, as a number or (from some endpoints) as digits. Any other value counts as missing. */
 function lifetimeOf(expiresIn: unknown): number | undefined {
   const seconds = typeof expiresIn === 'string' && /^\d{1,12}$/u.test(expiresIn) ? Number(expiresIn) : expiresIn;
   return typeof seconds === 'number' && seconds >= 1 ? Math.min(seconds * 1_000, longestLifetime) : undefined;
 }
 
-/** The error and its description (RFC 6749 5.2), and what an invalid_client means. */
-function saidOf(body: Readonly<Record<string, unknown>> | undefined, client: OauthClient): string {
+/** The error and its description (RFC 6749, section 5.2), and an explanation of invalid_client. */
+function errorTextOf(body: Readonly<Record<string, unknown>> | undefined, client: OauthClient): string {
   const error = textOf(body?.['error'], client);
   const description = textOf(body?.['error_description'], client);
-  const meaning =
-    error === 'invalid_client' ? ': it does not take this clientId and clientSecret, which it got by HTTP Basic' : '';
+  const meaning = error === 'invalid_client' ? ': it does not accept this clientId and clientSecret, sent with HTTP Basic' : '';
   return `${error === undefined ? '' : ` ${error}`}${description === undefined ? '' : ` ("${description}")`}${meaning}`;
 }
 
-/** Words of the endpoint, in the characters that RFC 6749 5.2 allows. It may repeat what it was sent: secrets are taken out. */
+/**
+ * A text of the endpoint, reduced to the characters that RFC 6749, section 5.2 allows. The endpoint may repeat what it received,
+ * so secrets are removed.
+ */
 function textOf(value: unknown, client: OauthClient): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   const said = spellingsOf(client).reduce((text, spelling) => text.replaceAll(spelling, '[secret]'), value);
-  return said.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, '?').slice(0, saidLimit);
+  return said.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, '?').slice(0, errorTextLimit);
 }
 
-/** Of the secret, and of the query of the token endpoint, in which a key may stand. The longest first: some are part of others. */
+/**
+ * The spellings of the secret, and of the query of the token endpoint, which may contain a key. Longest first, because some
+ * contain others.
+ */
 function spellingsOf(client: OauthClient): readonly string[] {
   const secret = client.clientSecret.reveal();
   const { search, searchParams } = new URL(client.tokenUrl);

@@ -7,24 +7,27 @@ import type { OauthClient } from './authentication.ts';
 import type { Credentials } from './credentials.ts';
 import { type GrantedToken, requestToken } from './oauth-token-request.ts';
 
-/** A token with its times, in milliseconds of the monotonic clock. */
+/** A token. Times are in milliseconds of the monotonic clock. */
 interface HeldToken {
   readonly headers: readonly string[];
-  /** From then on another one is fetched beside the calls that still go with this one. */
+  /** From this time on a new token is fetched, while calls continue to use this one. */
   readonly renewAt: number;
-  /** From then on no call goes with it: it could expire on the way. */
+  /** From this time on no call uses this token, because it could expire on the way. */
   readonly uselessAt: number;
 }
 
-/** Milliseconds for one request to the token endpoint, whoever waits for it. */
+/** Milliseconds for one request to the token endpoint, for any number of waiting calls. */
 const requestLimit = 10_000;
-/** Milliseconds for which a failure is the answer to all: a token endpoint that is down is not hammered. */
+/** Milliseconds for which a failure is the answer to all calls, to protect a token endpoint that is down. */
 const failureMemory = 1_000;
-/** Milliseconds between two tokens given up because of a 401: a far side that takes none would use up one after the other. */
+/**
+ * Milliseconds between two tokens that are discarded because of a 401. Without it, a far side that refuses every token would
+ * cause a request for each call.
+ */
 const refusalPause = 5_000;
 
 interface TokenNeeds {
-  /** The adapter instance's, for errors. */
+  /** The name of the adapter instance, for errors. */
   readonly name: string;
   readonly client: OauthClient;
   readonly sender: Sender;
@@ -33,8 +36,9 @@ interface TokenNeeds {
 }
 
 /**
- * Access tokens of the client credentials grant (RFC 6749 4.4), fetched by the first call, renewed ahead of their expiry and after a 401.
- * One request at a time for all calls; a caller who leaves does not end it for the others. A lifetime that is not told lasts to a 401.
+ * Access tokens of the client credentials grant (RFC 6749, section 4.4). The first call fetches one; it is renewed before it
+ * expires and after a 401. All calls share one request at a time, and a caller that leaves does not abort it. A token without a
+ * lifetime is used until a 401.
  */
 export function createOauthTokens(options: TokenNeeds): Credentials {
   const { name, client, sender, clock } = options;
@@ -55,11 +59,11 @@ export function createOauthTokens(options: TokenNeeds): Credentials {
     headers(scope) {
       const now = clock.monotonic();
       if (held === undefined || now >= held.uselessAt) return waitForToken(scope);
-      // Where it fails, the failure is told to the calls that have to wait.
+      // If this fails, only calls that have to wait for a token get the error.
       if (now >= held.renewAt) requests.once().catch(() => {});
       return held.headers;
     },
-    saw(reply, used) {
+    observe(reply, used) {
       if (reply.status !== 401) return false;
       if (held?.headers !== used) return true;
       const now = clock.monotonic();
@@ -77,9 +81,9 @@ export function createOauthTokens(options: TokenNeeds): Credentials {
 }
 
 interface TokenRequests {
-  /** The token of the request that is under way, or of another one. Rejects with `adapter-unavailable`. */
+  /** The token of the request in progress, or of a new request. Rejects with `adapter-unavailable`. */
   once(): Promise<HeldToken>;
-  /** Breaks off what is under way. */
+  /** Aborts the request in progress. */
   close(): Promise<void>;
 }
 
@@ -89,7 +93,7 @@ function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void
   let failure: { readonly error: GatewayError; readonly until: number } | undefined;
 
   const ask = async (scope: CallScope): Promise<HeldToken> => {
-    // Its life is counted from before it was asked for, to be on the safe side.
+    // The lifetime is counted from before the request, because the endpoint may have issued the token at any time since.
     const askedAt = clock.monotonic();
     const issued = await requestToken({ client, sender, scope, userAgent });
     scope.end();
@@ -120,7 +124,10 @@ function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void
   };
 }
 
-/** Renewed a tenth of its lifetime ahead, 5 to 60 seconds, though not before half of it is over. */
+/**
+ * A token is renewed before it expires: by a tenth of its lifetime, limited to between 5 and 60 seconds. A short-lived token is
+ * renewed at half of its lifetime.
+ */
 function heldToken({ token, lifetime = Number.POSITIVE_INFINITY }: GrantedToken, askedAt: number): HeldToken {
   const ahead = Math.min(Math.max(lifetime / 10, 5_000), 60_000, lifetime / 2);
   return {
@@ -133,7 +140,7 @@ function heldToken({ token, lifetime = Number.POSITIVE_INFINITY }: GrantedToken,
 function unavailable(name: string, { tokenUrl }: OauthClient, fault: string): GatewayError {
   return new GatewayError(
     'adapter-unavailable',
-    `The adapter instance "${name}" has no token to call with: its token endpoint ${new URL(tokenUrl).host} ${fault}. The call was not carried out.`,
+    `The adapter instance "${name}" has no token for the call: its token endpoint ${new URL(tokenUrl).host} ${fault}. The call was not executed.`,
     { headers: { 'Retry-After': '1' } },
   );
 }

@@ -8,7 +8,7 @@ function matches(glob: string, path: string): boolean {
   return matchesGlob(readGlob(glob), readPath(path));
 }
 
-test('two stars stand for any number of segments, one star for part of a segment', () => {
+test('two stars match any number of segments, and one star matches part of a segment', () => {
   assert.ok(matches('**', 'a/b/c'));
   assert.ok(matches('**', ''));
   assert.ok(matches('restconf/**', 'restconf/data/x'));
@@ -19,7 +19,7 @@ test('two stars stand for any number of segments, one star for part of a segment
   assert.ok(!matches('restconf/**/x', 'restconf/y'));
 });
 
-test('a star matches as the regular expression .* does, and segments that change nothing do not count', () => {
+test('a star matches like the regular expression .* and idle segments do not count', () => {
   const text = (...pieces: string[]) => fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((chosen) => chosen.join(''));
   fc.assert(
     fc.property(text('a', 'b', '*'), text('a', 'b'), (glob, segment) => {

@@ -1,8 +1,8 @@
 import { withoutIdleSegments } from './path-readings.ts';
 
-/** A pattern of paths, taken apart. */
+/** A parsed pattern of paths. */
 export interface Glob {
-  /** Without segments that change nothing. */
+  /** Without idle segments. */
   readonly text: string;
   readonly segments: readonly GlobSegment[];
   readonly hasWildcards: boolean;
@@ -13,13 +13,13 @@ interface GlobSegment {
   readonly hasStar: boolean;
 }
 
-/** A path, taken apart once for all globs. */
+/** A path, parsed once for all globs. */
 export interface Path {
   readonly text: string;
   readonly segments: readonly string[];
 }
 
-/** Segments that change nothing have to be gone (`withoutIdleSegments`). */
+/** `text` must have no idle segments (`withoutIdleSegments`). */
 export function readPath(text: string): Path {
   return { text, segments: segmentsOf(text) };
 }
@@ -30,9 +30,12 @@ export function readGlob(glob: string): Glob {
   return { text, segments, hasWildcards: text.includes('*') };
 }
 
-/** `**` stands for any number of whole segments, `*` for any run of characters inside one. At worst the product of both lengths. */
+/**
+ * `**` matches any number of whole segments, and `*` any characters inside one segment. The time is at most the product of both
+ * lengths.
+ */
 export function matchesGlob({ text, segments, hasWildcards }: Glob, path: Path): boolean {
-  // What most adapters allow; it needs no looking at.
+  // The pattern of most adapters needs no comparison.
   if (text === '**') return true;
   if (!hasWildcards) return text === path.text;
   return matchesSequence(segments, path.segments, wholeSegments);
@@ -42,9 +45,9 @@ function segmentsOf(path: string): readonly string[] {
   return path === '' ? [] : path.split('/');
 }
 
-/** What a pattern's parts mean. */
+/** The meaning of the parts of a pattern. */
 interface Parts<P> {
-  /** Stands for any number of elements. */
+  /** True if the part matches any number of elements. */
   isWildcard(part: P): boolean;
   matches(part: P, element: string): boolean;
 }
@@ -59,7 +62,7 @@ const wholeSegments: Parts<GlobSegment> = {
   matches: ({ hasStar, text }, element) => (hasStar ? matchesSequence(text, element, characters) : text === element),
 };
 
-/** Wildcard matching with one point of return: after a mismatch the last wildcard takes one element more. */
+/** Wildcard matching with one backtracking point: after a mismatch, the last wildcard matches one more element. */
 function matchesSequence<P>(pattern: ArrayLike<P>, elements: ArrayLike<string>, parts: Parts<P>): boolean {
   let at = 0;
   let position = 0;

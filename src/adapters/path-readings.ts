@@ -1,23 +1,23 @@
-/** The resource that a path names, without its query string. */
+/** The path without its query string. */
 export function beforeQuery(path: string): string {
   const at = path.indexOf('?');
   return at < 0 ? path : path.slice(0, at);
 }
 
-/** Percent-encoding is undone this many times over; what is wrapped deeper has no honest use. */
+/** Percent-encoding is decoded at most this many times; no legitimate path is encoded more often. */
 const mostRounds = 5;
-/** Characters of all readings of a path together: what can be read in so many ways is made to keep its judge busy. */
+/** Characters of all readings of one path. A path with more is an attempt to keep the gateway busy. */
 const mostCharacters = 16_384;
 
-/** `%XX`, and `%u00XX` as some servers of old know it. */
+/** `%XX`, and `%u00XX` of some old servers. */
 const encodedByte = /%(?:u00)?([0-9a-f]{2})/giu;
 
-/** UTF-8 that takes more bytes than it needs for an ASCII character, which no decoder may take and some do (RFC 3629 3, 10). */
+/** Overlong UTF-8 of ASCII characters. Decoders must refuse it, but some accept it (RFC 3629, sections 3 and 10). */
 const overlong = /(?:[\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])[\x80-\xbf]/gu;
 
 /**
- * Each text that a far side could read the path as, undoing percent-encoding up to five times over: the path as written, then one
- * a round. Bytes are characters U+0000 to U+00FF.
+ * All texts that a far side could get by decoding the path. The first is the path as written; each further one is the result of a
+ * round of percent-decoding, up to five. Each byte is a character from U+0000 to U+00FF.
  */
 export function percentDecodings(path: string): readonly string[] {
   const readings = [path];
@@ -39,13 +39,14 @@ function decodedOnce(text: string): string {
     );
 }
 
-/** Nothing in it that any of the steps below would change: most paths are such. */
+/** Matches a path that none of the steps below would change. Most paths match. */
 const readInOneWay = /^[\w\-.~/:@!$&'()*+,=]*$/u;
 
 /**
- * The resources that servers could take a path for, as segments joined by `/`: after each round of decoding, also with `;parameters`
- * left out (RFC 3986 3.3), ended at a decoded `?`, `#` or NUL, without NUL, with backslashes as slashes and as UTF-8; always without empty and `.`
- * segments. Undefined where the path is encoded more often, or can be read in more ways, than is followed.
+ * All resources that servers could read a path as, each as segments joined by `/`. There is a reading for each round of decoding.
+ * Further readings drop `;parameters` (RFC 3986, section 3.3), end at a decoded `?`, `#` or NUL, drop NUL, turn backslashes into
+ * slashes, or decode UTF-8. No reading has empty or `.` segments. Undefined if the path is encoded more often, or has more
+ * readings, than the limits allow.
  */
 export function pathReadings(path: string): readonly string[] | undefined {
   if (readInOneWay.test(path)) return [withoutIdleSegments(path)];
@@ -66,18 +67,18 @@ function charactersOf(texts: readonly string[]): number {
 }
 
 /**
- * What is left of a text after each round of decoding, with `;parameters` taken away before a round as well: a slash that was
- * encoded in a parameter would end it after the round.
+ * The texts after each round of decoding. Another variant drops `;parameters` before the round, because after it an encoded slash
+ * in a parameter would end the parameter.
  */
 function decodedTexts(text: string, rounds: number): readonly string[] {
   const next = distinct([text, withoutParameters(text)].map(decodedOnce)).filter((decoded) => decoded !== text);
   return rounds === 0 ? [] : distinct(next.flatMap((decoded) => [decoded, ...decodedTexts(decoded, rounds - 1)]));
 }
 
-/** A segment that changes nothing: an empty one or `.`. */
+/** An idle segment changes nothing in a path: an empty one, or `.`. */
 const idleSegment = /(?:^|\/)\.?(?:\/|$)/u;
 
-/** The path or glob without segments that change nothing: most have none. */
+/** The path or glob without idle segments. Most have none. */
 export function withoutIdleSegments(path: string): string {
   if (!idleSegment.test(path)) return path;
   return path
@@ -95,7 +96,7 @@ function asUtf8(bytes: string): string {
 }
 
 function endedEarly(path: string): string {
-  // oxlint-disable-next-line no-control-regex -- the end of a text in C is what is looked for
+  // oxlint-disable-next-line no-control-regex -- NUL ends a string in C
   return path.split(/[?#\0]/u, 1)[0] ?? '';
 }
 

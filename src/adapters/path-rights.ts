@@ -1,7 +1,7 @@
 import { type Glob, matchesGlob, type Path, readGlob, readPath } from './path-glob.ts';
 import { beforeQuery, pathReadings } from './path-readings.ts';
 
-/** The globs of `allowPaths` and `denyPaths`, over the path before its `?`. */
+/** The globs of `allowPaths` and `denyPaths`. They match the path before its `?`. */
 export interface PathRights {
   readonly allowPaths: { readonly actions: readonly string[]; readonly queries: readonly string[] };
   readonly denyPaths: { readonly actions: readonly string[]; readonly queries: readonly string[] };
@@ -13,12 +13,12 @@ interface PathDecision {
 }
 
 /**
- * May this path be called? Judged by everything that a server could read it as (pathReadings), so that no spelling of a denied path
- * gets through: every reading must be allowed and none denied. Letters must match exactly, in upper and lower case. Deny by default.
+ * Decides whether a path may be called. Every reading of the path (pathReadings) must be allowed and none may be denied, so that
+ * no spelling of a denied path is allowed. Matching is case-sensitive. A path that no rule allows is denied.
  */
 export function decidePath(rights: PathRights, operation: 'actions' | 'queries', path: string): PathDecision {
   const texts = pathReadings(beforeQuery(path));
-  if (texts === undefined) return { allowed: false, reason: 'it can be read in too many ways; percent-encode it once' };
+  if (texts === undefined) return { allowed: false, reason: 'it can be read in too many ways; percent-encode it only once' };
   const readings = texts.map(readPath);
   for (const rule of rulesOf(rights.denyPaths[operation])) {
     if (readings.some((reading) => matchesRule(rule, reading)))
@@ -36,13 +36,13 @@ const allowedBy = {
   queries: { allowed: true, reason: 'allowPaths.queries' },
 } as const;
 
-/** As it is configured, and what it stands for. */
+/** A rule as configured, and its globs. */
 interface Rule {
   readonly text: string;
   readonly globs: readonly Glob[];
 }
 
-/** Taken apart once: a configuration keeps its lists for as long as it holds. */
+/** Rules are parsed once for each list; a configuration keeps its lists while it is in force. */
 const knownRules = new WeakMap<readonly string[], readonly Rule[]>();
 
 function rulesOf(texts: readonly string[]): readonly Rule[] {
@@ -51,7 +51,7 @@ function rulesOf(texts: readonly string[]): readonly Rule[] {
   return rules;
 }
 
-/** A rule that is percent-encoded itself means what it stands for as well: `%c3%A9` and `é` are one. */
+/** A percent-encoded rule also matches what it decodes to: `%c3%A9` and `é` are the same. */
 function readRule(text: string): Rule {
   return { text, globs: (text.includes('%') ? [text, decodedRule(text)] : [text]).map(readGlob) };
 }
@@ -68,7 +68,7 @@ function matchesRule({ globs }: Rule, reading: Path): boolean {
 
 function decodedRule(rule: string): string {
   try {
-    // An encoded star is no wildcard.
+    // An encoded star is not a wildcard.
     return decodeURIComponent(rule.replaceAll(/%2a/giu, '%252A'));
   } catch {
     return rule;

@@ -2,15 +2,16 @@ import type { Secret } from '#base/secret.ts';
 import type { Credentials } from './credentials.ts';
 
 /**
- * NSO's X-Auth-Token: begins with the configured token, and goes on with the one that the last reply brought. A 401 to a token that a
- * reply brought leads back to the configured one. A token of a reply is visible ASCII of at most 8 KiB; anything else is passed over.
+ * NSO's X-Auth-Token. The first call has the configured token, and each later call the token of the latest reply that had one.
+ * After a 401 to a token from a reply, the configured token is used again. A token in a reply must be visible ASCII of at most 8
+ * KiB; any other value is ignored.
  */
 export function renewedFromReplies(configured: Secret): Credentials {
   const first = headersOf(configured.reveal());
   let current = first;
   return {
     headers: () => current,
-    saw(reply, used) {
+    observe(reply, used) {
       if (reply.status !== 401) {
         const renewed = reply.headers['x-auth-token'];
         if (typeof renewed === 'string' && renewed !== current[1] && /^[\x21-\x7e]{1,8192}$/u.test(renewed))
@@ -22,7 +23,7 @@ export function renewedFromReplies(configured: Secret): Credentials {
       current = first;
       return true;
     },
-    // NSO may hand the token out in a cookie as well (token-response, token-cookie).
+    // NSO may also send the token in a cookie (its settings token-response and token-cookie).
     withheld: ['x-auth-token', 'set-cookie'],
     close: () => Promise.resolve(),
   };

@@ -5,9 +5,9 @@ import { readXmlErrors } from '#xml/xml-errors.ts';
 const beginning = /^\s*(?:\{\s*"(?:ietf-restconf:)?errors"\s*:|(?:<\?[^>]*>\s*)?<errors[\s>])/u;
 
 /**
- * Reads the first error of the error body of a reply (RESTCONF, RFC 8040 7.1, or NSO's legacy API), in JSON or XML: NSO answers 406 in XML
- * whatever was asked, so the text decides where the media type does not. Undefined where the body is no such thing; of a long one what
- * stands in its first 64 KiB, perhaps neither tag nor message.
+ * Reads the first error from the error body of a reply, in JSON or XML (RESTCONF, RFC 8040, section 7.1, or NSO's legacy API).
+ * NSO answers 406 in XML for any Accept, so the text decides if the media type does not. Undefined for any other body. Of a long
+ * body only the first 64 KiB are read, which may contain neither tag nor message.
  */
 export function readRestconfError(reply: FarSideReply): FarSideErrorText | undefined {
   if (reply.head.length === 0) return undefined;

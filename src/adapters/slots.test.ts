@@ -15,7 +15,7 @@ function openScope(t: { after(cleanUp: () => void): void }, total = 60_000): Cal
 const isBusy = (error: unknown): boolean =>
   error instanceof GatewayError && error.code === 'adapter-busy' && error.headers['Retry-After'] === '1';
 
-test('calls beyond the concurrency wait in order, and beyond the queue are refused', async (t) => {
+test('calls above the concurrency wait in order, and calls above the queue are refused', async (t) => {
   const slots = createSlots({ name: 'x', concurrency: 1, queue: 2 });
   const release = await slots.take(openScope(t));
   const order: number[] = [];
@@ -29,11 +29,11 @@ test('calls beyond the concurrency wait in order, and beyond the queue are refus
   release();
   await Promise.all(waiting);
   assert.deepEqual(order, [1, 2]);
-  // A slot is given back once, however often that is said.
+  // A second release of the same slot has no effect.
   assert.equal(slots.inFlight, 0);
 });
 
-test('a caller that leaves gives its place in the queue back', async (t) => {
+test('a caller that leaves frees its place in the queue', async (t) => {
   const slots = createSlots({ name: 'x', concurrency: 1, queue: 1 });
   const release = await slots.take(openScope(t));
   const leaving = openScope(t);
@@ -45,7 +45,7 @@ test('a caller that leaves gives its place in the queue back', async (t) => {
   (await next)();
 });
 
-test('a call that waits for its whole time is refused as busy', async (t) => {
+test('a call that waits for its whole time limit is refused as busy', async (t) => {
   const slots = createSlots({ name: 'x', concurrency: 1, queue: 1 });
   await slots.take(openScope(t));
   await assert.rejects(async () => slots.take(openScope(t, 20)), isBusy);

@@ -1,14 +1,15 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 
-/** The bulkhead of one node: so many calls in flight, so many waiting in order, the rest refused. */
+/** The bulkhead of one node: it limits the calls in flight, and the calls that wait in order. Further calls are refused. */
 export interface Slots {
   /**
-   * Resolves when the call may go; the caller gives the slot back by calling the result once. Rejects with `adapter-busy`
-   * where the queue is full or the total time limit ends the wait, with the scope's reason where the caller leaves.
+   * Resolves with a function that releases the slot; call it once. Returns it without a promise if a slot is free. Throws or
+   * rejects with `adapter-busy` if the queue is full or the total time limit passes, or with the scope's reason if the caller
+   * leaves.
    */
   take(scope: CallScope): Promise<() => void> | (() => void);
-  /** Calls that have a slot, and calls that wait for one. */
+  /** Calls with a slot, and calls that wait for one. */
   readonly inFlight: number;
   readonly waiting: number;
 }
@@ -18,18 +19,18 @@ export function createSlots(options: { readonly name: string; readonly concurren
   let inFlight = 0;
   const waiting = new Set<(release: () => void) => void>();
 
-  const handOut = (): (() => void) => {
-    let given = false;
+  const newSlot = (): (() => void) => {
+    let released = false;
     return () => {
-      if (given) return;
-      given = true;
+      if (released) return;
+      released = true;
       const [next] = waiting;
       if (next === undefined) {
         inFlight -= 1;
         return;
       }
       waiting.delete(next);
-      next(handOut());
+      next(newSlot());
     };
   };
 
@@ -43,7 +44,7 @@ export function createSlots(options: { readonly name: string; readonly concurren
     take(scope) {
       if (inFlight < concurrency) {
         inFlight += 1;
-        return handOut();
+        return newSlot();
       }
       if (waiting.size >= queue) throw busy(name, `its limits are reached (concurrency ${concurrency}, queue ${queue})`);
       return new Promise((resolve, reject) => {

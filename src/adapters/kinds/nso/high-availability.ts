@@ -2,9 +2,9 @@ import type { NodeRole } from '#adapters/adapter-kind.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 
 /**
- * The role of a node from `tailf-ncs:high-availability/status` (NSO Administration Guide, High Availability): `mode` is none, primary
- * or secondary, in other releases master and slave or leader and follower; `read-only-mode` refuses changes whatever the mode.
- * Undefined where it takes no part in rule-based high availability (no content, 404, mode none).
+ * The role of a node from `tailf-ncs:high-availability/status` (NSO Administration Guide, High Availability). `mode` is none,
+ * primary or secondary; other releases say master and slave, or leader and follower. `read-only-mode` refuses changes in every
+ * mode. Undefined if the node takes no part in rule-based high availability (no content, 404, mode none).
  */
 export function roleByRules(reply: FarSideReply): NodeRole | undefined {
   const status = memberOf(reply, 'tailf-ncs:status');
@@ -15,7 +15,7 @@ export function roleByRules(reply: FarSideReply): NodeRole | undefined {
   return mode === undefined || mode === 'none' ? undefined : 'primary';
 }
 
-/** The role of a node from `tailf-ncs:ha-raft/status/role`. Undefined where Raft is not enabled. */
+/** The role of a node from `tailf-ncs:ha-raft/status/role`. Undefined if Raft is not enabled. */
 export function roleByRaft(reply: FarSideReply): NodeRole | undefined {
   const role = memberOf(reply, 'tailf-ncs:role');
   if (role === 'leader') return 'primary';

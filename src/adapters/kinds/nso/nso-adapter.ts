@@ -2,8 +2,8 @@ import type { AdapterKind } from '#adapters/adapter-kind.ts';
 import { roleByRaft, roleByRules } from './high-availability.ts';
 
 /**
- * Cisco NSO: RESTCONF, and below `/api` the legacy REST API of releases up to 5.3, whose media types differ for the
- * built-in operations under `_operations/` and for data.
+ * Cisco NSO: RESTCONF and, below `/api`, the legacy REST API of releases up to 5.3. The legacy API has one media type for the
+ * built-in operations under `_operations/` and another for data.
  */
 export const nsoAdapter: AdapterKind = {
   name: 'nso',

@@ -1,6 +1,6 @@
 import type { AdapterKind } from '#adapters/adapter-kind.ts';
 
-/** Any other REST API that takes and gives JSON. It has no primary of its own: the first address that answers is one. */
+/** Any other REST API with JSON. The kind has no primary: every node that answers counts as one. */
 export const restAdapter: AdapterKind = {
   name: 'rest',
   defaultContentType: () => 'application/json',

@@ -1,12 +1,12 @@
 import type { AdapterKind } from '#adapters/adapter-kind.ts';
 
-/** Any server that speaks RESTCONF with the media types of RFC 8040. It has no primary of its own: the first address that answers is one. */
+/** Any RESTCONF server with the media types of RFC 8040. The kind has no primary: every node that answers counts as one. */
 export const restconfAdapter: AdapterKind = {
   name: 'restconf',
   defaultContentType: () => 'application/yang-data+json',
   sendsEmptyObject: false,
   probe: async (ask) => ({
-    // RFC 8040 9.1.1: every server has it, and it is short.
+    // Every server has this resource, and it is short (RFC 8040, section 9.1.1).
     reply: await ask('restconf/data/ietf-restconf-monitoring:restconf-state/capabilities', 'application/yang-data+json'),
     role: 'primary',
   }),
