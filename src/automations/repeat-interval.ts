@@ -54,9 +54,9 @@ function written(count: number, unit: RepeatInterval['unit']): string {
 }
 
 /**
- * The first repetition after `after`: `anchor` plus a whole number of intervals, at least one. Months and years are those of the
- * calendar in UTC, counted from the anchor, so that 31 January repeats on the last of February and on 31 March. All are ISO 8601
- * with milliseconds and `Z`; undefined where the repetition would lie behind the year 9999.
+ * The first repetition after `after`: `anchor` plus a whole number of intervals, at least one. Months and years are
+ * those of the calendar in UTC, counted from the anchor. So 31 January repeats on the last day of February and on 31 March. All are ISO 8601
+ * with milliseconds and `Z`; undefined where the repetition would be after the year 9999.
  */
 export function nextAfter(series: {
   readonly interval: RepeatInterval;
