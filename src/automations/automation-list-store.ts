@@ -69,7 +69,7 @@ async function findPage({ moment, dialect, isNoted, collectedAtMost }: Moment, {
   const search: Search = { moment, options, parts, collectedAtMost };
   const ranges = filters.map(nameRangeOf).filter((range) => range !== undefined);
   if (ranges.length < filters.length) {
-    // PostgreSQL compiles what it takes for long queries, which needs more time than such a search has.
+    // PostgreSQL would compile a query that it estimates as long; that takes longer than such a search may.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
     return findBySearching(search);
   }

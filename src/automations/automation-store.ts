@@ -96,7 +96,7 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
       const worked = await work(writer);
       return { result: worked, removed: await finish() };
     });
-    // The change is committed. Notes that stay cost some bytes, and count for nothing.
+    // The change is committed. Notes that are not deleted here cost some bytes and have no effect.
     await forgetNotes(database, removed).catch(() => {});
     return result;
   };

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
 
-/** The entity tag of a document: strong, and the same on every gateway (RFC 9110 8.8.3). */
+/**
+ * The entity tag of a document without its run facts, the same on every gateway. It has the form of a strong tag, which `If-Match` needs (RFC
+ * 9110 13.1.1). Unlike a strong validator of RFC 9110 8.8.1 it does not change with `lastRunAt` and `nextRunAt` (0026-run-facts.md).
+ */
 export function entityTag(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
 }
