@@ -4,7 +4,7 @@ import { assertProblem, pointersOf } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 
-// Contract 5 as far as an empty catalogue shows it: GET /automation_catalog/automations.
+// GET /automation_catalog/automations on an empty catalogue.
 
 const gateway = await startGateway({ after });
 
@@ -139,7 +139,7 @@ describe('a wrong option is 400', () => {
   });
 });
 
-test('a query that is not UTF-8 is refused, and never searched for as U+FFFD, which may be searched for', async () => {
+test('a query that is not UTF-8 is refused, and is no search for U+FFFD, which is allowed', async () => {
   for (const [query, pointer] of [
     ['?contains=%ff', '?contains'],
     ['?queryParameters={"contains":"%c3"}', '?queryParameters'],

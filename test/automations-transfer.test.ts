@@ -7,7 +7,7 @@ import { openConnection, type Reply } from './support/callers/http-client.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
-// Contract 5: POST /automation_catalog/import and GET /automation_catalog/export.
+// POST /automation_catalog/import and GET /automation_catalog/export.
 
 const spoolDirectory = join(dirname(temporaryFile({ after }, 'marker', '')), 'spool');
 mkdirSync(spoolDirectory);
@@ -142,7 +142,7 @@ describe('an import', () => {
     assert.ok(pointers.some((pointer) => pointer.startsWith('/5')) && pointers.some((pointer) => pointer.startsWith('/10')));
     for (const { pointer, detail: each } of errors) {
       assert.ok(each.startsWith(`line ${pointer.split('/')[1]}: `), each);
-      // One number of a line is enough, and there is no body to speak of.
+      // The detail names the line once, as above, and speaks of no body: a line is none.
       assert.doesNotMatch(each, /at line|body/u);
     }
     assert.ok(errors.some(({ detail: each }) => /The line is not acceptable JSON: .*, at column \d+ \(byte \d+\)/u.test(each)));

@@ -4,7 +4,7 @@ import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 
-// Contract 5, "Beyond the specification": create, read, replace, merge-patch and delete, with ETags and groups.
+// The routes beyond the specification: create, read, replace, merge-patch and delete, with ETags and groups.
 
 const user = (username: string, roles: readonly string[], groups: readonly string[]) => ({
   username,
@@ -112,7 +112,7 @@ describe('creating', () => {
     });
   });
 
-  test('ignores what the gateway sets, whatever it is, when it creates, replaces and patches', async () => {
+  test('ignores fields that the gateway sets, of any type, when it creates, replaces and patches', async () => {
     const set = { _id: 5, lastModifiedBy: { any: ['thing'] }, data: { lastUpdated: 'yesterday', description: 'kept' } };
     const { _id } = await created({ name: 'sets what it may not', ...set });
     assert.match(_id, /^[0-9a-f]{24}$/u);

@@ -8,12 +8,12 @@ import { canLimitFiles, limitFileSize, makeReadOnly, smallDisk } from './support
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 
-// A disk that takes nothing more, and a file that may not be written: writes get a 503 that says what to do, reads go on, and
-// writing works again without a restart once it can.
+// A full disk, and a file without write permission. Writes get a 503 that says what to do, and reads go on. Writes work again without a
+// restart as soon as the disk or the file permits them.
 
 const route = '/automation_catalog/automations';
 
-/** A gateway and a token of its admin: a password that was not verified before cannot be, as its attempt must be written down. */
+/** A gateway and a token of its admin. A login is not possible later: the store must record the attempt. */
 interface Session {
   readonly gateway: Gateway;
   readonly authorization: string;
@@ -46,14 +46,14 @@ function importTwo(asking: Session, name: string): Promise<Reply> {
   });
 }
 
-/** The path of an automation that was created. */
+/** Creates an automation and answers its path. */
 async function made(asking: Session, name: string): Promise<string> {
   const reply = await create(asking, name);
   assert.equal(reply.status, 201, reply.text);
   return new URL(reply.header('location') ?? '', asking.gateway.url).pathname;
 }
 
-/** All that reads answers, and shows these automations and no others. */
+/** Every reading route answers, and shows these automations and no others. */
 async function readsGoOn(asking: Session, location: string, names: readonly string[]): Promise<void> {
   const single = await ask(asking, { target: location });
   assert.equal(single.status, 200, single.text);
@@ -84,7 +84,7 @@ async function writesAreRefused(asking: Session, location: string, advice: RegEx
   }
 }
 
-/** Refused, then possible again by what `mend` does: nothing lost, nothing half there. */
+/** Writes are refused until `mend` has run: no acknowledged write is lost, and none is there in part. */
 async function refusedUntilMended(
   asking: Session,
   { location, advice, mend }: { readonly location: string; readonly advice: RegExp; readonly mend: () => void },
@@ -101,7 +101,7 @@ function start(owner: Owner, file?: string): Promise<Gateway> {
   return startGateway(owner, file === undefined ? {} : { config: { store: { url: `sqlite:${file}` } } });
 }
 
-test('R73: on a full disk writes get 503 and say so, reads go on, and writing works again once there is room', async (t) => {
+test('R73: on a full disk writes get a 503 that says so, reads go on, and writes work again once there is room', async (t) => {
   const disk = smallDisk(t);
   if (disk === undefined) {
     t.skip('this user may not mount a small disk');
@@ -116,7 +116,7 @@ test('R73: on a full disk writes get 503 and say so, reads go on, and writing wo
   assert.equal(outages.length, 1, 'the log tells of the outage once');
 });
 
-test('R73: a disk that refuses to be written is 503, reads go on, and writing works again afterwards', {
+test('R73: a disk that refuses writes is 503, reads go on, and writes work again afterwards', {
   skip: !canLimitFiles && 'prlimit (util-linux) is not installed',
 }, async (t) => {
   const gateway = await start(t);
@@ -130,7 +130,7 @@ test('R73: a disk that refuses to be written is 503, reads go on, and writing wo
   });
 });
 
-test('R73: a gateway that is started on a read-only file shows what is there, and writes once it may', async (t) => {
+test('R73: a gateway that starts on a read-only file serves reads, and writes once the file is writable', async (t) => {
   const first = await start(t);
   const { authorization } = await session(first);
   const location = await made({ gateway: first, authorization }, 'before');

@@ -31,7 +31,7 @@ eachStore((store) => {
     for (const close of closers) await close();
   });
 
-  test('gateways that start at once on an empty store all come up, with one schema and each other’s tokens', async (t) => {
+  test('gateways that start at the same time on an empty store all run, with one schema and each other’s tokens', async (t) => {
     const tokens = await Promise.all(gateways.map((gateway) => gateway.tokenFor('apiread')));
     for (const gateway of gateways) {
       for (const token of tokens) {
@@ -82,7 +82,7 @@ eachStore((store) => {
     assert.equal(removed.status, 204, removed.text);
   });
 
-  test('when one of two gateways is killed under load the other goes on, and nothing acknowledged is lost', async (t) => {
+  test('a gateway answers on while another one is killed under load, and no acknowledged write is lost', async (t) => {
     const seed = crashSeed();
     t.diagnostic(`to play it again: CRASH_SEED=${seed}`);
     const random = seededRandom(seed);
@@ -109,11 +109,11 @@ interface Blow {
   readonly load: CatalogueLoad;
   readonly staying: Gateway;
   readonly victim: Gateway;
-  /** So many writes are answered before it falls. */
+  /** The number of answered writes before the kill. */
   readonly after: number;
 }
 
-/** Half of the lanes write to each gateway; those of the one that is killed go over to the other, which answers 40 writes more. */
+/** Half of the lanes write to each gateway. After the kill all lanes write to the other one, which answers 40 more writes. */
 async function killUnderLoad({ load, staying, victim, after: deadAfter }: Blow): Promise<void> {
   let written = 0;
   let blow: Promise<unknown> | undefined;

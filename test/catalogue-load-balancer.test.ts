@@ -9,7 +9,7 @@ import type { Owner } from './support/owner.ts';
 import { foundPostgres, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
-// docs/guides/haproxy.cfg, as it stands, in front of gateways on one PostgreSQL, and in front of gateways that misbehave.
+// docs/guides/haproxy.cfg, unchanged, in front of gateways on one PostgreSQL, and in front of gateways that misbehave.
 
 const missing = noHaproxy || (foundPostgres === undefined && process.env['CI'] !== 'true' && 'no PostgreSQL answers');
 
@@ -47,18 +47,18 @@ async function cluster(owner: Owner): Promise<Cluster> {
   return { gateways: [one, other], orchestrator, haproxy, headers };
 }
 
-/** Calls that run in several lanes until they are told to end. */
+/** Calls that run in several lanes until `end` is called. */
 class Calls {
   readonly replies: BalancedReply[] = [];
   readonly failures: unknown[] = [];
   sent = 0;
-  #over = false;
+  #hasEnded = false;
   readonly #lanes: Promise<unknown>;
   #waiting: (() => void)[] = [];
 
   constructor({ haproxy, headers }: Cluster, lanes: number) {
     const lane = async (): Promise<void> => {
-      while (!this.#over && this.failures.length <= 100) {
+      while (!this.#hasEnded && this.failures.length <= 100) {
         this.sent += 1;
         try {
           this.replies.push(await haproxy.send({ method: 'POST', path: action, headers, body: actionBody }));
@@ -73,7 +73,7 @@ class Calls {
     this.#lanes = Promise.all(Array.from({ length: lanes }, lane));
   }
 
-  /** Resolves once so many more were answered. */
+  /** Resolves when this number of further calls were answered. */
   async more(count: number): Promise<void> {
     const goal = this.replies.length + count;
     while (this.replies.length < goal) {
@@ -83,7 +83,7 @@ class Calls {
   }
 
   async end(): Promise<void> {
-    this.#over = true;
+    this.#hasEnded = true;
     await this.#lanes;
   }
 }
@@ -174,7 +174,7 @@ describe('HAProxy as the guide configures it', { skip: missing }, () => {
     await haproxy.becomes('gateway-1', 'DOWN');
     await calls.more(60);
     await calls.end();
-    // A connection that was made as the gateway stopped listening ends in 502: its call was not read, and nothing was done.
+    // A connection that was made as the gateway stopped listening ends in 502: the gateway did not read its call, and sent no action.
     const answered = calls.replies.filter(({ status }) => status === 200);
     assert.equal(orchestrator.requests.length, answered.length, 'actions that reached the orchestrator');
     for (const { status } of calls.replies) assert.ok(status === 200 || status === 502, String(status));
@@ -225,12 +225,12 @@ describe('HAProxy as the guide configures it, before gateways that misbehave', {
       const haproxy = await startHaproxy(t, [gateways[0].port, gateways[1].port]);
       const actions = (): number => gateways.flatMap(({ requests }) => requests).filter(({ method }) => method === 'POST').length;
       for (let count = 1; count <= 7; count += 2) {
-        // The GET leaves a connection from the caller to HAProxy that the action then goes over.
+        // The GET leaves a connection from the caller to HAProxy, which the action then uses.
         assert.equal((await haproxy.send({ path: '/whoami' })).status, 200);
         const reply = await haproxy.send({ method: 'POST', path: action, body: actionBody });
         assert.equal(reply.status, 502);
         assert.equal(actions(), count);
-        // "Refused stream" (RFC 9113, 8.7) would invite the caller's HTTP library to send the action once more.
+        // "Refused stream" (RFC 9113, 8.7) would let the caller's HTTP library send the action again.
         assert.deepEqual(await overHttp2(haproxy, ['GET', 'POST']), [200, 502]);
         assert.equal(actions(), count + 1);
       }

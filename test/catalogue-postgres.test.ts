@@ -8,7 +8,7 @@ import { crashSeed } from './support/crashes/crash-rounds.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { noOwnPostgres, type OwnPostgres, ownPostgres } from './support/stores/own-postgres.ts';
 
-// A PostgreSQL that goes away and comes back under load, by itself: the gateway says 503 meanwhile and needs no restart.
+// A PostgreSQL that stops and starts again under load. The gateway answers 503 meanwhile and needs no restart.
 
 test('a PostgreSQL that restarts under load gives 503, then works again, and nothing acknowledged is lost', {
   skip: noOwnPostgres,
@@ -21,7 +21,7 @@ test('a PostgreSQL that restarts under load gives 503, then works again, and not
   const load = catalogueLoad({ seed, lanes: 4, authorization: callers.admin, mayBeRefused: true });
   for (const mode of ['fast', 'immediate'] as const) {
     const seen = new Phases();
-    const running = load.run({ port: () => (seen.over ? undefined : gateway.port), wrote: seen.wrote });
+    const running = load.run({ port: () => (seen.hasEnded ? undefined : gateway.port), wrote: seen.wrote });
     const watched = restartUnderLoad({ postgres, mode, seen, gateway, authorization: callers.admin });
     await Promise.all([running, watched.finally(() => seen.finish())]);
     assert.ok(seen.refused > 0, `${mode}: nothing was refused`);
@@ -53,11 +53,11 @@ async function restartUnderLoad({ postgres, mode, seen, gateway, authorization }
   assert.equal((await gateway.send({ target: '/readyz' })).status, 200);
 }
 
-/** Counts what became of the writes, and lets the test wait until so many more of a kind were seen. */
+/** Counts the writes by outcome, and lets the test wait for a number of further ones. */
 class Phases {
   written = 0;
   refused = 0;
-  over = false;
+  hasEnded = false;
   #waiting: (() => void)[] = [];
 
   readonly wrote = (reply: Reply): void => {
@@ -72,13 +72,13 @@ class Phases {
   async next(kind: 'written' | 'refused', count: number): Promise<void> {
     const goal = this[kind] + count;
     while (this[kind] < goal) {
-      if (this.over) throw new Error(`the load ended before ${count} more were ${kind}`);
+      if (this.hasEnded) throw new Error(`the load ended before ${count} more were ${kind}`);
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
   finish(): void {
-    this.over = true;
+    this.hasEnded = true;
     this.#wake();
   }
 

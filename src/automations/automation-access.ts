@@ -2,18 +2,18 @@ import type { Principal, Role } from '#access/principal.ts';
 import { type Automation, readersOf } from './automation.ts';
 import type { Viewer } from './automation-audience-store.ts';
 
-/** The roles that may list and read (interface-specification, Authentication), and those that may write. */
+/** The roles that may list and read, and the roles that may write (docs/reference/specification-coverage.md). */
 export const listingRoles = ['admin', 'other', 'readonly', 'apiread'] as const satisfies readonly Role[];
 export const writingRoles = ['admin', 'engineering'] as const satisfies readonly Role[];
 
-/** For whom a listing is made. */
+/** What decides which automations a principal is shown. */
 export function viewerOf({ roles, groups }: Principal): Viewer {
   return { seesAll: roles.includes('admin'), groups };
 }
 
 /**
- * Whether the principal may see the automation. Groups bind everybody but admins; who may not list, but write, sees what it may
- * write.
+ * Whether the principal may see the automation. Group lists restrict every principal except admins. A principal that may write but not
+ * list sees the automations that it may write.
  */
 export function maySee(principal: Principal, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
@@ -21,7 +21,7 @@ export function maySee(principal: Principal, automation: Automation): boolean {
   return holds(principal, listingRoles) || mayWrite(principal, automation);
 }
 
-/** Whether the principal may change an automation that its groups let it see. */
+/** Whether the principal may change an automation that it may see. */
 export function mayWrite(principal: Principal, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
   const writers = automation.data?.gbac?.write ?? [];
@@ -32,7 +32,7 @@ function holds({ roles }: Principal, wanted: readonly Role[]): boolean {
   return roles.some((role) => wanted.includes(role));
 }
 
-/** `undefined` stands for everyone. */
+/** `undefined`: every principal is among them. */
 function isAmong({ groups }: Principal, wanted: ReadonlySet<string> | undefined): boolean {
   return wanted === undefined || groups.some((group) => wanted.has(group));
 }

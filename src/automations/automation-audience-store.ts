@@ -3,28 +3,28 @@ import { type RawBuilder, type SqlBool, sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
 import { exactKey } from './sort-key.ts';
 
-/** For whom the catalogue is read. */
+/** Whose view of the catalogue is read. */
 export interface Viewer {
-  /** Group lists do not bind it. */
+  /** Group lists do not restrict it. */
   readonly seesAll: boolean;
   readonly groups: readonly string[];
 }
 
-/** The audience of documents that every role that may list sees. */
+/** The audience of documents without a read list: every role that may list sees them. */
 const everyone = 0;
-/** Among the counts (`automation_block`) the audience that has every document. */
+/** The audience of the counts (`automation_block`) of all documents. */
 export const wholeCatalogue = -1;
 
-/** The condition on `automation.audience` that leaves what the viewer may see; undefined where it sees all. */
+/** The condition on `automation.audience` for the documents that the viewer may see; undefined where it sees all. */
 export function visibleTo({ seesAll, groups }: Viewer): RawBuilder<SqlBool> | undefined {
   if (seesAll) return undefined;
-  // Not one list: PostgreSQL would join with it, and lose the order of the index that it reads.
+  // Two conditions and not one list: PostgreSQL would join with the list, and lose the order of the index that it reads.
   return groups.length === 0
     ? sql<SqlBool>`audience = ${everyone}`
     : sql<SqlBool>`(audience = ${everyone} or audience in (${audiencesOf(groups)}))`;
 }
 
-/** The condition on `automation_block.audience` that leaves what counts for the viewer. */
+/** The condition on `automation_block.audience` for the counts of the documents that the viewer may see. */
 export function countedFor({ seesAll, groups }: Viewer): RawBuilder<SqlBool> {
   if (seesAll) return sql<SqlBool>`audience = ${wholeCatalogue}`;
   return groups.length === 0
@@ -39,7 +39,7 @@ function audiencesOf(groups: readonly string[]): RawBuilder<number> {
 /** Well below the 32,766 parameters that SQLite takes in a statement. */
 const groupsAtOnce = 500;
 
-/** Finds the audience of a document's groups, or makes it; `undefined` stands for everyone. */
+/** Finds the audience of a document's groups, or inserts it; `undefined` is the audience of every role that may list. */
 export async function audienceOf(transaction: Transaction<Tables>, groups: ReadonlySet<string> | undefined): Promise<number> {
   if (groups === undefined) return everyone;
   const names = [...groups].sort();

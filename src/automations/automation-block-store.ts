@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } fro
 import type { Tables } from '#database/tables.ts';
 import { countedFor, forgetEmpty, type Viewer, visibleTo, wholeCatalogue } from './automation-audience-store.ts';
 
-/** As it stands in a statement. */
+/** `wholeCatalogue` as a literal of SQL. */
 const whole = sql.lit(wholeCatalogue);
 
 /** A place in the alphabetical order: before every name with a greater key, or the same key and a greater exact name. */
@@ -11,7 +11,7 @@ export interface AlphabeticalPlace {
   readonly name: Uint8Array;
 }
 
-/** How many documents the viewer sees before `place`; all of them where it is undefined. Reads one block at most, and counts. */
+/** How many documents the viewer sees before `place`, or in all where `place` is undefined. Reads the counts, and at most one block. */
 export async function rankOf(
   read: Kysely<Tables>,
   { viewer, place }: { readonly viewer: Viewer; readonly place: AlphabeticalPlace | undefined },
@@ -33,12 +33,12 @@ function single({ rows }: { readonly rows: readonly Count[] }): number {
   return rows[0]?.documents ?? 0;
 }
 
-/** The condition that a row of `automation` or `automation_block` stands before or behind a place. */
+/** The condition that a row of `automation` or `automation_block` is before or after a place. */
 export function placed(operator: '<' | '<=' | '>' | '>=', { nameKey, name }: AlphabeticalPlace): RawBuilder<SqlBool> {
   return sql<SqlBool>`(name_key, name) ${sql.raw(operator)} (${nameKey}, ${name})`;
 }
 
-/** Where to begin to read for the document at `position` (from 0) of what the viewer sees, and how many of those stand before. */
+/** Where to start reading for the document at `position` (from 0) among those that the viewer sees, and how many of them are before. */
 export async function seek(
   read: Kysely<Tables>,
   { viewer, position }: { readonly viewer: Viewer; readonly position: number },
@@ -84,12 +84,12 @@ function placeOf(row: PlaceRow | undefined): AlphabeticalPlace | undefined {
   return row === undefined ? undefined : { nameKey: row.name_key, name: row.name };
 }
 
-/** Keeps the blocks true to what one transaction inserts and removes. */
+/** Updates the blocks for what one transaction inserts and removes. */
 export interface BlockChanges {
   count(change: { readonly place: AlphabeticalPlace; readonly audience: number; readonly documents: 1 | -1 }): Promise<void>;
-  /** Writes down what grew large, when everything that was inserted has been counted: so that no step of a long import is long. */
+  /** Writes the counts of a block that grew large, so that no step of a long import is long. Call it when every insert is counted. */
   writeLarge(): Promise<void>;
-  /** Before the transaction ends. */
+  /** Writes the other counts. Call it before the transaction ends. */
   write(): Promise<void>;
 }
 
@@ -97,9 +97,9 @@ interface ChangedBlock extends Block {
   readonly byAudience: Map<number, number>;
 }
 
-/** `blockSize` in documents: a block that holds twice as many is cut. */
+/** `blockSize` in documents: a block that has twice as many is split. */
 export function createBlockChanges(transaction: Transaction<Tables>, blockSize: number): BlockChanges {
-  // In order. The blocks themselves stay as they are until the end, so that one that was found stands for its whole range.
+  // In alphabetical order. The rows of the blocks stay unchanged until the end, so that a block that was found keeps its range.
   const blocks: ChangedBlock[] = [];
   const shrunk = new Set<number>();
   const blockOf = async (place: AlphabeticalPlace): Promise<ChangedBlock> => {
@@ -135,7 +135,7 @@ const largeBlocks = 10;
 
 async function writeBlock(transaction: Transaction<Tables>, block: ChangedBlock, blockSize: number): Promise<void> {
   await add(transaction, block);
-  await settle(transaction, block, blockSize);
+  await splitOrDrop(transaction, block, blockSize);
 }
 
 /** The index of the last block that starts at or before the place; -1 where none does. */
@@ -175,8 +175,8 @@ async function add(transaction: Transaction<Tables>, { start, byAudience }: Chan
   }
 }
 
-/** Drops what an emptied block leaves behind (its range falls to the block before), and cuts one that grew too large. */
-async function settle(transaction: Transaction<Tables>, block: ChangedBlock, blockSize: number): Promise<void> {
+/** Deletes the rows of an empty block, whose range the block before takes, and splits a block that grew too large. */
+async function splitOrDrop(transaction: Transaction<Tables>, block: ChangedBlock, blockSize: number): Promise<void> {
   const { start, end } = block;
   const here = sql`name_key = ${start.nameKey} and name = ${start.name}`;
   const isFirst = start.nameKey.length === 0 && start.name.length === 0;

@@ -41,17 +41,17 @@ interface AutomationChange extends AutomationRequest {
 }
 
 /**
- * The catalogue for a principal whose role has been judged; here its groups are. What it may not see is `automation-not-found`
- * (404); what it sees and may not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
+ * The catalogue for a principal whose role is checked already; the catalogue checks its groups. An automation that the principal may not see
+ * is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
  * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
- * `store-unavailable` (503) where the store is.
+ * `store-unavailable` (503) where the store does.
  */
 export interface AutomationCatalogue {
   list(request: { readonly principal: Principal; readonly options: ListOptions }): Promise<AutomationListing>;
   create(request: { readonly principal: Principal; readonly given: GivenAutomation }): Promise<AutomationState>;
   read(request: AutomationRequest): Promise<AutomationState>;
   replace(request: AutomationChange & { readonly given: GivenAutomation }): Promise<AutomationState>;
-  /** `patch` by RFC 7396; it has been judged by `automationPatchSchema` and `contentProblems`. */
+  /** `patch` by RFC 7396; it has been validated by `automationPatchSchema` and `contentProblems`. */
   patch(request: AutomationChange & { readonly patch: unknown }): Promise<AutomationState>;
   remove(request: AutomationChange): Promise<void>;
   /** See `importAutomations`; for admins, who see all. */
@@ -97,7 +97,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
   };
 }
 
-/** True where a change leaves the document of the owner as it is: it sets neither `lastModifiedBy` nor `data.lastUpdated`. */
+/** True where a change has other run facts and no other difference: then `lastModifiedBy`, `data.lastUpdated` and the ETag stay. */
 function changesOnlyRunFacts(current: Automation, given: GivenAutomation): boolean {
   const facts = inUtc(given);
   if (runFields.every((field) => current[field] === facts[field])) return false;

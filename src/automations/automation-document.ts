@@ -8,12 +8,12 @@ import { documentLimits, importedAutomationSchema } from './automation-schema.ts
 import { parseRepeatInterval } from './repeat-interval.ts';
 import { sortKey } from './sort-key.ts';
 
-/** An automation as somebody gives it, its timestamps with any offset. What the gateway sets may stand there, and be anything. */
+/** An automation as a caller gives it, its timestamps with any offset. Fields that the gateway sets may be there, with any value. */
 export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'data'> & {
   readonly data?: Omit<AutomationData, 'lastUpdated'>;
 };
 
-/** An automation as an import has it: whole, but perhaps without an `_id`. */
+/** An automation as an import has it: with every field, the `_id` optional. */
 type ImportedAutomation = Omit<Automation, '_id'> & { readonly _id?: string };
 
 /** 24 lower-case hexadecimal digits. */
@@ -21,14 +21,14 @@ export function generateId(): string {
   return randomBytes(12).toString('hex');
 }
 
-/** What an `_id` may be (contract 5). */
+/** What an `_id` may be (docs/reference/http-api.md). */
 export function isId(text: string): boolean {
   return /^[A-Za-z0-9._-]{1,128}$/u.test(text) && text !== '.' && text !== '..';
 }
 
 const schemaProblemsOf = schemaProblems(importedAutomationSchema);
 
-/** Judges a line of an import: every problem with its RFC 6901 pointer, or the automation with its timestamps in UTC. */
+/** Validates a line of an import: answers every problem with its JSON pointer (RFC 6901), or the automation with its timestamps in UTC. */
 export function readImported(
   value: unknown,
 ):
@@ -53,7 +53,7 @@ function idProblems(value: unknown): readonly RequestProblem[] {
   return [{ pointer: '/_id', detail: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ - and not . or ..' }];
 }
 
-/** What a schema cannot say of an automation as it is given, or of a patch of one; members of a wrong type are passed over. */
+/** The problems that a schema cannot express, of an automation or of a patch. Members of a wrong type are ignored: the schema names them. */
 export function contentProblems(value: unknown): readonly RequestProblem[] {
   return [
     ...timeProblems(value, '/lastRunAt'),
@@ -80,15 +80,15 @@ function intervalProblems(value: unknown): readonly RequestProblem[] {
   return read.kind === 'fault' ? [{ pointer: '/repeatInterval', detail: read.detail }] : [];
 }
 
-/** Some characters fold to many: U+FDFA to eighteen. */
+/** A length limit of its own, because some characters fold to many: U+FDFA to eighteen. */
 function keyProblems(value: unknown, pointer: string, limit: number): readonly RequestProblem[] {
   const text = textAt(value, pointer);
-  // Longer ones are the schema's to name.
+  // The schema names longer ones.
   if (text === undefined || text.length > 2 * documentLimits.text || sortKey(text).length <= limit) return [];
   return [{ pointer, detail: `is too long to be sorted by: without case and accents it may have ${limit} bytes` }];
 }
 
-/** The text at a pointer of member names; undefined where there is none. */
+/** The text at a JSON pointer of member names; undefined where there is no text. */
 function textAt(value: unknown, pointer: string): string | undefined {
   let found: unknown = value;
   for (const name of pointer.split('/').slice(1)) {
@@ -98,12 +98,12 @@ function textAt(value: unknown, pointer: string): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The automation with the times of its runs as they are kept. Both have been judged. */
+/** The automation with its run facts in the stored form. Both have been validated. */
 export function inUtc<Given extends GivenAutomation>(automation: Given): Given {
   return { ...automation, ...utc(automation, 'lastRunAt'), ...utc(automation, 'nextRunAt') };
 }
 
-/** A timestamp alone, as it is kept; nothing where there is none. */
+/** An object with the timestamp in the stored form; empty where there is none. */
 function utc<Field extends string>(
   holder: Readonly<Partial<Record<Field, string>>>,
   field: Field,
@@ -113,7 +113,7 @@ function utc<Field extends string>(
   return (kept === undefined ? {} : { [field]: kept }) as Partial<Record<Field, string>>;
 }
 
-/** Refuses a document that no line of an import could hold. */
+/** Refuses a document that is longer than a line of an import may be. */
 export function refuseTooLarge(automation: Automation): void {
   if (Buffer.byteLength(documentText(automation)) <= documentLimits.document) return;
   throw new GatewayError(
@@ -122,7 +122,7 @@ export function refuseTooLarge(automation: Automation): void {
   );
 }
 
-/** A user name as `lastModifiedBy`: cut where it is longer than the field may be. */
+/** A user name as `lastModifiedBy`, truncated to the limits of the field. */
 export function modifierName(username: string): string {
   let name = Array.from(username).slice(0, documentLimits.text).join('');
   while (sortKey(name).length > documentLimits.key) name = Array.from(name).slice(0, -16).join('');

@@ -8,16 +8,16 @@ import { keyBehind, sortKey } from './sort-key.ts';
 /** The column (or expression) that a field is sorted and searched by. */
 export type ColumnOf = (field: TextField) => RawBuilder<Uint8Array | null>;
 
-/** A part of the alphabetical order. */
+/** A range of the alphabetical order. */
 export interface NameRange {
   readonly from: AlphabeticalPlace | undefined;
-  /** Behind the last. */
+  /** Exclusive. */
   readonly to: AlphabeticalPlace | undefined;
 }
 
 const noName = new Uint8Array();
 
-/** What a filter on the name leaves of the alphabetical order; undefined for any other filter. */
+/** The range of the alphabetical order that a filter on the name selects; undefined for any other filter. */
 export function nameRangeOf({ kind, field, text }: TextFilter): NameRange | undefined {
   if (field !== 'name' || kind === 'contains') return undefined;
   const nameKey = sortKey(text);
@@ -51,11 +51,11 @@ export function matches(
     case 'contains':
       break;
   }
-  // UTF-8 holds no character inside another, so that bytes are found where characters are.
+  // In UTF-8 the bytes of a character never occur inside another one, so that a search by bytes finds characters.
   return dialect === 'postgres' ? sql<SqlBool>`${column} like ${patternOf(key)}` : sql<SqlBool>`instr(${column}, ${key}) > 0`;
 }
 
-/** PostgreSQL guesses how many rows a pattern matches, and does not for `position`; the guess decides whether two workers read. */
+/** PostgreSQL estimates how many rows match a pattern, but not for `position`. The estimate decides whether it reads with two workers. */
 function patternOf(key: Uint8Array): Uint8Array {
   const [percent, underscore, backslash] = Buffer.from('%_\\');
   const literal = [...key].flatMap((byte) =>

@@ -10,7 +10,7 @@ import type { AutomationStore, AutomationWriter, Conflict } from './automation-s
 import { type ImportSpool, openSpool } from './import-spool.ts';
 import { type NdjsonLine, ndjsonLines } from './ndjson-lines.ts';
 
-/** How far an import is. Every line is read and judged before the first is written. */
+/** The progress of an import. Every line is read and validated before the first is written. */
 interface ImportProgress {
   readonly step: 'reading' | 'writing';
   /** Documents read, or written. */
@@ -21,7 +21,7 @@ interface ImportProgress {
 
 export interface ImportResult {
   readonly imported: number;
-  /** How many of them took the place of a document with their `_id`. */
+  /** How many of them replaced a document with the same `_id`. */
   readonly replaced: number;
 }
 
@@ -29,16 +29,16 @@ interface ImportOptions {
   readonly store: AutomationStore;
   /** NDJSON: a document a line, of 1 MiB at most. */
   readonly source: AsyncIterable<Buffer>;
-  /** Ends the import with its reason, as long as it is not over; nothing is changed then. */
+  /** Aborts the import with its reason, until the import ends; then nothing is changed. */
   readonly interruption?: AbortSignal | undefined;
   /** Called often. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
 }
 
 /**
- * Takes documents in as they are, all or nothing; one with the `_id` of another takes its place. Rejects with `invalid-request` (400)
- * and the bad lines by the pointers `/LINE/field`, or `automation-exists` (409) where names of other automations alone stand in the
- * way: all of them at once. The store is not touched before the last line was read.
+ * Imports documents as they are, all or nothing. A document replaces the one with the same `_id`. Rejects with `invalid-request` (400) and
+ * all bad lines, by the pointers `/LINE/field`. Where names of other automations are the only problem, it rejects with `automation-exists`
+ * (409). The first write to the store follows the last line.
  */
 export async function importAutomations({ store, source, interruption, onProgress }: ImportOptions): Promise<ImportResult> {
   const spool = await openSpool();
@@ -51,7 +51,7 @@ export async function importAutomations({ store, source, interruption, onProgres
         interruption?.throwIfAborted();
         onProgress?.({ step: 'writing', lines, bytes });
       });
-      // Nothing of the change is kept. It was made for the good lines too: what stands in their way is to be told with the bad ones.
+      // Rolls the change back. The good lines were inserted too, so that the error names their conflicts together with the bad lines.
       if (faults.count > 0 || refused.length > 0) throw await importError(faults, refused, spool);
       return { imported, replaced };
     });
@@ -60,10 +60,10 @@ export async function importAutomations({ store, source, interruption, onProgres
   }
 }
 
-/** Lines judged before others have their turn on the event loop. */
-const judgedAtOnce = 20;
+/** Lines validated in one iteration of the event loop. */
+const validatedAtOnce = 20;
 
-/** Puts what is good into the spool, and what is not among the faults. Answers how many bytes there were. */
+/** Adds good documents to the spool, and the problems of bad lines to the faults. Answers how many bytes it read. */
 async function readAll({
   source,
   spool,
@@ -84,7 +84,7 @@ async function readAll({
     if ('problems' in judged) faults.add(line.number, judged.problems);
     else await spool.add({ line: line.number, automation: judged.automation });
     lines += 1;
-    if (lines % judgedAtOnce !== 0) continue;
+    if (lines % validatedAtOnce !== 0) continue;
     onProgress?.({ step: 'reading', lines, bytes });
     await setImmediate();
   }
@@ -140,7 +140,7 @@ async function insertAll(
 
 const refusedAtMost = 1_000;
 
-/** Tells a document that another line of the import stands in the way of from one that the catalogue does. */
+/** Distinguishes a conflict with another line of the import from a conflict with the catalogue. */
 async function importError(faults: Faults, refused: readonly Refused[], spool: ImportSpool): Promise<GatewayError> {
   const wanted = new Set(refused.map(({ takenBy }) => takenBy));
   const lineOf = new Map<string, number>();
@@ -149,22 +149,22 @@ async function importError(faults: Faults, refused: readonly Refused[], spool: I
       if (wanted.has(automation._id) && !lineOf.has(automation._id)) lineOf.set(automation._id, line);
     }
   }
-  // Of the bad lines and of those in each other's way; else it is the catalogue alone that stands in the way.
+  // 400 for bad lines and for lines that conflict with each other; 409 where every conflict is with the catalogue.
   const code = faults.count > 0 || lineOf.size > 0 ? 'invalid-request' : 'automation-exists';
   for (const { line, field, takenBy } of refused) {
     const other = lineOf.get(takenBy);
     const whose = other === undefined ? `automation ${takenBy} of the catalogue` : `line ${other}`;
-    faults.add(line, [{ pointer: `/${field}`, detail: `is the ${field} of ${whose} as well; each may stand once` }]);
+    faults.add(line, [{ pointer: `/${field}`, detail: `is the ${field} of ${whose} as well; each may occur once` }]);
   }
   return faults.error(code);
 }
 
-/** Of an import, whose file may be long: its sender is to mend all of it at once. */
+/** More than for other requests: the file may be long, and its sender corrects all problems in one pass. */
 const mostPlaces = 10_000;
 
 type Faults = ReturnType<typeof createFaults>;
 
-/** Collects what is wrong with which lines; so many places are told, the lines are counted on. */
+/** Collects the problems of lines, up to `mostPlaces`; it counts all bad lines. */
 function createFaults() {
   const list = createProblemList(mostPlaces);
   let count = 0;

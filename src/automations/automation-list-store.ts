@@ -13,7 +13,7 @@ import { hasNotes, hex, textsOf } from './run-fact-store.ts';
 export interface AutomationPage {
   /** JSON texts, as the catalogue keeps them. */
   readonly list: readonly string[];
-  /** What the viewer may see and the filters match, before paging. */
+  /** How many documents the viewer may see and the filters match, before paging. */
   readonly total: number;
 }
 
@@ -23,8 +23,8 @@ interface ListRequest {
 }
 
 /**
- * One page and its total, both of one moment. What the alphabetical order alone decides is read off the blocks, whatever the size
- * of the catalogue; for the rest one index is read, from the end that is nearer. Only the documents of the page are fetched.
+ * One page and its total, both of one moment. What depends on the alphabetical order alone comes from the counts of the blocks, for any size
+ * of the catalogue. Other listings read one index, from the nearer end. Only the documents of the page are fetched.
  */
 export function listAutomations(
   { read, dialect }: Database,
@@ -41,7 +41,7 @@ export function listAutomations(
 
 interface Found {
   readonly total: number;
-  /** Exact names, in the order of the page: they are unique, and every index holds them. */
+  /** Exact names, in the order of the page: they are unique, and every index has them. */
   readonly names: readonly Uint8Array[];
 }
 
@@ -69,7 +69,7 @@ async function findPage({ moment, dialect, isNoted, collectedAtMost }: Moment, {
   const search: Search = { moment, options, parts, collectedAtMost };
   const ranges = filters.map(nameRangeOf).filter((range) => range !== undefined);
   if (ranges.length < filters.length) {
-    // PostgreSQL compiles what it takes for long queries, which needs more time than such a search has.
+    // PostgreSQL would compile a query that it estimates as long; that takes longer than such a search may.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
     return findBySearching(search);
   }
@@ -84,7 +84,7 @@ async function findPage({ moment, dialect, isNoted, collectedAtMost }: Moment, {
   };
 }
 
-/** How much of the alphabetical order stands before and behind the end of all ranges, in documents that the viewer sees. */
+/** The ranks of the start and the end of what all ranges have in common, in documents that the viewer sees. */
 async function ranksOf(moment: Kysely<Tables>, viewer: Viewer, ranges: readonly NameRange[]): Promise<readonly [number, number]> {
   const rank = (place: NameRange['to']): Promise<number> => rankOf(moment, { viewer, place });
   let [before, behind] = [0, ranges.length === 0 ? await rank(undefined) : Number.POSITIVE_INFINITY];
@@ -97,7 +97,7 @@ async function ranksOf(moment: Kysely<Tables>, viewer: Viewer, ranges: readonly 
 
 interface Slice {
   readonly count: number;
-  /** Where the page begins, in ascending order. */
+  /** Where the page starts, in ascending order. */
   readonly ascending: number;
 }
 
@@ -153,10 +153,10 @@ async function findBySearching(search: Search): Promise<Found> {
   return { total, names: slice(options, total).count === 0 ? [] : await orderedNames(search, total) };
 }
 
-/** Reads the index that the filters ask for once, whatever the order of the page. Its total ends at `collectedAtMost` + 1. */
+/** Reads the index of a filter once, for any order of the page. It counts up to `collectedAtMost` + 1. */
 async function collect({ moment, options, parts, collectedAtMost }: Search): Promise<Found> {
   const { sort, order, limit, skip } = options;
-  // The sort key is fetched from the document's row only where the index that is read does not hold it.
+  // The sort key comes from the row of the document only where the index that is read does not have it.
   const isHeld = parts.length > 1 || sort === 'name' || options.filters.some(({ field }) => field === sort);
   const isAscending = order === 1;
   const found = parts.map(
@@ -208,7 +208,7 @@ function inOrder(
     order by ${orderBy([sql`sort_key`], 'merged', ascending)}`;
 }
 
-/** As the indexes have it: a document without the field first, then by name, which none is without. */
+/** The order of the indexes: a document without the field first, then by name, which every document has. */
 function orderBy(keys: readonly RawBuilder<unknown>[], table: string, isAscending: boolean): RawBuilder<unknown> {
   const names = ['name_key', 'name'].map(
     (column) => sql`${sql.ref(`${table}.${column}`)} ${sql.raw(isAscending ? 'asc' : 'desc')}`,
@@ -220,9 +220,9 @@ function all(conditions: readonly RawBuilder<SqlBool>[]): RawBuilder<SqlBool> {
   return conditions.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join([...conditions], sql` and `)}`;
 }
 
-/** So that what comes at once is no more than a page may hold. */
+/** Documents fetched in one statement: 32 of 1 MiB are as much as a page may have. */
 const fetchedAtOnce = 32;
-/** Characters of a page's documents, which have 1 MiB at most each. */
+/** Characters of all documents of a page; each has 1 MiB at most. */
 const pageLimit = 32 * 1024 * 1024;
 
 async function documentsOf(

@@ -15,9 +15,9 @@ export interface Portion {
 }
 
 /**
- * The rows of `automation` in portions without a common row. There is one portion, unless a listing sorts or filters by run facts and runs
- * noted some (`isNoted`): then the automations with notes are a portion of their own. An index of a run fact has what the owner wrote, so
- * that it serves the other portion alone; a listing reads all notes and sorts them.
+ * The rows of `automation` in portions without a common row. In general there is one portion. Where a listing sorts or filters by run facts
+ * and there are notes (`isNoted`), the automations with notes are a second portion. The index of a run fact has what the owner wrote: it
+ * serves the first portion alone. A listing reads and sorts the whole second portion.
  */
 export async function portionsFor(
   moment: Kysely<Tables>,

@@ -17,7 +17,7 @@ export const keyColumns = {
   'data.lastUpdated': 'last_updated_key',
 } as const satisfies Record<TextField, keyof Tables['automation']>;
 
-/** Bytes of a description's key that stand in its index. */
+/** Bytes of a description's key that are in its index. */
 const descriptionStart = 512;
 
 /** One row without its audience and its revisions. */

@@ -2,7 +2,7 @@ import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { repeatIntervalForm } from './repeat-interval.ts';
 
-/** Limits of a document. A PostgreSQL index takes no more than 2,704 bytes a row: those of texts that are sorted by follow from that. */
+/** Limits of a document. A PostgreSQL index row has at most 2,704 bytes, which limits the texts that a listing can be sorted by. */
 export const documentLimits = {
   /** Characters (code points). */
   text: 256,
@@ -23,9 +23,9 @@ const name = Type.String({
 const short = (description: string) => Type.String({ maxLength: documentLimits.text, description });
 type Time = (description: string) => JsonSchema;
 
-/** As it is kept: in UTC, with milliseconds and `Z`. */
+/** A timestamp in a reply: in UTC, with milliseconds and `Z`. */
 const keptTime: Time = (description) => Type.String({ format: 'date-time', description });
-/** As it is given, with any offset: `timestamp.ts` judges it, and a schema's format would judge it otherwise. */
+/** A timestamp in a request, with any offset. `timestamp.ts` validates it: the `date-time` format of a schema has other rules. */
 const givenTime: Time = (description) => Type.String({ description: `${description} RFC 3339, any offset; kept in UTC.` });
 const groups = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: documentLimits.text }), { maxItems: documentLimits.groups, description });
@@ -45,11 +45,11 @@ const lists = {
   read: groups('Groups with read access; empty or absent: every role that may list.'),
 };
 
-/** What the gateway sets with each change: `_id` once, the others anew. */
+/** Fields that the gateway sets: `_id` when the automation is created, the others with each change. */
 const id = Type.String({ description: 'Identifier of the automation.' });
 const lastModifiedBy = short('Who changed it last; set by the gateway.');
 const lastUpdatedAs = (time: Time): JsonSchema => time('When it was last changed; set by the gateway.');
-const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; whatever is given is ignored.' }));
+const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; a value in the request is ignored.' }));
 
 const gbac = Type.Optional(closedObject({ write: Type.Optional(lists.write), read: Type.Optional(lists.read) }));
 const dataWith = (lastUpdated: JsonSchema) =>
@@ -64,7 +64,7 @@ export const automationSchema = closedObject({
   ...optional(fieldsWith(keptTime)),
 });
 
-/** A line of an import, which keeps what the gateway set once. */
+/** A line of an import, which keeps the fields that the gateway sets otherwise. */
 export const importedAutomationSchema = closedObject({
   _id: Type.Optional(id),
   name,
@@ -82,7 +82,7 @@ export const givenAutomationSchema = closedObject({
   ...optional(fieldsWith(givenTime)),
 });
 
-/** A merge patch (RFC 7396): any part of an automation, null where a member is to go. The name cannot go. */
+/** A merge patch (RFC 7396): any part of an automation, null to remove a member. The name cannot be removed. */
 export const automationPatchSchema = closedObject({
   _id: ignored,
   name: Type.Optional(name),

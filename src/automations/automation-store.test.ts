@@ -49,7 +49,7 @@ function named(...names: readonly string[]): readonly Automation[] {
   return names.map((name, index) => ({ _id: `a${index}`, name }));
 }
 
-/** The order of the contract, written once more without bytes: by code points. */
+/** The documented order, implemented without bytes: by code points. */
 function compare(a: string | undefined, b: string | undefined): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -138,7 +138,7 @@ eachStore((store) => {
     assert.deepEqual(await listed(catalogue), { list: [], total: 0 });
   });
 
-  test('a document is listed as it was put in, fields without a value absent', async (t) => {
+  test('a document is listed as it was inserted, without fields that have no value', async (t) => {
     const whole: Automation = {
       _id: '64b000000000000000000001',
       name: 'Nightly "sync" \u0000 😀',
@@ -189,7 +189,7 @@ eachStore((store) => {
     assert.deepEqual((await idsOf(catalogue, { sort: 'lastRunAt', order: -1 })).ids, ['1', '5', '3', '2', '4']);
   });
 
-  test('groups that no document is kept to any more are forgotten, also where a block grew large meanwhile', async (t) => {
+  test('groups are deleted with the last document that has them, also where a block grew large meanwhile', async (t) => {
     const database = await store.open(t);
     const catalogue = createAutomationStore(database, { block: 2, collected: 3 });
     const imported = (documents: readonly object[]): Promise<unknown> =>
@@ -203,7 +203,7 @@ eachStore((store) => {
     assert.deepEqual(await database.read.selectFrom('automation_audience_group').selectAll().execute(), []);
   });
 
-  test('order, filters and pages agree with a plain reading of the contract, for any documents', async (t) => {
+  test('order, filters and pages agree with a plain implementation, for any documents', async (t) => {
     const database = await store.open(t);
     // Small enough that few documents fill several blocks, and that some searches find too many to collect.
     const catalogue = createAutomationStore(database, { block: 2, collected: 3 });
@@ -245,7 +245,7 @@ eachStore((store) => {
     );
   });
 
-  test('filters combine with AND and fold as the order does; a % stands for itself', async (t) => {
+  test('filters combine with AND and fold as the order does; a % matches itself alone', async (t) => {
     const catalogue = await openWith(t, store, [
       { _id: '1', name: 'Über 100% Last', lastModifiedBy: 'Ada' },
       { _id: '2', name: 'uber 100 Last', lastModifiedBy: 'ADA' },
@@ -271,7 +271,7 @@ eachStore((store) => {
     assert.deepEqual(await idsOf(catalogue, { skip: 1, limit: 1 }), { ids: ['a1'], total: 3 });
   });
 
-  test('R82: a read list keeps an automation to its reading and writing groups, and out of the count of others', async (t) => {
+  test('R82: a read list shows an automation only to its reading and writing groups, and counts it for them only', async (t) => {
     const catalogue = await openWith(t, store, [
       { _id: 'open', name: '1' },
       { _id: 'empty', name: '2', data: { gbac: { read: [], write: ['ops'] } } },
@@ -292,7 +292,7 @@ eachStore((store) => {
     assert.deepEqual(await idsOf(catalogue, { filters }, { seesAll: false, groups: ['noc'] }), { ids: [], total: 0 });
   });
 
-  test('many groups, of a document and of a caller, are no trouble', async (t) => {
+  test('a document may have 1,200 groups, and a caller 8,000', async (t) => {
     const groups = Array.from({ length: 1200 }, (_, index) => `group ${index}`);
     const catalogue = await openWith(t, store, [{ _id: '1', name: 'n', data: { gbac: { read: groups } } }]);
     assert.equal((await idsOf(catalogue, {}, { seesAll: false, groups: ['group 1199'] })).total, 1);
@@ -322,10 +322,10 @@ eachStore((store) => {
     assert.equal((await idsOf(catalogue, {}, { seesAll: false, groups: ['sales'] })).total, 1);
   });
 
-  test('a change that fails leaves nothing behind, and what was removed in it can be inserted anew', async (t) => {
+  test('a change that fails leaves nothing behind, and a change can insert what it removed', async (t) => {
     const catalogue = await openWith(t, store, named('a', 'b', 'c'));
     const failed = catalogue.change(async (writer) => {
-      assert.equal(await writer.remove(['a0', 'a1', 'nobody']), 2);
+      assert.equal(await writer.remove(['a0', 'a1', 'missing']), 2);
       await writer.insert(named('x'));
       throw new Error('changed my mind');
     });
@@ -337,7 +337,7 @@ eachStore((store) => {
       assert.equal((await writer.read('a0'))?.automation.name, 'b');
     });
     assert.deepEqual(await idsOf(catalogue, {}), { ids: ['a1', 'a0', 'a2'], total: 3 });
-    assert.equal(await catalogue.read('nobody'), undefined);
+    assert.equal(await catalogue.read('missing'), undefined);
   });
 
   test('descriptions beyond what an index holds are sorted and searched to their last character', async (t) => {
@@ -355,7 +355,7 @@ eachStore((store) => {
     assert.deepEqual(await idsOf(catalogue, { filters: whole }), { ids: ['2'], total: 1 });
   });
 
-  test('blocks are cut as they grow, and every page stays where it was', async (t) => {
+  test('blocks are split as they grow, and every page stays the same', async (t) => {
     const database = await store.open(t);
     const catalogue = createAutomationStore(database, { block: 10, collected: 10 });
     const names = Array.from({ length: 500 }, (_, index) => `${(index * 7919) % 500}`.padStart(3, '0'));
@@ -386,25 +386,25 @@ eachStore((store) => {
     assert.deepEqual(exported, exported.toSorted());
   });
 
-  test('however many search, two connections of the store are theirs, and others find one', async (t) => {
+  test('searches take at most two connections of the store, however many run at once', async (t) => {
     const database = await store.open(t);
     const catalogue = createAutomationStore(database);
     await put(catalogue, named('a', 'b'));
     const filters: readonly TextFilter[] = [{ kind: 'contains', field: 'name', text: 'a' }];
-    const over = Promise.all(Array.from({ length: 30 }, () => listed(catalogue, { filters })));
+    const ended = Promise.all(Array.from({ length: 30 }, () => listed(catalogue, { filters })));
     let most = 0;
-    for (let done = false; !done; ) {
+    for (let hasEnded = false; !hasEnded; ) {
       const { busy, waiting } = database.figures();
       assert.equal(waiting, 0);
       most = Math.max(most, busy);
       await database.ping();
-      done = await Promise.race([over.then(() => true), setImmediate(false)]);
+      hasEnded = await Promise.race([ended.then(() => true), setImmediate(false)]);
     }
     assert.equal(most, 2);
-    assert.ok((await over).every(({ total }) => total === 1));
+    assert.ok((await ended).every(({ total }) => total === 1));
   });
 
-  test('two exports may run, a third is told to come again, and one that was left makes room', async (t) => {
+  test('two exports may run, a third gets overloaded, and an aborted one makes room', async (t) => {
     const catalogue = await openWith(t, store, named('a'));
     const [one, two, three] = [catalogue.export(), catalogue.export(), catalogue.export()];
     await one.next();

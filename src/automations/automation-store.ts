@@ -43,8 +43,8 @@ export interface StoredAutomation {
 export interface AutomationWriter {
   read(id: string): Promise<StoredAutomation | undefined>;
   /**
-   * Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. `kept` has the run
-   * facts that stay those of an automation which was removed before; the others are new facts of the owner, and end the notes of runs.
+   * Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. `kept` has run facts
+   * of the row that was removed before, which stay in force with their notes. Other facts are new, and end the notes of runs.
    */
   insert(automations: readonly Automation[], kept?: Partial<OwnerFacts>): Promise<readonly Conflict[]>;
   /** Answers how many there were. */
@@ -85,7 +85,7 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
   const { read } = database;
   let exporting = 0;
   const listings = new Semaphore(listingsAtOnce);
-  // A change that waits for the lock of PostgreSQL holds a connection: with no more than one of them, a run finds a connection.
+  // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for runs and readers.
   const changes = new Semaphore(1);
   const change = async <T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T> => {
     const { result, removed } = await database.exclusively('automation', async (transaction) => {
@@ -96,7 +96,7 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
       const worked = await work(writer);
       return { result: worked, removed: await finish() };
     });
-    // The change is committed. Notes that stay cost some bytes, and count for nothing.
+    // The change is committed. Notes that are not deleted here cost some bytes and have no effect.
     await forgetNotes(database, removed).catch(() => {});
     return result;
   };
@@ -215,7 +215,7 @@ function createWriter({ transaction, database, blockSize }: WriterOptions): {
 
 const rememberedAudiences = 10_000;
 
-/** All at once; only where some are in the way, one by one, to learn which. */
+/** In one statement; only where there are conflicts one by one, to find which. */
 async function insertRows(
   transaction: Transaction<Tables>,
   rows: readonly Tables['automation'][],
@@ -238,19 +238,19 @@ async function insertRows(
     if (allAtOnce || (await insert([row]))) {
       await blocks.count({ place: { nameKey: row.name_key, name: row.name }, audience: row.audience, documents: 1 });
     } else {
-      conflicts.push({ index, ...(await whatStandsInTheWay(transaction, row)) });
+      conflicts.push({ index, ...(await conflictOf(transaction, row)) });
     }
   }
   return conflicts;
 }
 
-async function whatStandsInTheWay(
+async function conflictOf(
   transaction: Transaction<Tables>,
   { id, name }: Tables['automation'],
 ): Promise<Omit<Conflict, 'index'>> {
   const { rows } = await sql<{ id: Uint8Array }>`select id from automation where id = ${id} or name = ${name}
     order by case when id = ${id} then 0 else 1 end`.execute(transaction);
   const [holder] = rows;
-  if (holder === undefined) throw new Error('An automation was not inserted, and nothing stands in its way.');
+  if (holder === undefined) throw new Error('An automation was not inserted, and no automation is in conflict with it.');
   return { field: Buffer.from(holder.id).equals(id) ? '_id' : 'name', takenBy: Buffer.from(holder.id).toString('utf8') };
 }

@@ -1,4 +1,4 @@
-/** An automation as the catalogue keeps and lists it (interface-specification, "Automation document"). A field without a value is absent, never null. */
+/** An automation as the catalogue lists it (docs/reference/http-api.md). A field without a value is absent, never null. */
 export interface Automation {
   readonly _id: string;
   readonly name: string;
@@ -19,13 +19,13 @@ export interface AutomationData {
   readonly formId?: string;
 }
 
-/** Group-based access control. An empty or missing `read` list leaves the automation visible to every role that may list. */
+/** Group-based access control. With an empty or missing `read` list every role that may list sees the automation. */
 interface GroupLists {
   readonly write?: readonly string[];
   readonly read?: readonly string[];
 }
 
-/** The fields that a listing can be sorted and searched by; all hold text. */
+/** The fields that a listing can be sorted and searched by; all are texts. */
 export const textFields = [
   '_id',
   'name',
@@ -59,7 +59,7 @@ export function textOf(automation: Automation, field: TextField): string | undef
   return readers[field](automation);
 }
 
-/** The groups an automation is kept to; undefined where every role that may list sees it. */
+/** The groups that may see an automation; undefined where every role that may list sees it. */
 export function readersOf({ data }: Automation): ReadonlySet<string> | undefined {
   const { read = [], write = [] } = data?.gbac ?? {};
   return read.length === 0 ? undefined : new Set([...read, ...write]);

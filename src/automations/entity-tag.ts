@@ -1,20 +1,23 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
 
-/** The entity tag of a document: strong, and the same on every gateway (RFC 9110 8.8.3). */
+/**
+ * The entity tag of a document without its run facts, the same on every gateway. It has the form of a strong tag, which `If-Match` needs (RFC
+ * 9110 13.1.1). Unlike a strong validator of RFC 9110 8.8.1 it does not change with `lastRunAt` and `nextRunAt` (0026-run-facts.md).
+ */
 export function entityTag(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
 }
 
-/** The conditions of a request, as its headers have them. */
+/** The conditional headers of a request. */
 export interface Preconditions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
 }
 
 /**
- * Throws `precondition-failed` (412) where `If-Match` does not name the current tag (strong comparison, so that a weak tag never
- * does) or `If-None-Match` does, and `invalid-request` where one of them is no list of tags (RFC 9110 13.1.1 and 13.1.2).
+ * Throws `precondition-failed` (412) where `If-Match` does not name the current tag, or `If-None-Match` names it. `If-Match` compares
+ * strongly, so that a weak tag never matches. A header that is no list of tags is `invalid-request` (RFC 9110 13.1.1 and 13.1.2).
  */
 export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
   if (ifMatch !== undefined && ifMatch.trim() !== '*' && !tagsOf('If-Match', ifMatch).includes(current)) {
@@ -25,7 +28,7 @@ export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: s
   if (!matchesNone(ifNoneMatch, current)) throw failed('If-None-Match names the automation as it is.');
 }
 
-/** False where `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2): a reader has it already. */
+/** False where `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2): the reader has this document. */
 export function matchesNone(ifNoneMatch: string | undefined, current: string): boolean {
   if (ifNoneMatch === undefined) return true;
   if (ifNoneMatch.trim() === '*') return false;

@@ -8,30 +8,30 @@ import { documentText } from './automation-row.ts';
 import { documentLimits } from './automation-schema.ts';
 import { ndjsonLines } from './ndjson-lines.ts';
 
-/** An automation and the line of the import that it stood on. */
+/** An automation and its line number in the import. */
 export interface SpooledAutomation {
   readonly line: number;
   readonly automation: Automation;
 }
 
 /**
- * What an import has read so far, in a temporary file without a name that only this process can open: a caller may send as slowly as
- * it likes, and holds nothing but disk.
+ * What an import has read so far, in a temporary file without a name, which only this process can open. A caller that sends slowly occupies
+ * disk space, but no memory and no lock.
  */
 export interface ImportSpool {
   add(spooled: SpooledAutomation): Promise<void>;
-  /** In the order they came, at most 50 at a time. */
+  /** In the order of the lines, at most 50 at a time. */
   batches(): AsyncGenerator<readonly SpooledAutomation[], void, undefined>;
   close(): Promise<void>;
 }
 
 const writtenAtOnce = 65_536;
-/** Small enough that reading one and turning it into rows is short. */
+/** Small enough that reading a batch and making rows of it blocks the event loop only shortly. */
 const batchSize = 50;
-/** The line number and its colon stand before the document. */
+/** The line number and a colon precede the document. */
 const longest = documentLimits.document + 32;
 
-/** Rejects with `store-unavailable` where the temporary file cannot be had; so does writing where its disk is full. */
+/** Rejects with `store-unavailable` where the temporary file cannot be opened; writing does so where the disk is full. */
 export async function openSpool(): Promise<ImportSpool> {
   const file = await orUnavailable(openNameless());
   let waiting: string[] = [];

@@ -7,13 +7,13 @@ export const filterKinds = ['contains', 'equals', 'startsWith'] as const;
 export interface TextFilter {
   readonly kind: (typeof filterKinds)[number];
   readonly field: TextField;
-  /** As given; it is folded like the sort key before it is compared. */
+  /** As the caller wrote it; it is folded like the sort key before the comparison. */
   readonly text: string;
 }
 
-/** What a listing is asked for. */
+/** The options of a listing. */
 export interface ListOptions {
-  /** 0 to 1,000; 0 asks for the counts alone. */
+  /** 0 to 1,000; 0 requests the counts alone. */
   readonly limit: number;
   readonly skip: number;
   readonly sort: TextField;
@@ -23,7 +23,7 @@ export interface ListOptions {
   readonly filters: readonly TextFilter[];
 }
 
-/** The largest page, and the size of a page where none is asked for. */
+/** The largest page, and the default. */
 export const pageSize = { most: 1000, usual: 100 } as const;
 
 const optionNames = [
@@ -98,7 +98,7 @@ function readFilter(given: Given, kind: TextFilter['kind'], problems: ProblemLis
   const named = given.get(`${kind}Field`);
   const field = readField(named, problems);
   if (filter === undefined) {
-    if (named !== undefined) problems.add(named.pointer, `needs ${kind} beside it: give both, or leave it out`);
+    if (named !== undefined) problems.add(named.pointer, `needs ${kind} too: give both, or leave it out`);
     return [];
   }
   const text = textIn(filter);

@@ -2,7 +2,7 @@ import { GatheredBytes } from '#base/gathered-bytes.ts';
 
 /** One line of an NDJSON text. */
 export interface NdjsonLine {
-  /** From 1, blank ones counted. */
+  /** From 1; blank lines count. */
   readonly number: number;
   /** Without its newline; undefined where it is longer than the limit. */
   readonly bytes: Buffer | undefined;
@@ -11,8 +11,8 @@ export interface NdjsonLine {
 const newline = 0x0a;
 
 /**
- * The lines of an NDJSON text that arrives in pieces; blank ones are passed over, and the last needs no newline. A line over `limit` bytes
- * is not held, only counted.
+ * The lines of an NDJSON text that arrives in chunks. Blank lines are skipped, and the last line needs no newline. A line longer than
+ * `limit` bytes is not kept in memory.
  */
 export async function* ndjsonLines(
   source: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -27,7 +27,7 @@ export async function* ndjsonLines(
     else held.take();
   };
   const line = (): NdjsonLine | undefined => {
-    // A copy: what came in one piece would keep the whole chunk in memory, and its owner may write over it.
+    // A copy: a view would keep the whole chunk in memory, and the owner of the chunk may reuse it.
     const bytes = length > limit ? undefined : Buffer.from(held.take());
     const found = bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
     number += 1;
@@ -43,7 +43,7 @@ export async function* ndjsonLines(
       const found = line();
       if (found !== undefined) yield found;
     }
-    // A copy of the rest as well.
+    // The rest is copied for the same reason.
     if (start < chunk.length) take(Buffer.from(chunk.subarray(start)));
   }
   const last = line();

@@ -12,9 +12,9 @@ export interface GivenOption {
 
 interface QueryFormOptions<Name extends string> {
   readonly query: URLSearchParams;
-  /** The names of the options there are. */
+  /** The names of all options. */
   readonly known: readonly Name[];
-  /** Receives what is wrong with the form; the values are judged by the caller. */
+  /** Receives the problems of the form; the caller of the function validates the values. */
   readonly problems: ProblemList;
 }
 
@@ -41,7 +41,7 @@ export function readGivenOptions<Name extends string>(options: QueryFormOptions<
       for (const [member, value] of readMembers(text, pointer, problems))
         add(member, { pointer: pointerTo(pointer, member), value });
   }
-  // An unknown name is told as that, and not as a form.
+  // An unknown name has its own problem already.
   const inForms = parameters.filter(({ kind, name }) => kind !== 'plain' || known.some((candidate) => candidate === name));
   for (const { kind, pointer } of inForms) {
     if (kind !== inForms[0]?.kind) problems.add(pointer, `is another form than that of ${inForms[0]?.pointer}; ${advice}`);
@@ -75,8 +75,8 @@ function formOf(parameter: string): Pick<Parameter, 'kind' | 'name'> {
 }
 
 /**
- * The members as they are written, by the strict reader's own tree: here a closed list of names is all there is to take, so that
- * `__proto__` is an unknown name like others, and nothing is built of it.
+ * The members from the tree of the strict JSON reader, without building an object. Names are compared with a closed list: `__proto__` is an
+ * unknown name like others.
  */
 function readMembers(text: string, pointer: string, problems: ProblemList): readonly (readonly [string, JsonNode])[] {
   const node = readJson(text, pointer, problems);
@@ -93,7 +93,7 @@ function readMembers(text: string, pointer: string, problems: ProblemList): read
   return node.members;
 }
 
-/** The deepest that an acceptable text is nested is 1; a little more lets a wrong one be named by its place. */
+/** A valid text has a depth of 1. A few levels more let the error name the place of a wrong value. */
 const maxDepth = 8;
 
 function readJson(text: string, pointer: string, problems: ProblemList): JsonNode | undefined {

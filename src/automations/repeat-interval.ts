@@ -9,7 +9,7 @@ const units = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as co
 /** A right form, for messages and documentation. */
 export const repeatIntervalForm = '5 minutes';
 
-/** So that a repetition is a date that can be written: the years of a timestamp have four digits. */
+/** The years of a timestamp have four digits: a longer interval has no repetition that can be written. */
 const mostYears = 9_999;
 const approximateSeconds = { second: 1, minute: 60, hour: 3_600, day: 86_400, week: 604_800, month: 2_629_746, year: 31_556_952 };
 
@@ -30,7 +30,7 @@ export function parseRepeatInterval(
   return { kind: 'interval', count, unit };
 }
 
-/** What may have been meant: the first number and the unit that some word begins like. */
+/** A suggestion: the first number of the text, and the unit with the same beginning as one of its words. */
 function suggestion(text: string): string {
   const digits = /[0-9]+/u.exec(text)?.[0] ?? '';
   const words =
@@ -54,9 +54,9 @@ function written(count: number, unit: RepeatInterval['unit']): string {
 }
 
 /**
- * The first repetition after `after`: `anchor` plus a whole number of intervals, at least one. Months and years are those of the
- * calendar in UTC, counted from the anchor, so that 31 January repeats on the last of February and on 31 March. All are ISO 8601
- * with milliseconds and `Z`; undefined where the repetition would lie behind the year 9999.
+ * The first repetition after `after`: `anchor` plus a whole number of intervals, at least one. Months and years are
+ * those of the calendar in UTC, counted from the anchor. So 31 January repeats on the last day of February and on 31 March. All are ISO 8601
+ * with milliseconds and `Z`; undefined where the repetition would be after the year 9999.
  */
 export function nextAfter(series: {
   readonly interval: RepeatInterval;
@@ -76,7 +76,7 @@ export function nextAfter(series: {
       if (Temporal.ZonedDateTime.compare(next, after) > 0) return next.toInstant().toString({ smallestUnit: 'millisecond' });
     }
   } catch (error) {
-    // Beyond what Temporal can say, some 270,000 years from now.
+    // Beyond the range of Temporal, some 270,000 years from now.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

@@ -43,7 +43,7 @@ function notesIn({ read }: Database): Promise<readonly unknown[]> {
   return read.selectFrom('run_fact').selectAll().execute();
 }
 
-/** Milliseconds that a write or a read of run facts may take while another writer holds the lock: far less than any wait for a lock. */
+/** Milliseconds for a write or a read of run facts while another writer has the lock: far less than any wait for a lock. */
 const bound = 2_000;
 
 async function inBound<T>(work: Promise<T>): Promise<T> {

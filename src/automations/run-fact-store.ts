@@ -13,9 +13,9 @@ export async function hasNotes(read: Kysely<Tables>): Promise<boolean> {
 type NotesById = ReadonlyMap<string, readonly RunNote[]>;
 
 /**
- * Read the notes before the rows of `automation` that they belong to: on SQLite these are two files, and even a transaction sees each
- * from a moment of its own. A note that is older than its row may be out of force, which its revision says. A row that is older than the
- * notes could miss its own note, which was deleted when the row changed.
+ * Read the notes before their rows of `automation`. On SQLite these are two files, and a transaction sees each at a moment of its own. A
+ * note that is older than its row may be out of force, which its revision says. A row that is older than the notes could miss its own note,
+ * which was deleted after the row changed.
  */
 export async function notesOf(read: Kysely<Tables>, ids: readonly Uint8Array[]): Promise<NotesById> {
   const notes = new Map<string, RunNote[]>();
@@ -55,8 +55,8 @@ export function hex(bytes: Uint8Array): string {
 }
 
 /**
- * Notes what a run did. False where there is no such automation. It waits for no writer of the catalogue. A note that meets a change of the
- * same field by the owner is before that change: it has the revision of the row that it read.
+ * Notes what a run did. False where there is no such automation. It waits for no writer of the catalogue. Where the owner changes the same
+ * field meanwhile, the owner's value is in effect: the note has the revision of the row before.
  */
 export async function noteRun({ read, runs }: Database, id: Uint8Array, facts: NotedFacts): Promise<boolean> {
   const row = await read

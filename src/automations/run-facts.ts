@@ -1,7 +1,7 @@
 import type { Automation } from './automation.ts';
 import { sortKey } from './sort-key.ts';
 
-/** The fields of an automation that runs write, and its owner may: they are no part of what its ETag covers. */
+/** The fields of an automation that runs write, and that its owner may write. Its ETag does not cover them. */
 export const runFields = ['lastRunAt', 'nextRunAt'] as const;
 
 export type RunField = (typeof runFields)[number];
@@ -62,8 +62,8 @@ export function factsBesides(patch: unknown, { lastRunAt, nextRunAt }: OwnerFact
 const lastMember = ',"repeatInterval":"';
 
 /**
- * Puts the facts into the JSON text of a document without them. What `documentText` writes has no such characters but before its last
- * member, because JSON escapes the quotation marks of a text.
+ * Puts the facts into the JSON text of a document without them. Only the last member of the text has the
+ * characters of `lastMember` in a row, because JSON escapes the quotation marks of a text.
  */
 export function withRunFacts(document: string, facts: RunFacts): string {
   const members = runFields.flatMap((field) => (facts[field] === undefined ? [] : `,"${field}":${JSON.stringify(facts[field])}`));

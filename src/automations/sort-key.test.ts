@@ -5,7 +5,7 @@ import { exactKey, foldText, keyBehind, sortKey } from './sort-key.ts';
 
 const text = fc.string({ unit: 'binary' });
 
-/** By code points, which is what the contract asks for. */
+/** By code points, which is the documented order. */
 function byCodePoint(a: string, b: string): number {
   const [left, right] = [Array.from(a), Array.from(b)];
   for (const [index, character] of left.entries()) {

@@ -1,8 +1,8 @@
 const encoder = new TextEncoder();
 
 /**
- * A text without case and accents: NFKD, marks removed, lower-cased. The final sigma becomes the plain one: `toLowerCase` picks
- * between the two by their place in the word, so that the beginning of a name would not always be found in the name.
+ * A text without case and accents: NFKD, marks removed, lower-cased. The final sigma becomes the plain one: `toLowerCase` chooses between
+ * them by the place in the word. Otherwise a search for the beginning of a name would not always find the name.
  */
 export function foldText(text: string): string {
   return text
@@ -13,8 +13,8 @@ export function foldText(text: string): string {
 }
 
 /**
- * UTF-8: compared byte by byte it has the order of code points, on any store and under any collation, which neither JavaScript's
- * UTF-16 nor a database's text has. The array owns its memory, so it can be handed to another thread.
+ * The text in UTF-8. Compared byte by byte it has the order of code points, on any store and under any collation. JavaScript's UTF-16 and
+ * the text types of databases have not. The array owns its memory, so that it can be sent to another thread.
  */
 export function exactKey(text: string): Uint8Array {
   return encoder.encode(text);
@@ -26,8 +26,8 @@ export function sortKey(text: string): Uint8Array {
 }
 
 /**
- * The first key behind all keys that begin with `prefix`; undefined where nothing stands behind them, which is the empty prefix.
- * UTF-8 has no byte 0xff, so the last byte can always be counted up.
+ * The first key after all keys that begin with `prefix`; undefined for the empty prefix, which has none.
+ * UTF-8 has no byte 0xff, so that the last byte can always be incremented.
  */
 export function keyBehind(prefix: Uint8Array): Uint8Array | undefined {
   const last = prefix.at(-1);

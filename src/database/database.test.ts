@@ -27,7 +27,7 @@ function isUnavailable(error: unknown): boolean {
 }
 
 eachStore((store) => {
-  test('what is written is read again after the store was closed and opened', async (t) => {
+  test('a row is there after the store was closed and opened', async (t) => {
     const options = await store.fresh(t);
     const first = await openDatabase({ store: options, part: 'main', log: noLog });
     await first.query.insertInto('signing_key').values(key).execute();
@@ -43,7 +43,7 @@ eachStore((store) => {
     assert.deepEqual(rows, [{ exact: 9007199254740991, large: 9223372036854775807n, counted: 0 }]);
   });
 
-  test('a broken unique key is told apart from other failures and shows no value', async (t) => {
+  test('a violated unique key has an error of its own, which shows no value', async (t) => {
     const database = await store.open(t);
     await database.query.insertInto('signing_key').values(key).execute();
     await assert.rejects(
@@ -75,7 +75,7 @@ eachStore((store) => {
     assert.deepEqual(await database.query.selectFrom('signing_key').select('kid').execute(), []);
   });
 
-  test('exclusive transactions on a table run one after the other, across gateways', async (t) => {
+  test('exclusive transactions on a table run one after the other, on all gateways', async (t) => {
     const options = await store.fresh(t);
     const [one, two] = [await store.open(t, options), await store.open(t, options)];
     const made = await Promise.all(
@@ -132,7 +132,7 @@ eachStore((store) => {
     await sql`select id from extra`.execute(database.query);
   });
 
-  test('a store that a newer gateway has moved on is refused with what to do', async (t) => {
+  test('a store that a newer gateway has migrated is refused, and the error says what to do', async (t) => {
     const options = await store.fresh(t);
     const database = await store.open(t, options);
     await database.query.insertInto('schema_migration').values({ number: 9999, name: 'future', applied_at: 1 }).execute();
@@ -145,13 +145,13 @@ eachStore((store) => {
     await database.ping();
     await database.close();
     await database.close();
-    // More than once: the first refusal used to keep Kysely's lock, and the second call waited for ever.
+    // Three times: the first rejection once kept Kysely's lock, and the second call waited for ever.
     for (let count = 0; count < 3; count += 1) await assert.rejects(database.ping(), isUnavailable);
   });
 });
 
 eachStore((store) => {
-  test('readers see what is committed, beside a writer and at one moment', async (t) => {
+  test('readers see committed rows, during a transaction of a writer, at one moment', async (t) => {
     const database = await store.open(t);
     const kids = async (query = database.read): Promise<readonly string[]> =>
       (await query.selectFrom('signing_key').select('kid').orderBy('kid').execute()).map(({ kid }) => kid);
@@ -175,7 +175,7 @@ eachStore((store) => {
 });
 
 suite('SQLite alone', () => {
-  test('a connection that does not come back holds up the end for ten seconds, and no other connection stays open', async (t) => {
+  test('a connection that is not returned delays close for ten seconds, and no other connection stays open', async (t) => {
     const options = await sqliteStore.fresh(t);
     const database = await openDatabase({ store: options, part: 'main', log: noLog });
     await Promise.all([database.ping(), database.query.selectFrom('signing_key').selectAll().execute()]);
@@ -252,7 +252,7 @@ suite('SQLite alone', () => {
     assert.deepEqual(await pragma('foreign_keys'), { foreign_keys: 1 });
   });
 
-  test('a closed store is one file, whatever was read from it', async (t) => {
+  test('a closed store has no write-ahead log, also after reads', async (t) => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     for (let round = 0; round < 10; round += 1) {
@@ -275,13 +275,13 @@ suite('SQLite alone', () => {
     await assert.rejects(openDatabase({ store: { kind: 'sqlite', file: directory }, part: 'main', log: noLog }), isUnavailable);
   });
 
-  test('the audit log is a file of its own, and neither part is taken for the other', async (t) => {
+  test('the audit log is a file of its own, and neither part opens as the other', async (t) => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     const [main, audit] = [await sqliteStore.open(t, options), await sqliteStore.openAudit(t, options)];
     await main.query.transaction().execute(async (writing) => {
       await writing.insertInto('signing_key').values(key).execute();
-      // Were there one writer for both, this would wait for ever.
+      // With one writer for both this would wait for ever.
       await audit.query.updateTable('audit_chain').set({ alive_until: 1 }).execute();
     });
     await assert.rejects(sql`select 1 from signing_key`.execute(audit.read));
@@ -291,7 +291,7 @@ suite('SQLite alone', () => {
     await assert.rejects(sqliteStore.open(t, { kind: 'sqlite', file: auditFile }), /another part .* another file name/u);
   });
 
-  test('when the worker dies, calls under way get 503 and the next call starts another', async (t) => {
+  test('a worker that ends rejects its calls with 503, and the next call starts another', async (t) => {
     const workers: Worker[] = [];
     const remember = (worker: Worker): void => void workers.push(worker);
     process.on('worker', remember);
@@ -307,7 +307,7 @@ suite('SQLite alone', () => {
     assert.equal(workers.length, started + 1);
   });
 
-  test('a lock that another process holds too long is 503, not a lost update', async (t) => {
+  test('a lock that another process holds too long is 503, and no update is lost', async (t) => {
     const options = await sqliteStore.fresh(t);
     const holder = await sqliteStore.open(t, options);
     const other = await sqliteStore.open(t, options);
@@ -330,7 +330,7 @@ suite('SQLite alone', () => {
 });
 
 suite('PostgreSQL alone', () => {
-  test('a server that does not answer is 503 with what to check, and the password stays secret', async () => {
+  test('a server that does not answer is 503, which says what to check and shows no password', async () => {
     for (const url of ['postgres://u:geheim@127.0.0.1:1/db', 'postgres://u:geheim@[broken/db']) {
       await assert.rejects(
         openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, part: 'main', log: noLog }),
@@ -382,7 +382,7 @@ eachStore((store) => {
     await sql.raw(`drop owned by ${role}; drop role ${role}`).execute(query);
   });
 
-  test('a transaction in which a failure was swallowed is not taken for committed', {
+  test('a transaction in which a failure was caught does not count as committed', {
     skip: store.dialect === 'sqlite' && 'SQLite goes on after it',
   }, async (t) => {
     const { query } = await store.open(t);

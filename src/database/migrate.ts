@@ -7,25 +7,25 @@ import type { Tables } from './tables.ts';
 interface MigrateOptions {
   readonly query: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';
-  /** All that this gateway knows. */
+  /** All migrations of this version of the gateway. */
   readonly migrations: readonly Migration[];
   /** On SQLite: what the file is for. */
   readonly part: SchemaPart;
 }
 
 /**
- * Brings the schema up to the last of `migrations`, or on SQLite to the last of those of `part`. Gateways that start at once take
- * turns; each step is a transaction, so a step that fails leaves nothing behind. Refuses a store that a newer gateway has already
- * moved on, and a file that is another part of a store.
+ * Brings the schema up to the last of `migrations`, or on SQLite to the last of those of `part`. Gateways that start at the same time
+ * migrate one after the other. Each migration is a transaction, so that one that fails leaves nothing behind. Refuses a store that a
+ * newer gateway has migrated, and a file that is another part of a store.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
-  while (await options.query.transaction().execute((transaction) => takeOneStep(transaction, options))) {
-    // one transaction a step
+  while (await options.query.transaction().execute((transaction) => runNextMigration(transaction, options))) {
+    // one transaction a migration
   }
 }
 
-/** True where a step was taken and the next may follow. */
-async function takeOneStep(transaction: Transaction<Tables>, options: MigrateOptions): Promise<boolean> {
+/** True where a migration ran, and another one may be missing. */
+async function runNextMigration(transaction: Transaction<Tables>, options: MigrateOptions): Promise<boolean> {
   const { dialect, migrations, part } = options;
   // SQLite's transactions begin with the write lock. Two stores in two schemas of one PostgreSQL need not wait for each other.
   if (dialect === 'postgres') {
@@ -59,7 +59,7 @@ async function takeOneStep(transaction: Transaction<Tables>, options: MigrateOpt
   return true;
 }
 
-/** The migrations that are to be run here. */
+/** The migrations of this database or file. */
 export function migrationsOf({ dialect, migrations, part }: Omit<MigrateOptions, 'query'>): readonly Migration[] {
   return dialect === 'postgres' ? migrations : migrations.filter((migration) => migration.part === part);
 }

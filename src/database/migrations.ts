@@ -7,7 +7,7 @@ import { idempotencyKeyTable } from './migrations/0005-idempotency-keys.ts';
 import { automationRunFacts } from './migrations/0006-automation-run-facts.ts';
 import { runFactTable } from './migrations/0007-run-facts.ts';
 
-/** Every migration, in order, of every part of the store. A published one is never edited: add the next number. */
+/** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
   accessTables,
   automationTables,

@@ -1,13 +1,13 @@
 export type SqliteValue = string | number | bigint | null | Uint8Array;
 
 /**
- * Values on their way to another thread, their blobs side by side in one buffer: every buffer of a message costs some microseconds
- * of its own, and an import sends a dozen a document.
+ * Values for a message to another thread, all blobs in one buffer. Every buffer of a message costs some microseconds, and an import sends a
+ * dozen blobs a document.
  */
 export interface PackedValues {
-  /** Undefined stands for the next blob. */
+  /** Undefined: the next blob. */
   readonly values: readonly (Exclude<SqliteValue, Uint8Array> | undefined)[];
-  /** Of the blobs, in bytes. */
+  /** The lengths of the blobs, in bytes. */
   readonly lengths: readonly number[];
   readonly bytes: Uint8Array;
 }
@@ -17,7 +17,7 @@ export function pack(values: readonly SqliteValue[]): PackedValues {
   return {
     values: values.map((value) => (value instanceof Uint8Array ? undefined : value)),
     lengths: blobs.map(({ length }) => length),
-    // A buffer of its own: a view on Node's pool would drag the whole pool along.
+    // A buffer of its own: with a view of Node's pool the message would copy the whole pool.
     bytes: new Uint8Array(Buffer.concat(blobs)),
   };
 }
@@ -34,14 +34,14 @@ export function unpack({ values, lengths, bytes }: PackedValues): readonly Sqlit
   });
 }
 
-/** Rows of equal width on their way to another thread: each value of a message costs time of its own, one long text does not. */
+/** Rows of equal width for a message to another thread. Each value of a message costs time; one long text for all rows is cheap. */
 export interface PackedRows {
   readonly width: number;
-  /** Those of all rows, one behind the other. */
+  /** The texts of all rows, concatenated. */
   readonly texts: string;
-  /** A number as it is, of a text its length, NaN for null. */
+  /** A number itself, the length of a text, or NaN for null. */
   readonly figures: Float64Array;
-  /** Which of the values are texts. */
+  /** 1 where the value is a text. */
   readonly areTexts: Uint8Array;
 }
 
@@ -68,7 +68,7 @@ export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
   return { width, texts, figures, areTexts };
 }
 
-/** The values of so many rows in one list each: as many as the first of `counts` that are left, else as the next, else one. */
+/** Lists of the values of several rows. The number of rows is the first of `counts` for which enough are left, else one. */
 export function* unpackRows(rows: PackedRows, counts: readonly number[]): Generator<readonly SqliteValue[]> {
   const { width, texts, figures, areTexts } = rows;
   let [at, start] = [0, 0];

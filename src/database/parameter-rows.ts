@@ -10,10 +10,10 @@ export class ParameterRows {
 }
 
 /**
- * For SQLite alone, `into` a table with its columns, such as `revoked_token (jti, expires_at)`: all rows go to its thread in one message,
- * which makes statements of many rows of them.
+ * For SQLite alone. `into` is a table with its columns, such as `revoked_token (jti, expires_at)`. All rows go to the worker thread in one
+ * message; the thread inserts many rows with each statement.
  */
 export function insertRows(into: string, rows: readonly (readonly unknown[])[]): CompiledQuery {
-  // `or fail`: what a statement did before it failed is undone with its transaction. SQLite then keeps nothing to undo it alone.
+  // `or fail`: a failed statement is undone with its transaction, so that SQLite keeps no journal to undo the statement alone.
   return CompiledQuery.raw(`insert or fail into ${into}`, [new ParameterRows(rows)]);
 }

@@ -6,7 +6,7 @@ import type { SessionSource, StatementResult, StoreSession } from './store-sessi
 
 export interface PostgresSessionsOptions {
   readonly url: Secret;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly connections: number;
   /** Milliseconds a statement may take. */
   readonly statementLimit: number;
@@ -16,8 +16,8 @@ export interface PostgresSessionsOptions {
 const int8 = 20;
 
 /**
- * A pool of connections. One that failed is thrown away, and the next call dials anew: the gateway recovers as soon as
- * PostgreSQL answers. Dialling takes 5 s at most.
+ * A pool of connections. A connection that failed is closed, and the next call opens another: the gateway recovers as soon as
+ * PostgreSQL answers. The time limit for a connection is 5 s.
  */
 export function createPostgresSessions(options: PostgresSessionsOptions): SessionSource {
   const pool = new Pool({
@@ -28,7 +28,7 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     statement_timeout: options.statementLimit,
-    // The server's own limit says nothing to a client whose packets are lost: give up a little later by ourselves.
+    // The server's error does not reach a client whose packets are lost: this limit of the client ends the query a little later.
     query_timeout: options.statementLimit + 2_000,
     idle_in_transaction_session_timeout: 60_000,
     types: {
@@ -36,10 +36,10 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
         oid === int8 && format !== 'binary' ? parseInteger : types.getTypeParser(oid, format ?? 'text'),
     },
   });
-  // An idle connection that the server ends; the pool drops it by itself, but an unheard 'error' event would end the process.
+  // The server ended an idle connection. The pool removes it, but an 'error' event without a listener would end the process.
   pool.on('error', () => {});
   return {
-    // Whatever the database's own default is: under `serializable` calls that have nothing to do with each other would fail.
+    // Named, because the default of the database may be `serializable`, where unrelated calls would fail.
     begin: 'begin isolation level read committed',
     open: async () => {
       try {
@@ -84,7 +84,7 @@ function changesRows(command: string): boolean {
   return command === 'INSERT' || command === 'UPDATE' || command === 'DELETE';
 }
 
-/** pg's own errors carry no code; their texts hold no data, but a URL error quotes the URL. */
+/** Errors of pg itself have no code. Their texts have no data of statements, but a URL error quotes the URL. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   return systemCode(error) ?? ownFaults.find(({ pattern }) => pattern.test(message))?.reason ?? 'no connection';

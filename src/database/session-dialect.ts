@@ -15,8 +15,8 @@ import { StatementRefused, storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreSession } from './store-session.ts';
 
 /**
- * Kysely over our own sessions: its stock drivers either block the event loop (SQLite) or let the driver's errors, values
- * included, through (PostgreSQL).
+ * A Kysely dialect over our own sessions. Kysely's own driver for SQLite blocks the event loop, and that for PostgreSQL passes on errors
+ * that quote values.
  */
 export function createSessionDialect(kind: 'sqlite' | 'postgres', source: SessionSource): Dialect {
   const createDriver = (): Driver => createSessionDriver(source);
@@ -36,8 +36,8 @@ export function createSessionDialect(kind: 'sqlite' | 'postgres', source: Sessio
 }
 
 /**
- * Our sessions wait for their turn themselves. Kysely's own lock for single connections would wait without end, and is never given
- * back when a connection cannot be had (kysely 0.29.9, RuntimeDriver.acquireConnection).
+ * Our sessions have a semaphore. Kysely's own lock for single connections waits without a limit, and is never released where a connection
+ * cannot be opened (kysely 0.29.9, RuntimeDriver.acquireConnection).
  */
 class QueuedSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
@@ -67,7 +67,7 @@ function createSessionDriver(source: SessionSource): Driver {
       try {
         await connection.executeQuery(CompiledQuery.raw('rollback'));
       } catch (error) {
-        // After a full disk or an I/O error SQLite has rolled back by itself, and there is nothing left to roll back.
+        // After a full disk or an I/O error SQLite has rolled back already, and refuses this statement.
         if (!(error instanceof StatementRefused)) throw error;
       }
     },

@@ -11,7 +11,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** The main thread's end of one SQLite worker. Once the worker is gone every call rejects with `store-unavailable`. */
+/** The connection of the main thread to one SQLite worker. After the worker ended every call rejects with `store-unavailable`. */
 export class SqliteConnection {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -48,7 +48,7 @@ export class SqliteConnection {
     return promise;
   }
 
-  /** Lets the worker finish what it has, close the file (which folds the write-ahead log in) and end. */
+  /** Lets the worker run its queued statements, close the file (which checkpoints the write-ahead log) and end. */
   async close(): Promise<void> {
     if (this.#gone) return;
     const ended = once(this.#worker, 'exit');
@@ -66,9 +66,9 @@ export class SqliteConnection {
     this.#worker.on('message', (reply: SqliteReply) => {
       if (reply.kind === 'opened') resolve();
       else if (reply.kind === 'refused') reject(cannotOpen(file, reply.resultCode));
-      else this.#settle(reply);
+      else this.#answer(reply);
     });
-    // An exception inside the worker; `exit` follows and tells the callers.
+    // An exception inside the worker. The event `exit` follows, which rejects the calls.
     this.#worker.on('error', () => {});
     this.#worker.on('exit', () => {
       this.#gone = true;
@@ -80,21 +80,21 @@ export class SqliteConnection {
     return promise;
   }
 
-  #settle(reply: Extract<SqliteReply, { readonly id: number }>): void {
+  #answer(reply: Extract<SqliteReply, { readonly id: number }>): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
-    if (reply.kind === 'done') waiting?.resolve(reply);
+    if (reply.kind === 'succeeded') waiting?.resolve(reply);
     else waiting?.reject(storeFailure(sqliteFailureKind(reply.resultCode), `SQLite ${reply.resultCode}`));
   }
 }
 
-/** What to say of a file that cannot be opened, or whose schema cannot be brought up to date. */
+/** The error for a file that cannot be opened, or whose schema cannot be brought up to date. */
 export function cannotOpen(file: string, resultCode: number): Error {
   const damaged = isDamaged(resultCode);
   return storeUnavailable(
     `SQLite ${resultCode}`,
     damaged
-      ? `${file} is no SQLite database, or a damaged one. It was left as it is: restore a back-up, or move it away to start anew.`
+      ? `${file} is no SQLite database, or a damaged one. It was left as it is: restore a back-up, or move it away to start with an empty one.`
       : `The SQLite file ${file} cannot be opened (result code ${resultCode}): check the path, the rights and the room on the disk.`,
   );
 }

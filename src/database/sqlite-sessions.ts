@@ -6,14 +6,14 @@ import { SqliteConnection } from './sqlite-connection.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
 
-/** How long a call waits for its turn before it is told that the store is unavailable. */
-const turnLimit = 10_000;
-/** One more than the catalogue takes (automation-store.ts): whoever logs in finds a connection, however much is searched. */
+/** Milliseconds a call waits for a connection before it rejects with `store-unavailable`. */
+const connectionWait = 10_000;
+/** One more than the catalogue takes (automation-store.ts), so that a login finds a connection during any number of searches. */
 const readers = 5;
 
 interface SqliteSessionsOptions {
   readonly file: string;
-  /** `write`: one connection, for SQLite knows a single writer. `read`: several that only read, each at a moment of its own. */
+  /** `write`: one connection, because a SQLite file has a single writer. `read`: several that only read, each at its own moment. */
   readonly kind: 'read' | 'write';
   /**
    * A second file, whose tables every connection sees too, under the name `runs`. For readers alone: `begin immediate` would take the
@@ -23,51 +23,51 @@ interface SqliteSessionsOptions {
 }
 
 /**
- * Connections lent to one caller at a time, in the order they came. A worker is started when it is first needed, and again
- * after it died. The writer creates the file (mode 0600) and its directory (0700).
+ * Connections, each lent to one caller at a time, in the order of the calls. A worker thread starts when a caller needs it, also after the
+ * one before ended. The writer creates the file (mode 0600) and its directory (0700).
  */
 export class SqliteSessions implements SessionSource {
   readonly begin: string;
   readonly #options: SqliteSessionsOptions;
-  readonly #turns: Semaphore;
+  readonly #permits: Semaphore;
   readonly #idle: SqliteConnection[] = [];
   readonly #connections: number;
   #closed = false;
 
   constructor(options: SqliteSessionsOptions) {
     this.#options = options;
-    // The write lock is taken at once: two transactions that read first and then both want to write would fail on each other.
+    // Takes the write lock at once: of two transactions that read first and then write, one would fail.
     this.begin = options.kind === 'write' ? 'begin immediate' : 'begin';
     this.#connections = options.kind === 'write' ? 1 : readers;
-    this.#turns = new Semaphore(this.#connections);
+    this.#permits = new Semaphore(this.#connections);
   }
 
   async open(): Promise<StoreSession> {
-    await this.#turn();
+    await this.#acquire();
     try {
       if (this.#closed) throw storeUnavailable('closed');
       const connection = await this.#alive();
-      return { run: (sql, parameters) => connection.run(sql, parameters), release: () => this.#giveBack(connection) };
+      return { run: (sql, parameters) => connection.run(sql, parameters), release: () => this.#takeBack(connection) };
     } catch (error) {
-      this.#turns.release();
+      this.#permits.release();
       throw error;
     }
   }
 
   figures(): StoreFigures {
     const idle = this.#idle.filter((connection) => !connection.gone).length;
-    return { busy: this.#closed ? 0 : this.#connections - this.#turns.free, idle, waiting: this.#turns.waiting };
+    return { busy: this.#closed ? 0 : this.#connections - this.#permits.free, idle, waiting: this.#permits.waiting };
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     try {
-      await Promise.all(Array.from({ length: this.#connections }, () => this.#turn()));
+      await Promise.all(Array.from({ length: this.#connections }, () => this.#acquire()));
     } finally {
       this.#closed = true;
       await Promise.all(this.#idle.map((connection) => connection.close()));
     }
-    for (let count = 0; count < this.#connections; count += 1) this.#turns.release();
+    for (let count = 0; count < this.#connections; count += 1) this.#permits.release();
   }
 
   async #alive(): Promise<SqliteConnection> {
@@ -81,15 +81,15 @@ export class SqliteSessions implements SessionSource {
     return SqliteConnection.open({ file, readOnly: kind === 'read', attached });
   }
 
-  #giveBack(connection: SqliteConnection): void {
-    // One that comes back after the end would keep the process alive.
+  #takeBack(connection: SqliteConnection): void {
+    // A connection that is returned after `close` would keep the process alive.
     if (this.#closed) void connection.close();
     else if (!connection.gone) this.#idle.push(connection);
-    this.#turns.release();
+    this.#permits.release();
   }
 
-  #turn(): Promise<void> {
-    return this.#turns.acquire({ limit: turnLimit, late: () => storeUnavailable('waited too long for a connection') });
+  #acquire(): Promise<void> {
+    return this.#permits.acquire({ limit: connectionWait, late: () => storeUnavailable('waited too long for a connection') });
   }
 }
 

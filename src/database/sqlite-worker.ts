@@ -1,6 +1,6 @@
 /**
- * The worker thread that owns the SQLite file: a commit waits for fsync (synchronous=FULL, so that what was acknowledged
- * survives a power cut), and that wait may not stand on the gateway's event loop.
+ * The worker thread that owns a connection to a SQLite file. A commit waits for fsync (synchronous=FULL), so that an acknowledged write
+ * survives a power cut. In this thread the wait does not block the event loop of the gateway.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -9,8 +9,8 @@ import type { SqliteReply, SqliteRequest, SqliteRow, SqliteWorkerData } from './
 
 const preparedAtMost = 256;
 /**
- * Rows in one insert, as many as are left; then one by one, so that three statements are prepared, however many rows come. More at once
- * gain little. SQLite takes 32,766 parameters (sqlite.org/limits.html).
+ * Rows in one insert, the larger number while enough rows are left, then one by one: three statements are prepared for any number of rows.
+ * More rows at once gain little. SQLite takes 32,766 parameters (sqlite.org/limits.html).
  */
 const rowsAtOnce = [32, 8];
 
@@ -21,26 +21,26 @@ interface Prepared {
 
 function openFile({ file, readOnly, attached }: SqliteWorkerData): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly });
-  // Another process (a second gateway, a back-up) may hold the write lock: wait for it, here, for five seconds.
+  // Another process (the command line, a back-up) may have the write lock: SQLite waits for it, in milliseconds.
   database.exec('pragma busy_timeout = 5000');
-  // The page cache (2 MiB by default) holds the upper levels of every index of a large catalogue; KiB, taken as they are needed.
+  // In KiB, allocated as needed (2 MiB by default): room for the upper levels of every index of a large catalogue.
   database.exec(`pragma cache_size = -${readOnly ? 32_768 : 65_536}`);
-  // What a statement could have to undo is written down page by page: in memory, for an import would write four million pieces to a file.
+  // The statement journal is kept in memory: an import would make four million writes to a temporary file.
   if (!readOnly) database.exec('pragma temp_store = memory');
   if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
-  // It opens the second file as the first one: where that is read-only, so is this.
+  // The second file is read-only where the first one is.
   if (attached !== undefined) database.prepare('attach database ? as runs').run(attached);
-  // The pragmas above do not read the header of every damaged file; this does.
+  // Reads the header of the file, which the pragmas above do not always read: a damaged file is refused here.
   database.exec('select count(*) from sqlite_schema');
   return database;
 }
 
-type Done = Omit<SqliteReply & { kind: 'done' }, 'id'>;
+type Success = Omit<SqliteReply & { kind: 'succeeded' }, 'id'>;
 
 interface Runner {
-  run(sql: string, parameters: readonly SqliteValue[]): Done;
+  run(sql: string, parameters: readonly SqliteValue[]): Success;
   /** `into` is the statement up to its VALUES. All rows or none. */
-  insert(into: string, rows: PackedRows): Done;
+  insert(into: string, rows: PackedRows): Success;
 }
 
 function createRunner(database: DatabaseSync): Runner {
@@ -49,7 +49,7 @@ function createRunner(database: DatabaseSync): Runner {
     const known = prepared.get(sql);
     if (known !== undefined) return known;
     const statement = database.prepare(sql);
-    // Every integer is read as a bigint: as a number, one beyond 2^53 would throw.
+    // Every integer is read as a bigint: reading one beyond 2^53 as a number would throw.
     statement.setReadBigInts(true);
     const entry = { statement, givesRows: statement.columns().length > 0 };
     if (prepared.size >= preparedAtMost) prepared.clear();
@@ -59,8 +59,8 @@ function createRunner(database: DatabaseSync): Runner {
   return {
     run(sql, parameters) {
       const { statement, givesRows } = prepare(sql);
-      if (givesRows) return { kind: 'done', rows: statement.all(...parameters).map(withPlainIntegers) };
-      return { kind: 'done', rows: [], affected: Number(statement.run(...parameters).changes) };
+      if (givesRows) return { kind: 'succeeded', rows: statement.all(...parameters).map(withPlainIntegers) };
+      return { kind: 'succeeded', rows: [], affected: Number(statement.run(...parameters).changes) };
     },
     insert(into, rows) {
       const row = `(${'?, '.repeat(rows.width).slice(0, -2)})`;
@@ -73,14 +73,14 @@ function createRunner(database: DatabaseSync): Runner {
         }
         return affected;
       };
-      // An only row is a transaction of its own.
+      // A single row needs no explicit transaction.
       const isOnly = rows.figures.length === rows.width;
-      return { kind: 'done', rows: [], affected: isOnly ? insertAll() : inTransaction(database, insertAll) };
+      return { kind: 'succeeded', rows: [], affected: isOnly ? insertAll() : inTransaction(database, insertAll) };
     },
   };
 }
 
-/** In the transaction that is open, whoever began it undoes it; else in one of its own. */
+/** Runs in the open transaction, whose owner rolls it back; without one, in a transaction of its own. */
 function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   if (database.isTransaction) return work();
   database.exec('begin immediate');
@@ -89,13 +89,13 @@ function inTransaction<T>(database: DatabaseSync, work: () => T): T {
     database.exec('commit');
     return result;
   } catch (error) {
-    // After a full disk or an I/O error SQLite has rolled back by itself.
+    // After a full disk or an I/O error SQLite has rolled back already.
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
 }
 
-/** Integers that a number holds exactly become numbers; the others stay bigint. */
+/** Converts safe integers to numbers; others stay bigint. */
 function withPlainIntegers(row: Readonly<Record<string, SqliteValue>>): SqliteRow {
   const plain: Record<string, SqliteValue> = {};
   for (const [name, value] of Object.entries(row)) {
@@ -112,12 +112,12 @@ function resultCodeOf(error: unknown): number {
 function serve(data: SqliteWorkerData): void {
   const port = parentPort;
   if (port === null) throw new Error('sqlite-worker.ts runs as a worker thread only.');
-  const say = (reply: SqliteReply): void => port.postMessage(reply);
+  const send = (reply: SqliteReply): void => port.postMessage(reply);
   let database: DatabaseSync;
   try {
     database = openFile(data);
   } catch (error) {
-    say({ kind: 'refused', resultCode: resultCodeOf(error) });
+    send({ kind: 'refused', resultCode: resultCodeOf(error) });
     port.close();
     return;
   }
@@ -129,14 +129,14 @@ function serve(data: SqliteWorkerData): void {
       return;
     }
     try {
-      const done =
+      const success =
         request.kind === 'run' ? runner.run(request.sql, unpack(request.parameters)) : runner.insert(request.into, request.rows);
-      say({ ...done, id: request.id });
+      send({ ...success, id: request.id });
     } catch (error) {
-      say({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
+      send({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
     }
   });
-  say({ kind: 'opened' });
+  send({ kind: 'opened' });
 }
 
 serve(workerData as SqliteWorkerData);

@@ -1,10 +1,10 @@
 import { GatewayError } from '#base/gateway-error.ts';
 
-/** Why a store did not carry a statement out: `unavailable` is the store's state, the others are about the statement. */
+/** Why a store did not run a statement: `unavailable` is a state of the store, the others are faults of the statement. */
 type FailureKind = 'unavailable' | 'unique' | 'other';
 
 /**
- * A statement that the store understood and refused. Its message names the dialect's code alone: the driver's own text may
+ * The store refused a statement. The message has only the code of the database: the text of the driver may
  * quote values (PostgreSQL: `Key (name)=(…) already exists`).
  */
 export class StatementRefused extends Error {
@@ -28,14 +28,14 @@ export function storeUnavailable(reason: string, message = adviceFor(reason)): G
   });
 }
 
-/** True where the store refused to be written, for want of room or rights, and what is in it can still be read. */
+/** True where the store refuses writes, because of a full disk or missing rights, and can still be read. */
 export function isWriteRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError && error.cause instanceof Error)) return false;
   const reason = error.cause.message.replace(/^store: /u, '');
   return writeRefusals.some(({ reasons }) => reasons.test(reason));
 }
 
-/** What a caller can make of it, or whom it has to tell; the operator finds the reason in the log. */
+/** What the caller, or the operator that the caller informs, can do. The log has the reason. */
 function adviceFor(reason: string): string {
   const known = writeRefusals.find(({ reasons }) => reasons.test(reason));
   if (known !== undefined) return `${known.advice}; reading goes on.`;
@@ -61,12 +61,12 @@ const writeRefusals: readonly { readonly reasons: RegExp; readonly advice: strin
   },
 ];
 
-/** The error to throw for a driver's failure, already judged. */
+/** The error to throw for a failure of the driver whose kind is known. */
 export function storeFailure(kind: FailureKind, code: string): Error {
   return kind === 'unavailable' ? storeUnavailable(code) : new StatementRefused(kind, code);
 }
 
-/** Primary result codes (sqlite.org/rescode.html) that speak of the file, the disk or a lock. */
+/** Primary result codes (sqlite.org/rescode.html) for faults of the file, the disk or a lock. */
 const sqliteUnavailable: ReadonlySet<number> = new Set([
   5, // BUSY
   6, // LOCKED
@@ -88,13 +88,13 @@ export function sqliteFailureKind(resultCode: number): FailureKind {
 }
 
 /**
- * SQLSTATE classes that say "not now": authorisation, transaction rollback, connection, resources, intervention, system error,
- * a database that does not exist, a standby that only reads, a lock or statement that took too long; rights or a schema that are not there
- * (a grant that was taken away), and damage.
+ * SQLSTATE classes and codes under which the store is unavailable. Classes: connection (08), authorisation (28), transaction rollback (40),
+ * resources (53), operator intervention (57), system error (58), internal error (XX). Codes: database does not exist (3D000), standby
+ * (25006), idle transaction (25P03), lock not available (55P03), revoked rights (42501), missing schema (3F000).
  */
 const postgresUnavailable = /^(?:08|28|40|53|57|58|3D000|25006|25P03|55P03|42501|3F000|XX)/u;
 
-/** A failure without a five-character SQLSTATE comes from the socket or the pool, not from a server that judged the statement. */
+/** A failure without a five-character SQLSTATE comes from the socket or the pool, and not from the server. */
 export function postgresFailureKind(code: string): FailureKind {
   if (!/^[0-9A-Z]{5}$/u.test(code) || postgresUnavailable.test(code)) return 'unavailable';
   return code === '23505' ? 'unique' : 'other';

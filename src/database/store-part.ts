@@ -9,7 +9,7 @@ export type StorePart = 'main' | 'audit';
  */
 export type SchemaPart = StorePart | 'runs';
 
-/** The SQLite file of a part, beside the one that is configured: of `gateway.db` these are `gateway.runs.db` and `gateway.audit.db`. */
+/** The SQLite file of a part, next to the configured file: for `gateway.db` they are `gateway.runs.db` and `gateway.audit.db`. */
 export function fileOf(part: SchemaPart, file: string): string {
   if (part === 'main') return file;
   const { dir, name, ext } = parse(file);

@@ -1,4 +1,4 @@
-/** What a statement gave: its rows, and for a statement that changes rows how many. */
+/** The result of a statement: its rows, and how many rows it changed. */
 export interface StatementResult {
   readonly rows: readonly unknown[];
   readonly affected?: number;
@@ -6,32 +6,32 @@ export interface StatementResult {
   readonly command?: string;
 }
 
-/** One connection of the store, lent to one user at a time. Rejects with `store-unavailable` or `StatementRefused`. */
+/** One connection to the store, used by one caller at a time. Rejects with `store-unavailable` or `StatementRefused`. */
 export interface StoreSession {
   run(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
-  /** Gives the connection back; a broken one is thrown away. */
+  /** Returns the connection; a broken one is closed. */
   release(): void;
 }
 
-/** What there is of connections now. */
+/** The number of connections now. */
 export interface StoreFigures {
   readonly busy: number;
   readonly idle: number;
-  /** Users that wait for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number;
 }
 
-/** Where connections come from: the SQLite worker or a PostgreSQL pool. */
+/** Opens connections: to SQLite workers or of a PostgreSQL pool. */
 export interface SessionSource {
   /** The statement that opens a transaction. */
   readonly begin: string;
   open(): Promise<StoreSession>;
   figures(): StoreFigures;
-  /** Waits for the sessions that are out. */
+  /** Waits for the sessions in use. */
   close(): Promise<void>;
 }
 
-/** The connections of several. */
+/** The connections of several sources. */
 export function sumOf(parts: readonly { figures(): StoreFigures }[]): StoreFigures {
   const figures = parts.map((part) => part.figures());
   const sum = (name: keyof StoreFigures): number => figures.reduce((total, one) => total + one[name], 0);

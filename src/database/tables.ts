@@ -1,7 +1,7 @@
 /**
- * The rows as Kysely sees them. Times are milliseconds since the epoch (`bigint` columns, handed out as numbers), flags 0 or 1,
- * lists JSON text: that much both dialects store alike. A folder that keeps something adds its tables here and a migration
- * beside `migrations/0001-access.ts`.
+ * The rows as Kysely sees them. Times are milliseconds since the epoch (`bigint` columns, read as numbers). Flags are 0 or 1, and
+ * lists are JSON text. Both dialects store these types in the same way. A folder with a new table adds it here, and a migration in
+ * `migrations/`.
  */
 export interface Tables {
   readonly schema_migration: SchemaMigrationTable;
@@ -41,7 +41,7 @@ interface RevokedTokenTable {
 }
 
 interface LoginFailureTable {
-  /** Hash of the account or the address that is counted. */
+  /** Hash of the account or the address whose failures are counted. */
   readonly subject: string;
   /** JSON list of the times of the failures that still count. */
   readonly failures: string;
@@ -50,14 +50,14 @@ interface LoginFailureTable {
   readonly expires_at: number;
 }
 
-/** Texts that are compared are UTF-8 bytes: their order is that of code points, whatever the collation of the database. */
+/** Texts that are compared are UTF-8 bytes: their order is that of code points under any collation of the database. */
 interface AutomationTable {
   readonly id: Uint8Array;
   /** Exact, and unique. */
   readonly name: Uint8Array;
-  /** Keys: the fields folded, as they are sorted and searched; null where the document has no such field. */
+  /** The columns `…_key` have the folded fields, for sorting and searching; null where the document has no such field. */
   readonly name_key: Uint8Array;
-  /** Who may see it: 0 is every role that may list, others are in `automation_audience`. */
+  /** Who may see the document: 0 is every role that may list, others are in `automation_audience`. */
   readonly audience: number;
   /** The document as JSON text, without `lastRunAt` and `nextRunAt`: the text that its ETag covers. */
   readonly document: string;
@@ -70,16 +70,16 @@ interface AutomationTable {
   readonly last_run_revision: number;
   readonly next_run_revision: number;
   readonly repeat_interval_key: Uint8Array | null;
-  /** The beginning of the key: a PostgreSQL index takes no more than 2,704 bytes a row. */
+  /** The beginning of the key: a PostgreSQL index row has at most 2,704 bytes. */
   readonly description_start: Uint8Array | null;
-  /** The whole key, only where the beginning is not all of it. */
+  /** The whole key, only where it is longer than the beginning. */
   readonly description_key: Uint8Array | null;
   readonly workflow_id_key: Uint8Array | null;
   readonly form_id_key: Uint8Array | null;
   readonly last_updated_key: Uint8Array | null;
 }
 
-/** One distinct set of groups that automations are kept to. */
+/** One distinct set of groups that may see automations. */
 interface AutomationAudienceTable {
   readonly audience: number;
   /** SHA-256 of the set. */
@@ -92,9 +92,9 @@ interface AutomationAudienceGroupTable {
 }
 
 /**
- * The catalogue in alphabetical order, cut into blocks of a few thousand documents: how many of them each audience has in the block
- * that begins at (`name_key`, `name`) and ends where the next one begins. Every block, the first at the empty key, has a row of the
- * audience -1, which counts them all.
+ * The alphabetical order of the catalogue, in blocks of a few thousand documents. A row has the number of documents of one audience in the
+ * block that starts at (`name_key`, `name`) and ends where the next one starts. Every block has a row of the audience -1, which counts
+ * all its documents; the first block starts at the empty key.
  */
 interface AutomationBlockTable {
   readonly audience: number;
@@ -127,13 +127,13 @@ interface AuditKeyTable {
 interface AuditChainTable {
   readonly chain: string;
   readonly started_at: number;
-  /** The process is there at least until then, unless it was killed. */
+  /** The process runs at least until then, unless it was killed. */
   readonly alive_until: number;
-  /** The time of its last entry, which says that it ends; null: it goes on, or was killed. */
+  /** The time of the last entry, which records the end of the chain; null: the process runs, or was killed. */
   readonly ended_at: number | null;
-  /** The last entry that the beginning of another chain names. */
+  /** The last entry that the first entry of another chain names. */
   readonly linked_seq: number;
-  /** The last entry that was pruned (0: none), its bytes and MAC, what was pruned with it, and the signature over all of these. */
+  /** The last pruned entry (0: none), its total and MAC, the time before which entries were pruned, and the signature of these values. */
   readonly pruned_seq: number;
   readonly pruned_total: number;
   readonly pruned_mac: string;
@@ -146,13 +146,13 @@ interface AuditEntryTable {
   /** From 1, without a gap. */
   readonly seq: number;
   readonly kind: string;
-  /** Brings the entries of one call together, within its chain. */
+  /** The number of the call that the entry belongs to, within its chain. */
   readonly call: number;
-  /** Never before that of the entry before it. */
+  /** Never earlier than that of the entry before. */
   readonly at: number;
   /** Characters of `facts` from the beginning of the chain up to here. */
   readonly total: number;
-  /** As in `facts`, to be found by. */
+  /** As in `facts`, for filters. */
   readonly principal: string | null;
   readonly adapter: string | null;
   /** JSON text. */
@@ -161,17 +161,17 @@ interface AuditEntryTable {
   readonly mac: string;
 }
 
-/** A caller's idempotency key. What it is and what it protects can only be told by whoever sends it again (see IdempotentRequest). */
+/** A caller's idempotency key. `id` and `fingerprint` are hashes: only a request that repeats the key and the call matches (see IdempotentRequest). */
 interface IdempotencyKeyTable {
   readonly id: string;
   readonly fingerprint: string;
-  /** The call that it came with, in the audit log. */
+  /** The call of the first request with the key, in the audit log. */
   readonly chain: string;
   readonly call: number;
   /** Milliseconds since the epoch. */
   readonly taken_at: number;
-  /** What came of the call: `done`, `unknown`; null while it is under way. */
+  /** The outcome of the call: `done` or `unknown`; null while the call runs. */
   readonly state: string | null;
-  /** Sealed; null also where it was too long to be kept. */
+  /** Encrypted; null also where the reply was too long to be stored. */
   readonly reply: string | null;
 }

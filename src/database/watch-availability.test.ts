@@ -5,7 +5,7 @@ import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource } from './store-session.ts';
 import { logAvailability, watchAvailability } from './watch-availability.ts';
 
-/** A store that refuses with the reason that `refusal` answers, and writes a row with each insert. */
+/** A store that rejects with the reason that `refusal` answers, and writes a row with each insert. */
 async function watched(refusal: (sql: string) => string | undefined) {
   const said: string[] = [];
   const log = {
@@ -34,7 +34,7 @@ async function watched(refusal: (sql: string) => string | undefined) {
   return { said, run };
 }
 
-test('a store that can only be read is unavailable until something was written to it, whatever else goes well', async () => {
+test('a store that refuses writes is unavailable until a write is committed, although reads succeed', async () => {
   for (const reason of ['SQLite 13', 'SQLite 8', '25006', '42501']) {
     let full = true;
     const { said, run } = await watched((sql) => (full && sql === 'insert' ? reason : undefined));
@@ -49,7 +49,7 @@ test('a store that can only be read is unavailable until something was written t
   }
 });
 
-test('a store that is away is back with the first statement that it carries out', async () => {
+test('a store that does not answer is available again with the first statement that succeeds', async () => {
   let away = true;
   const { said, run } = await watched(() => (away ? 'ECONNREFUSED' : undefined));
   await run('select', 'select');

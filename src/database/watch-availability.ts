@@ -5,14 +5,14 @@ import type { SessionSource, StoreSession } from './store-session.ts';
 
 export interface Availability {
   failed(error: unknown): void;
-  /** `changed`: something was written, and is kept. */
+  /** `changed`: a write is committed. */
   answered(changed: boolean): void;
 }
 
-/** Logs once when the store stops answering and once when it answers again, instead of once a call. `name`: `the store`, or which file of it. */
+/** Logs once when the store stops answering and once when it answers again, and not for each call. `name`: `the store`, or one of its files. */
 export function logAvailability(name: string, log: Log): Availability {
   let down = false;
-  /** It refuses to be written: that it can be read is no news. */
+  /** The store refuses writes: a successful read does not show that it works again. */
   let onlyReads = false;
   return {
     failed(error) {
@@ -31,7 +31,7 @@ export function logAvailability(name: string, log: Log): Availability {
   };
 }
 
-/** Tells `availability` of each statement and each opening, how it went. */
+/** Reports the result of each statement and of each new connection to `availability`. */
 export function watchAvailability(source: SessionSource, availability: Availability): SessionSource {
   const watch = (session: StoreSession): StoreSession => {
     let transaction = false;
@@ -43,7 +43,7 @@ export function watchAvailability(source: SessionSource, availability: Availabil
         try {
           const result = await session.run(sql, parameters);
           changed = sql !== 'rollback' && (changed || (result.affected ?? 0) > 0);
-          // Within a transaction nothing is proved: on a full disk all of it goes well up to the commit.
+          // A statement within a transaction proves nothing: on a full disk everything succeeds until the commit.
           if (transaction || sql === 'rollback') return result;
           availability.answered(changed);
           changed = false;

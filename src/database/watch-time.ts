@@ -1,14 +1,14 @@
 import type { SessionSource } from './store-session.ts';
 
-/** Told how long the store takes; milliseconds. */
+/** Receives times in milliseconds. */
 export interface StoreWatcher {
-  /** For a connection. */
+  /** A wait for a connection. */
   waited(access: 'read' | 'write', milliseconds: number): void;
-  /** For a statement. */
+  /** A statement. */
   ran(access: 'read' | 'write', milliseconds: number): void;
 }
 
-/** Times each wait for a connection and each statement, whatever comes of it. */
+/** Measures each wait for a connection and each statement, also of those that fail. */
 export function watchTime(source: SessionSource, access: 'read' | 'write', watcher: StoreWatcher): SessionSource {
   return {
     begin: source.begin,

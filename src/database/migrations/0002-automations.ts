@@ -3,7 +3,7 @@ import type { Migration } from '../migration.ts';
 /** `bytea` holds bytes in either dialect: SQLite keeps a blob as it is in a column of any type. */
 const key = 'bytea';
 
-/** The automation catalogue: one row a document, and the groups that a document is kept to. */
+/** The automation catalogue: one row a document, and the groups that may see a document. */
 export const automationTables: Migration = {
   number: 2,
   name: 'automations',

@@ -5,7 +5,7 @@ import type { Tables } from '../tables.ts';
 /** `bytea` holds bytes in either dialect: SQLite keeps a blob as it is in a column of any type. */
 const key = 'bytea';
 
-/** The fields beside the name that a listing can be sorted by. */
+/** The fields other than the name that a listing can be sorted by. */
 const sortedBy = [
   'id_key',
   'last_modified_by_key',
@@ -19,8 +19,8 @@ const sortedBy = [
 ] as const;
 
 /**
- * The catalogue as it is filled and listed at any size. The tables of migration 2 are dropped and not moved over: no gateway could
- * write to them. Every index holds all that a listing decides by, so that only the documents of the page itself are fetched.
+ * The catalogue as it is filled and listed at any size. The tables of migration 2 are dropped with their rows: no gateway could
+ * write to them. Every index has all columns that a listing needs, so that only the documents of the page itself are fetched.
  */
 export const automationCatalogueTables: Migration = {
   number: 3,
@@ -73,14 +73,14 @@ async function createAutomations(transaction: Transaction<Tables>, dialect: 'sql
     .addColumn('form_id_key', key)
     .addColumn('last_updated_key', key)
     .execute();
-  // A document without the field comes first: in SQLite by itself (and it takes no such clause), in PostgreSQL where it is said.
+  // A document without the field comes first. SQLite sorts so by default, and has no such clause for an index.
   const first = dialect === 'postgres' ? sql` nulls first` : sql``;
   await sql`create index automation_by_name on automation (name_key, name, audience)`.execute(transaction);
   for (const column of sortedBy) {
     const name = sql.ref(`automation_by_${column}`);
     await sql`create index ${name} on automation (${sql.ref(column)}${first}, name_key, name, audience)`.execute(transaction);
   }
-  // Nearly always empty, so that a listing sees at once that no description was cut.
+  // Nearly always empty: a listing reads it to see that no description was truncated.
   await sql`create index automation_cut on automation (audience) where description_key is not null`.execute(transaction);
 }
 

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Migration } from '../migration.ts';
 
 /**
- * The audit log: entries in one chain a gateway process, the chains themselves, and the keys they are made with. Two partial indexes:
- * one for reading by time, one from a call to what came of it; an entry is in one of them, so that writing stays cheap.
+ * The audit log: entries in one chain a gateway process, the chains themselves, and the keys of their MACs and signatures. One partial
+ * index is for reading by time, the other leads from a call to its outcome. An entry is in one of them, so that a write stays cheap.
  */
 export const auditTables: Migration = {
   number: 4,

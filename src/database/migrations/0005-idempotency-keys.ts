@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * Idempotency keys and what came of the calls that came with them. They stand beside the audit log: a key is taken in the transaction that
- * puts the intent of its call on record, and given its reply in the one that puts the outcome there.
+ * Idempotency keys and the outcomes of their calls. They share the transactions of the audit log: one takes the key and records the intent
+ * of its call. Another records the outcome and stores the reply.
  */
 export const idempotencyKeyTable: Migration = {
   number: 5,

@@ -3,7 +3,7 @@ import type { Migration } from '../migration.ts';
 
 /**
  * Takes `lastRunAt` and `nextRunAt` out of the documents, since a document has only what its ETag covers. What the owner wrote last is
- * in the key columns, which exist since migration 3; the revisions say which notes of runs (migration 7) are newer.
+ * in the key columns, which exist since migration 3. The revisions say which notes of runs (migration 7) are newer.
  */
 export const automationRunFacts: Migration = {
   number: 6,
@@ -16,8 +16,8 @@ export const automationRunFacts: Migration = {
         .addColumn(column, 'bigint', (added) => added.notNull().defaultTo(0))
         .execute();
     }
-    // One statement, for any number of documents. A timestamp and its key (sort-key.ts) differ in case alone. No text of a document has
-    // these characters in a row, because JSON escapes each quotation mark of a text: only the member itself is found.
+    // One statement, for any number of documents. A timestamp and its key (sort-key.ts) differ in case alone. JSON escapes each quotation
+    // mark of a text, so that only the member itself has these characters in a row.
     const member = (name: string, column: string) => {
       const key = sql.ref(column);
       const text = dialect === 'postgres' ? sql`convert_from(${key}, 'UTF8')` : sql`cast(${key} as text)`;

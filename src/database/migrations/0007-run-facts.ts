@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * What runs noted of automations. On SQLite it is in a file of its own, so that an import, which holds the write lock of the catalogue for
- * seconds, does not hold up runs.
+ * What runs noted of automations. On SQLite this table is in a file of its own. An import has the write lock of the catalogue for seconds,
+ * and would hold up runs.
  */
 export const runFactTable: Migration = {
   number: 7,

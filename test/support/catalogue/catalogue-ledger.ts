@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 
-/** What a writer gave an automation. */
+/** The values that a writer gave an automation. */
 export interface Entry {
   readonly name: string;
   readonly description: string;
   readonly read: readonly string[];
   readonly repeatInterval: string;
-  /** Known once the gateway said it, or where an import gave it. */
+  /** Undefined until a reply shows it, unless an import set it. */
   readonly id?: string;
-  /** Of the reply that acknowledged it. */
+  /** From the reply that acknowledged the write. */
   readonly etag?: string;
 }
 
@@ -20,12 +20,12 @@ export interface Shown {
   readonly repeatInterval?: string;
 }
 
-/** What a write is to leave of each name that it touches; undefined: nothing. All of it together, or none. */
+/** What each name of a write has after the write; undefined: no automation. A write happens as a whole, or not at all. */
 export type Change = ReadonlyMap<string, Entry | undefined>;
 
 /**
- * What a catalogue must hold. A write that was acknowledged is certain; of one that was not answered either all or nothing must
- * be there, and its names are to be left alone until `settle` has seen which.
+ * What a catalogue must have. An acknowledged write is certain. Of an unanswered write either all or nothing must be there; no other write
+ * uses its names until `reconcile` has found which.
  */
 export class CatalogueLedger {
   readonly #certain = new Map<string, Entry>();
@@ -37,7 +37,7 @@ export class CatalogueLedger {
     return this.#certain.get(name);
   }
 
-  /** Names whose automation is certain to be there, of those that begin so. */
+  /** Names with this beginning whose automation is certainly there. */
   names(prefix = ''): readonly string[] {
     const locked = new Set([...this.#unsure].flatMap((change) => [...change.keys()]));
     return [...this.#certain.keys()].filter((name) => name.startsWith(prefix) && !locked.has(name));
@@ -57,8 +57,8 @@ export class CatalogueLedger {
     this.#unsure.add(change);
   }
 
-  /** Holds what is shown against what must be there, and takes from it how the unanswered writes ended. */
-  settle(shown: readonly Shown[]): void {
+  /** Compares the shown automations with those that must be there, and learns from them how the unanswered writes ended. */
+  reconcile(shown: readonly Shown[]): void {
     const byName = new Map(shown.map((document) => [document.name, document]));
     assert.equal(byName.size, shown.length, 'two automations have one name');
     for (const change of this.#unsure) {
@@ -91,7 +91,7 @@ export class CatalogueLedger {
   }
 }
 
-/** Nobody was told the ETag of a write that was not answered. */
+/** The ETag of an unanswered write is not known. */
 function withoutTags(change: Change): Change {
   return new Map(
     [...change].map(([name, entry]) => {

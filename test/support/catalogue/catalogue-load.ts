@@ -5,12 +5,12 @@ import { CatalogueLedger } from './catalogue-ledger.ts';
 import type { ProofCallers } from './catalogue-proof.ts';
 import { CatalogueWriter, readerGroup } from './catalogue-writer.ts';
 
-/** To be added to the users of a gateway that a proof is to ask. */
+/** Users that the gateway of a proof must have. */
 export const proofUsers = [
   { username: 'crash-reader', passwordHash: testPasswordHash, roles: ['readonly'], groups: [readerGroup] },
 ];
 
-/** Logs both callers of a proof in; their tokens are good on every gateway of the store, and after a restart. */
+/** Logs in both callers of a proof; their tokens are valid on every gateway of the store, and after a restart. */
 export async function proofCallers(gateway: Gateway): Promise<ProofCallers> {
   const reader = await send(gateway.port, {
     method: 'POST',
@@ -25,7 +25,7 @@ export async function proofCallers(gateway: Gateway): Promise<ProofCallers> {
   };
 }
 
-/** Where a lane's next write goes; asked anew for each. Undefined ends the lane. */
+/** The port for the next write of a lane, called for each write. Undefined ends the lane. */
 type Target = (lane: number) => number | undefined;
 
 interface CatalogueLoadOptions {
@@ -35,12 +35,12 @@ interface CatalogueLoadOptions {
   readonly mayBeRefused?: boolean;
 }
 
-/** Several writers at once, each one write after the other. What they wrote stands in one ledger. */
+/** Several writers at the same time, each with one write after the other. One ledger has what they wrote. */
 export interface CatalogueLoad {
   readonly ledger: CatalogueLedger;
   /**
-   * Writes until `port` says undefined, or for a lane until its connection fails where `once` is true. `wrote` hears of every
-   * write that was answered. Rejects where an answer is not what the contract says.
+   * Writes until `port` answers undefined, or for a lane until its connection fails where `once` is true. `wrote` is called
+   * for every answered write. Rejects where a reply is not as documented.
    */
   run(options: { readonly port: Target; readonly once?: boolean; readonly wrote?: (reply: Reply) => void }): Promise<void>;
 }
@@ -62,7 +62,7 @@ export function catalogueLoad({ seed, lanes, authorization, mayBeRefused = false
             const reply = await writer.write();
             if (reply?.complete === true) wrote?.(reply);
             else if (once) return;
-            // A gateway that is gone refuses at once: leave the others some of the processor.
+            // A stopped gateway refuses at once: the pause leaves processor time for the others.
             if (reply === undefined || reply.status === 503) await new Promise((resolve) => setTimeout(resolve, 20));
           }
         }),
@@ -73,7 +73,7 @@ export function catalogueLoad({ seed, lanes, authorization, mayBeRefused = false
   };
 }
 
-/** A kept connection to one gateway, or to another once its port changes. */
+/** A persistent connection to one gateway, or to another one when the port changes. */
 class Line {
   port = 0;
   readonly #authorization: string;

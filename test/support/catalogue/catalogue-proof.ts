@@ -4,10 +4,10 @@ import type { Gateway } from '../gateway/start-gateway.ts';
 import type { CatalogueLedger, Entry, Shown } from './catalogue-ledger.ts';
 import { readerGroup } from './catalogue-writer.ts';
 
-/** The `Authorization` values that a proof asks with; both outlive a restart of the gateway. */
+/** The `Authorization` values of the requests of a proof; both are valid after a restart of the gateway. */
 export interface ProofCallers {
   readonly admin: string;
-  /** A member of `readerGroup`, and of nothing else. */
+  /** A member of `readerGroup` alone. */
   readonly reader: string;
 }
 
@@ -16,12 +16,12 @@ interface Page {
   readonly total: number;
 }
 
-/** An automation is asked for by itself this often in a proof. */
+/** How many automations a proof reads one by one. */
 const sample = 12;
 
 /**
- * Holds the catalogue of a gateway that nobody writes to against the ledger: every acknowledged automation is there as it was
- * acknowledged, none in part, and export, listing, totals, filters and the view of a group agree about it.
+ * Compares the catalogue of a gateway with the ledger, while no test writes. Every acknowledged automation is there as it was acknowledged,
+ * none in part. Export, listing, totals, filters and the view of a group agree.
  */
 export async function proveCatalogue(gateway: Gateway, ledger: CatalogueLedger, callers: ProofCallers): Promise<void> {
   const get = (target: string, authorization = callers.admin): Promise<Reply> =>
@@ -33,7 +33,7 @@ export async function proveCatalogue(gateway: Gateway, ledger: CatalogueLedger, 
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Shown);
-  ledger.settle(exported);
+  ledger.reconcile(exported);
   const entries = ledger.entries();
 
   const listed: Shown[] = [];

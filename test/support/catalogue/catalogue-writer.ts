@@ -3,19 +3,19 @@ import type { Reply, Request } from '../callers/http-client.ts';
 import type { SeededRandom } from '../seeded-random.ts';
 import type { CatalogueLedger, Change, Entry } from './catalogue-ledger.ts';
 
-/** The group whose members see the automations that are not for all. */
+/** The group whose members see the automations with a read list. */
 export const readerGroup = 'crash-readers';
 
 const route = '/automation_catalog/automations';
 
 interface WriterOptions {
-  /** Begins the names that are this writer's own. */
+  /** The beginning of this writer's names. */
   readonly lane: string;
   readonly random: SeededRandom;
   readonly ledger: CatalogueLedger;
-  /** Answers undefined, or a reply that is not complete, where the connection ended first. */
+  /** Answers undefined, or an incomplete reply, where the connection ended before the reply. */
   readonly send: (request: Request) => Promise<Reply | undefined>;
-  /** True where 503 is an answer to expect; the write may then have happened or not. */
+  /** True where 503 is an expected answer; the write may then have happened or not. */
   readonly mayBeRefused: boolean;
 }
 
@@ -25,7 +25,7 @@ interface Write {
   readonly status: number;
 }
 
-/** Writes into the catalogue one thing after the other: what it has written stands in the ledger. */
+/** Writes to the catalogue, one write after the other, and records them in the ledger. */
 export class CatalogueWriter {
   readonly #options: WriterOptions;
   #count = 0;
@@ -52,7 +52,7 @@ export class CatalogueWriter {
     const { random, ledger, lane } = this.#options;
     const own = ledger.names(`${lane}-`);
     const dice = random.whole(0, 100);
-    // A lane is kept small: the rounds are about the moments of a kill, not about the size of a catalogue.
+    // A lane has few automations: the tests are about the moment of a kill, not about the size of a catalogue.
     if (own.length > 120 || (own.length > 0 && dice < 15)) return this.#remove(random.pick(own));
     if (own.length > 0 && dice < 35) return this.#replace(random.pick(own));
     if (own.length > 0 && dice < 60) return this.#patch(random.pick(own));
@@ -64,7 +64,7 @@ export class CatalogueWriter {
     return { request: json('POST', route, document(entry)), change: new Map([[entry.name, entry]]), status: 201 };
   }
 
-  /** With another name in some cases: the old one must go as the new one comes. */
+  /** With another name in some cases: one write removes the old name and adds the new one. */
   #replace(name: string): Write {
     const { random } = this.#options;
     const entry = { ...this.#entry(random.chance(0.3) ? this.#newName() : name), id: this.#idOf(name) };
@@ -91,7 +91,7 @@ export class CatalogueWriter {
     return { request, change: new Map([[name, undefined]]), status: 204 };
   }
 
-  /** New ones and replaced ones together; up to some hundred lines, so that kills fall into the midst of it. */
+  /** New and replaced automations together; up to some hundred lines, so that a kill can happen during an import. */
   #import(own: readonly string[]): Write {
     const { random, lane } = this.#options;
     const change = new Map<string, Entry>();
@@ -145,7 +145,7 @@ function document({ name, description, read, repeatInterval }: Entry): object {
   return { name, data: { description, gbac: { write: [], read } }, repeatInterval };
 }
 
-/** A write of a single automation that was answered: with its `_id`, where it was made, and the ETag it then has. */
+/** An answered write of a single automation, with its `_id`, where it was created, and its ETag after the write. */
 function confirmed(change: Change, reply: Reply): Change {
   const etag = reply.header('etag');
   const made = /\/automation_catalog\/automations\/([^/]+)$/.exec(reply.header('location') ?? '')?.[1];

@@ -7,17 +7,17 @@ import { Client } from 'pg';
 import { freePort } from '../far-sides/far-side.ts';
 import type { Owner } from '../owner.ts';
 
-/** A PostgreSQL server that belongs to one test, which may stop it and start it again as it likes. */
+/** A PostgreSQL server of one test, which may stop it and start it again at any time. */
 export interface OwnPostgres {
-  /** As `store.url` wants it. */
+  /** A value for `store.url`. */
   readonly url: string;
   /** Starts it on the data it has, and waits until it answers. */
   start(): Promise<void>;
-  /** `fast` ends every connection and closes in order; `immediate` is a crash, mended at the next start. */
+  /** `fast` ends every connection and shuts down in order; `immediate` is a crash, with recovery at the next start. */
   stop(mode: 'fast' | 'immediate'): Promise<void>;
 }
 
-/** Where Debian keeps the newest server's programs. */
+/** The directory of the newest server's programs on Debian. */
 const programs = globSync('/usr/lib/postgresql/*/bin').toSorted(byVersion).at(-1);
 
 /** Why a test that needs a server of its own cannot run; false where it can, and under CI=true, where it must. */
@@ -26,7 +26,7 @@ export const noOwnPostgres: string | false =
     ? false
     : 'no initdb under /usr/lib/postgresql/*/bin: install the package postgresql';
 
-/** Makes a cluster in a directory of its own and starts it on a free port of 127.0.0.1; both go away with the owner. */
+/** Makes a cluster in a directory of its own and starts it on a free port of 127.0.0.1; both are removed with the owner. */
 export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
   if (programs === undefined) throw new Error('This test needs the package postgresql (/usr/lib/postgresql/*/bin/initdb).');
   const user = unprivileged();
@@ -56,13 +56,13 @@ export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
     server = spawn(join(programs, 'postgres'), parameters, { ...user, cwd: directory, stdio: 'ignore' });
     await answers(url, server);
   };
-  // Without waiting for whoever is connected: the gateways of the test may be stopped after this.
+  // Without waiting for connected clients: the gateways of the test may stop later.
   owner.after(() => stop('immediate'));
   await start();
   return { url, start, stop };
 }
 
-/** PostgreSQL refuses to run as root: the user of its package does, or the one that has no rights at all. */
+/** PostgreSQL refuses to run as root: it runs as the user of its package, or as the user without rights. */
 function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const known = new Map(

@@ -10,22 +10,22 @@ import { type Database, openDatabase, type StoreOptions } from '../../../src/dat
 import type { StorePart } from '../../../src/database/store-part.ts';
 import type { Owner } from '../owner.ts';
 
-/** A kind of store to test on. Each `fresh` one is empty and goes away with its test. */
+/** A kind of store for tests. Each `fresh` one is empty, and is removed with its test. */
 export interface TestStore {
   readonly dialect: 'sqlite' | 'postgres';
-  /** Where an empty store may be opened, by one gateway or several. */
+  /** The options of an empty store, which one gateway or several can open. */
   fresh(owner: Owner): Promise<StoreOptions>;
   /** Opens a store (a fresh one where none is given) and closes it after the test. */
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
-  /** As `open`, the part with the audit log. */
+  /** As `open`, for the part with the audit log. */
   openAudit(t: TestContext, store?: StoreOptions): Promise<Database>;
 }
 
 const postgresUrl = await findPostgres();
 
 /**
- * Registers the tests that `define` makes once on SQLite and once on PostgreSQL: at `TEST_POSTGRES_URL`, else at 127.0.0.1:5432
- * where one answers. Without one they are skipped, with a line that says so, or fail where CI=true.
+ * Registers the tests of `define` once on SQLite and once on PostgreSQL: at `TEST_POSTGRES_URL`, else at 127.0.0.1:5432
+ * where one answers. Without a server they are skipped, with a message, or fail where CI=true.
  */
 export function eachStore(define: (store: TestStore) => void): void {
   suite('on SQLite', () => define(sqliteStore));
@@ -54,12 +54,12 @@ export const sqliteStore: TestStore = {
 /** The PostgreSQL that `eachStore` found, if any. */
 export const foundPostgres: TestStore | undefined = postgresUrl === undefined ? undefined : postgresStore(postgresUrl);
 
-/** What `store.url` of a configuration is to say. */
+/** The value for `store.url` of a configuration. */
 export function storeUrl(store: StoreOptions): string {
   return store.kind === 'sqlite' ? `sqlite:${store.file}` : store.url.reveal();
 }
 
-/** A schema of its own in the given database: quicker than a database, and as separate. */
+/** A schema of its own in the given database: as separate as a database, and created faster. */
 function postgresStore(url: string): TestStore {
   const postgres: TestStore = {
     dialect: 'postgres',
