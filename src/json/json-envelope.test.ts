@@ -44,10 +44,10 @@ test('a long body that is read in steps has the same result, and the event loop 
     `{"a":1,"body":[${items}],"a":2}`,
   ]) {
     const bytes = Buffer.from(text);
-    let turns = 0;
+    let iterations = 0;
     const count = (): void => {
-      turns += 1;
-      if (turns < 1_000) timer = setImmediate(count);
+      iterations += 1;
+      if (iterations < 1_000) timer = setImmediate(count);
     };
     let timer = setImmediate(count);
     const outcome = async (read: () => unknown): Promise<unknown> => {
@@ -60,7 +60,7 @@ test('a long body that is read in steps has the same result, and the event loop 
     };
     const inSteps = await outcome(() => readEnvelopeInSteps(bytes, { opaque }));
     clearImmediate(timer);
-    assert.ok(turns >= bytes.length / 300_000, `${turns} turns`);
+    assert.ok(iterations >= bytes.length / 300_000, `${iterations} iterations`);
     assert.deepEqual(inSteps, await outcome(() => readEnvelope(bytes, { opaque })));
   }
 });
