@@ -391,6 +391,8 @@ eachStore((store) => {
     const catalogue = createAutomationStore(database);
     await put(catalogue, named('a', 'b'));
     const filters: readonly TextFilter[] = [{ kind: 'contains', field: 'name', text: 'a' }];
+    // Starts three connections: a thread that starts later could miss every search.
+    await Promise.all([database.ping(), database.ping(), database.ping()]);
     const ended = Promise.all(Array.from({ length: 30 }, () => listed(catalogue, { filters })));
     let most = 0;
     for (let hasEnded = false; !hasEnded; ) {
