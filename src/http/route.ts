@@ -7,10 +7,10 @@ import type { CallContext } from '#calls/call-context.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 
-/** Who may call a route: anybody, anybody who is known, or the holders of one of the roles. */
+/** Who may call a route: everyone, every authenticated caller, or callers with one of the roles. */
 export type RouteAccess = 'everyone' | 'callers' | readonly Role[];
 
-/** One route, stated once: the server serves it, OpenAPI and the role matrix are made from it. */
+/** One route. The server serves it; the OpenAPI document and the role matrix are made from it. */
 export interface Route extends RouteTraits {
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   /** With `:name` for path parameters. */
@@ -19,30 +19,30 @@ export interface Route extends RouteTraits {
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
   readonly precondition?: (params: Readonly<Record<string, string>>) => void;
   readonly body?: JsonBody | FormBody | StreamBody;
-  /** Names of the query parameters it takes; where absent, any query parameter is refused. */
+  /** True for the names of the query parameters that the route takes; where absent, any query parameter is refused. */
   readonly query?: (name: string) => boolean;
-  /** Takes an Idempotency-Key; `headers` are those of the caller's that belong to the payload, by their names in lower case. */
+  /** The route takes an Idempotency-Key. `headers`: the request headers that belong to the payload, in lower case. */
   readonly idempotency?: { readonly headers: readonly string[] };
-  /** Writes errors in the shape of another standard than RFC 9457. */
+  /** For errors in the shape of another standard than RFC 9457. */
   readonly errorShape?: ErrorShape;
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
-  /** The call that it relays; calls are counted by their outcome. */
+  /** The operation of a route that relays calls; they are counted by their outcome. */
   readonly operation?: CallOperation;
   readonly docs: RouteDocs;
 }
 
-/** What the front door does with every request of a route; nothing else decides that. */
+/** How the front door treats the requests of a route. */
 export interface RouteTraits {
-  /** Refused with 503 `overloaded` while the gateway is under pressure. Monitoring and documentation are not. */
+  /** Refused with 503 `overloaded` while the gateway is overloaded; false for monitoring and documentation. */
   readonly sheddable: boolean;
-  /** Takes one of the places for requests that are worked on at once, until its reply ends. A stream that lasts for hours takes none. */
+  /** Each request holds one of a limited number of places until its reply ends; false for a stream that lasts for hours. */
   readonly holdsPlace: boolean;
   /**
-   * When it counts against `server.rateLimit`. `judged`: its handler calls `count` once the request is known to be sound (for a relayed
+   * When a request counts against `server.rateLimit`. `judged`: its handler calls `count` once the request is valid (for a relayed
    * call the call path does it). `admitted`: as soon as its body is read.
    */
   readonly counted: 'admitted' | 'judged' | 'never';
-  /** Each request goes on record in the audit log. False: only a request that is refused for who asked (401, 403) does. */
+  /** Each request goes on record in the audit log. False: only a request that is refused with 401 or 403 does. */
   readonly recorded: boolean;
 }
 
@@ -55,19 +55,19 @@ export interface JsonBody {
   readonly schema: JsonSchema;
   /** RFC 6901 pointers of members that are relayed as their exact bytes. */
   readonly opaque?: readonly string[];
-  /** Finds the problems that the schema cannot say; members of a wrong type are passed over. */
+  /** Finds the problems that a schema cannot express; it ignores members of a wrong type, which the schema reports. */
   readonly judge?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => Judgement;
-  /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems speak of that one alone. */
+  /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems are about that one alone. */
   readonly variants?: { readonly schemas: readonly JsonSchema[]; readonly choose: (body: unknown) => JsonSchema };
 }
 
 export interface Judgement {
   readonly problems: readonly RequestProblem[];
-  /** What the judge read of the body on its way, for the handler (`RouteRequest.judged`), so that it is read once. */
+  /** What the judge has read of the body, for the handler (`RouteRequest.judged`), so that it is read only once. */
   readonly judged?: unknown;
 }
 
-/** How a route words its errors where another standard than RFC 9457 says so; the statuses and headers stay. */
+/** How a route writes its errors by another standard than RFC 9457; the statuses and headers stay. */
 export interface ErrorShape {
   readonly mediaType: string;
   readonly schema: JsonSchema;
@@ -78,11 +78,11 @@ interface FormBody {
   readonly kind: 'form';
   /** Bytes. */
   readonly limit: number;
-  /** For the documentation only: the reader of the form judges it. */
+  /** For the documentation only: the route's handler judges the form. */
   readonly schema: JsonSchema;
 }
 
-/** A body that is not held: its handler reads it as it arrives (`RouteRequest.body` is an AsyncIterable of Buffers), however long it is. */
+/** A body of any length that the handler reads as it arrives: `RouteRequest.body` is an AsyncIterable of Buffers. */
 interface StreamBody {
   readonly kind: 'stream';
   readonly mediaType: 'application/x-ndjson';
@@ -94,15 +94,15 @@ export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Fits the route's schema where it has one; for a form its text. */
+  /** Valid by the route's schema where it has one; for a form its text. */
   readonly body: unknown;
   /** The exact bytes of the opaque members that the caller gave. */
   readonly spans: ReadonlyMap<string, Buffer>;
-  /** What the `judge` of its body read. */
+  /** What the `judge` of the route has read of the body. */
   readonly judged: unknown;
   readonly sourceAddress: string;
   readonly context: CallContext;
-  /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has no call left. */
+  /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has used up its calls. */
   readonly count: () => void;
 }
 
@@ -118,7 +118,7 @@ export type RouteReply =
       readonly body?: string;
     };
 
-/** The media type that the body of a route has. */
+/** The media type of a route's body. */
 export function bodyMediaType(body: NonNullable<Route['body']>): string {
   if (body.kind === 'form') return 'application/x-www-form-urlencoded';
   return body.mediaType ?? 'application/json';
@@ -129,14 +129,14 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
   return { kind: 'plain', status, headers, body: JSON.stringify(value) };
 }
 
-/** What OpenAPI and /docs say of a route beside its schemas. */
+/** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
   readonly tag: 'relay' | 'automations' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** Header parameters it reads, by name. */
+  /** Request headers that the route reads. */
   readonly requestHeaders?: readonly { readonly name: string; readonly description: string }[];
   readonly pathParameters?: Readonly<Record<string, string>>;
   readonly queryParameters?: readonly { readonly name: string; readonly description: string; readonly schema: JsonSchema }[];
@@ -145,18 +145,18 @@ export interface RouteDocs {
     readonly description: string;
     readonly mediaType?: string;
     readonly schema?: JsonSchema;
-    /** Headers beside X-Request-Id, by name. */
+    /** Headers in addition to X-Request-Id, by name. */
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Other replies that are no errors and have no body, such as 304. */
+  /** Other replies without error and without body, such as 304. */
   readonly otherReplies?: readonly {
     readonly status: number;
     readonly description: string;
     readonly headers?: Readonly<Record<string, string>>;
   }[];
-  /** The codes of the error table it can answer with, beside those that follow from the route's own properties (openapi-errors.ts). */
+  /** Error codes of the route, in addition to those that follow from its properties (openapi-errors.ts). */
   readonly errors: readonly ErrorCode[];
-  /** Errors in another shape than problem+json, where another standard asks for one. */
+  /** Errors in the shape of another standard than problem+json. */
   readonly otherErrors?: readonly OtherError[];
   readonly example?: RouteExample;
 }
@@ -168,7 +168,7 @@ interface OtherError {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One call and its reply, shown in the documentation; a test holds both against the schemas. */
+/** One request and its reply, shown in the documentation; a test checks both against the schemas. */
 interface RouteExample {
   /** Values of the path parameters, not encoded. */
   readonly path?: Readonly<Record<string, string>>;

@@ -8,8 +8,8 @@ interface CurlTarget {
 }
 
 /**
- * A `curl` line for an operation by its examples. `$GATEWAY` stands for the gateway's address and `$LOGIN` for `user:password`;
- * undefined where a required value has no example.
+ * A `curl` command for an operation, from its examples. `$GATEWAY` is the gateway's address and `$LOGIN` is `user:password`.
+ * Undefined where a required value has no example.
  */
 export function curlExample({ method, path, operation }: CurlTarget): string | undefined {
   const target = exampleTarget(path, operation.parameters);

@@ -3,7 +3,7 @@ import { fieldList, hasFields, schemaFields, typeOf } from './docs-page-schema.t
 import { type Html, html, inline, paragraphs } from './html.ts';
 import type { ApiResponse, Components, Content, OpenApiDocument, Operation, Parameter } from './openapi-document.ts';
 
-/** An operation with where it stands in the document. */
+/** An operation with its place in the document. */
 export interface PlacedOperation {
   readonly method: string;
   readonly path: string;
@@ -17,7 +17,7 @@ export function operationsIn(document: OpenApiDocument): readonly PlacedOperatio
   );
 }
 
-/** One operation: who may call it, what it takes, what it answers. Its anchor is its `operationId`. */
+/** The section of one operation: who may call it, its parameters and body, its replies. Its anchor is its `operationId`. */
 export function operationSection(placed: PlacedOperation, components: Components): Html {
   const { operation } = placed;
   const [success, ...errors] = Object.entries(operation.responses).sort(([one], [other]) => Number(one) - Number(other));

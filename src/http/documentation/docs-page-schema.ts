@@ -25,10 +25,10 @@ interface Field {
   readonly description: string;
 }
 
-/** What is worth a mark: a caller looks for what must be sent, a reader of replies for what may be missing. */
+/** Which members get a mark: the required ones of a request, the optional ones of a reply. */
 type Marked = 'required' | 'optional' | 'nothing';
 
-/** The members of a body as a list, `params.path` for a nested one; a body that can have several shapes as several lists. */
+/** The members of a body as a list, a nested one as `params.path`. A body with several possible shapes becomes several lists. */
 export function schemaFields(schema: JsonSchema, marked: Marked): Html {
   const view = schema as SchemaView;
   const shapes = view.anyOf ?? [view];
@@ -37,13 +37,13 @@ export function schemaFields(schema: JsonSchema, marked: Marked): Html {
   return html`${lists.map((list, index) => html`<p class="or">${index === 0 ? 'Either' : 'or'}</p>${list}`)}`;
 }
 
-/** Whether there is more to say of a body than its type. */
+/** Whether the schema of a body has members to list. */
 export function hasFields(schema: JsonSchema): boolean {
   const view = schema as SchemaView;
   return (view.anyOf ?? [view]).some((shape) => membersOf(shape, '').length > 0);
 }
 
-/** Rows in the same form as those of a schema, for parameters and headers. */
+/** Parameters or headers, in the same form as the members of a schema. */
 export function fieldList(fields: readonly Field[], marked: Marked): Html {
   const mark = (required: boolean): Html | undefined =>
     marked === (required ? 'required' : 'optional') ? html` <span class="${marked}">${marked}</span>` : undefined;
@@ -62,7 +62,7 @@ function membersOf(schema: SchemaView, prefix: string): readonly Field[] {
   });
 }
 
-/** A schema's type in a few words. */
+/** A short text for a schema's type, range and default. */
 export function typeOf(schema: SchemaView): string {
   const byDefault = schema.default === undefined ? '' : `, default ${JSON.stringify(schema.default)}`;
   return `${withoutDefault(schema)}${byDefault}`;

@@ -30,13 +30,13 @@ const route: Route = {
   },
 };
 
-test('whatever stands in the documentation of a route is text on the page, never markup', () => {
+test('every text in the documentation of a route is text on the page, never markup', () => {
   const page = docsPage(createOpenApiDocument({ routes: [route], version: hostile }));
   assert.doesNotMatch(page, /<script|alert\("/);
   assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&#39;&quot;&amp;/);
 });
 
-test('the policy allows the style of the page by its hash, and nothing else', () => {
+test('the Content-Security-Policy allows the style of the page by its hash, and nothing else', () => {
   const page = docsPage(createOpenApiDocument({ routes: [route], version: '1' }));
   const style = /<style>(.*)<\/style>/s.exec(page)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
@@ -46,7 +46,7 @@ test('the policy allows the style of the page by its hash, and nothing else', ()
   );
 });
 
-test('an example is a line that a POSIX shell reads back as it was meant', () => {
+test('an example is a command that a POSIX shell reads back unchanged', () => {
   const page = docsPage(createOpenApiDocument({ routes: [route], version: '1' }));
   assert.ok(page.includes(String.raw`&lt;/script&gt;&#39;\&#39;&#39;\&quot;&amp;`), page);
   assert.ok(

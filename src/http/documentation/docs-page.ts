@@ -15,11 +15,11 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The document as one page of HTML that needs nothing else. Anchors: an operation's `operationId`, `error-CODE` for each error. */
+/** The document as one self-contained HTML page. Anchors: an operation's `operationId`, and `error-CODE` for each error. */
 export function docsPage(document: OpenApiDocument): string {
   const operations = operationsIn(document);
   const { title, version, summary, description } = document.info;
-  // The style is the one part that is not escaped: its hash in the policy is that of exactly these characters.
+  // Only the style is not escaped: the policy has the hash of exactly these characters.
   const style: Html = { markup: `<style>${docsStyle}</style>` };
   return html`<!doctype html>
 <html lang="en">
@@ -35,7 +35,7 @@ ${style}
 <nav aria-label="Contents">${contents(document, operations)}</nav>
 <main>
 <section id="start"><h2><a href="#start">To start with</a></h2>${paragraphs(description)}
-<p>The same as a document for programs: <a href="/openapi.json">/openapi.json</a> (OpenAPI ${document.openapi}).
+<p>The same for programs: <a href="/openapi.json">/openapi.json</a> (OpenAPI ${document.openapi}).
 In the examples <code>$GATEWAY</code> is the address of this gateway and <code>$LOGIN</code> a <code>user:password</code>.</p></section>
 ${callers(document)}
 ${roleMatrix(operations)}
@@ -78,18 +78,18 @@ function callers(document: OpenApiDocument): Html {
     session: 'Session cookie',
     client: 'OAuth 2.0 client',
   };
-  return html`<section id="callers"><h2><a href="#callers">Authentication</a></h2><p>Any one of these; a request with an <code>Authorization</code> header is judged by it.</p>
+  return html`<section id="callers"><h2><a href="#callers">Authentication</a></h2><p>Use one of these methods. Where a request has an <code>Authorization</code> header, its session cookie is ignored.</p>
 <dl class="fields">${schemes.map(([name, { description }]) => html`<dt>${names[name] ?? name}</dt><dd>${inline(description)}</dd>`)}</dl></section>`;
 }
 
-/** Roles across, operations down. */
+/** A table with one column for each role and one row for each operation. */
 function roleMatrix(operations: readonly PlacedOperation[]): Html {
   const rows = operations.map(({ method, path, operation }) => {
     const cells = roles.map((role) => html`<td>${mark(operation['x-roles'], role)}</td>`);
     return html`<tr><th scope="row"><a href="#${operation.operationId}"><span class="method ${method}">${method.toUpperCase()}</span> <code>${breakablePath(path)}</code></a></th>${cells}</tr>`;
   });
   return html`<section id="roles"><h2><a href="#roles">Roles</a></h2>
-<p>A caller needs one of the roles that are marked. Operations marked ○ are open to everyone, without credentials.</p>
+<p>A caller needs one of the marked roles. Operations marked ○ are open to everyone, without credentials.</p>
 <div class="wide"><table><thead><tr><th scope="col">Operation</th>${roles.map((role) => html`<th scope="col">${role}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
@@ -116,5 +116,5 @@ function errorSection(document: OpenApiDocument): Html {
 <p><strong>${title}.</strong> ${inline(meaning)}</p><p>${inline(remedy)}</p></section>`,
   );
   return html`<section id="errors"><h2><a href="#errors">Errors</a></h2>
-<p>The complete list. The <code>type</code> of every error leads here.</p>${entries}</section>`;
+<p>The complete list. The <code>type</code> of every error links to its entry here.</p>${entries}</section>`;
 }

@@ -1,11 +1,11 @@
-/** Markup that is safe to send: every value in it was escaped when it was put in. */
+/** Markup in which every value is escaped. */
 export interface Html {
   readonly markup: string;
 }
 
 type Piece = string | number | Html | undefined | readonly Piece[];
 
-/** A template literal of HTML; strings and numbers put into it are escaped, for text as well as for quoted attribute values. */
+/** A template literal of HTML. Its strings and numbers are escaped, both for text and for quoted attribute values. */
 export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   return { markup: strings.reduce((all, part, index) => `${all}${markupOf(pieces[index - 1])}${part}`) };
 }
@@ -23,13 +23,13 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
 }
 
-/** Text in which backticks mark code, as the documentation members of routes use them. */
+/** Text in which backticks mark code, as in `RouteDocs`. */
 export function inline(text: string): Html {
   const parts = text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
   return html`${parts}`;
 }
 
-/** The same, with an empty line between paragraphs. */
+/** Like `inline`, for a text with an empty line between its paragraphs. */
 export function paragraphs(text: string): Html {
   return html`${text.split('\n\n').map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`;
 }

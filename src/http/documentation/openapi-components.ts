@@ -12,18 +12,18 @@ const problemSchema = Type.Object(
   {
     type: Type.String({
       format: 'uri-reference',
-      description: 'Where the error is explained: `/docs#error-CODE` of this gateway.',
+      description: 'Address of the explanation: `/docs#error-CODE` of this gateway.',
     }),
     title: Type.String({ description: 'The same for every error of this code.' }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
     detail: Type.String({ description: 'What is wrong with this request, and what to do about it.' }),
-    code: Type.Enum(allCodes, { description: 'For programs: one of a closed list.' }),
-    requestId: Type.String({ description: 'Finds the request in the gateway’s log; the same as `X-Request-Id`.' }),
+    code: Type.Enum(allCodes, { description: 'One of a closed list, for programs.' }),
+    requestId: Type.String({ description: 'Identifies the request in the gateway’s log, as `X-Request-Id` does.' }),
     errors: Type.Optional(
       Type.Array(
         closedObject({
           pointer: Type.String({ description: 'RFC 6901 JSON pointer into the body, or `?name` for a query parameter.' }),
-          detail: Type.String({ description: 'What is wrong there.' }),
+          detail: Type.String({ description: 'What is wrong at the pointer.' }),
         }),
         { description: 'Every problem of the request, where there can be several.' },
       ),
@@ -35,7 +35,7 @@ const problemSchema = Type.Object(
           contentType: Type.Optional(Type.String({ description: 'Its media type.' })),
           body: Type.Optional(Type.String({ description: 'Its body, the first 64 KiB.' })),
         },
-        { additionalProperties: false, description: 'What the far side answered, where the error speaks of its answer.' },
+        { additionalProperties: false, description: 'The reply of the far side, where the error is about it.' },
       ),
     ),
   },
@@ -44,28 +44,28 @@ const problemSchema = Type.Object(
 
 const headers = {
   'X-Request-Id': {
-    description: 'Names this request in the log: the caller’s own where it sent a sane one, otherwise a new one.',
+    description: 'Identifies this request in the log: the caller’s own id where it is valid, otherwise a new one.',
     schema: Type.String({ minLength: 1, maxLength: 128 }),
   },
   'WWW-Authenticate': { description: 'The ways to authenticate (RFC 9110 11.6.1).', schema: text },
-  Allow: { description: 'The methods that the path knows.', schema: text },
+  Allow: { description: 'The methods of the path.', schema: text },
   Accept: { description: 'The media type that the route takes.', schema: text },
   'Accept-Patch': { description: 'The media type that the route takes (RFC 5789 2.2).', schema: text },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
-  'X-Upstream-Status': { description: 'Status that the far side answered, where the error speaks of its answer.', schema: text },
-  'X-Upstream-Content-Type': { description: 'Media type that the far side answered, where it named one.', schema: text },
-  'X-Upstream-ETag': { description: 'ETag of the far side, where it sent one.', schema: text },
-  'X-Upstream-Location': { description: 'Location of the far side, where it sent one.', schema: text },
-  'X-Upstream-Body-Encoding': { description: '`base64` where the body in `upstream` is no text.', schema: text },
+  'X-Upstream-Status': { description: 'Status of the far side’s reply, where the error is about it.', schema: text },
+  'X-Upstream-Content-Type': { description: 'Media type of the far side’s reply, where it has one.', schema: text },
+  'X-Upstream-ETag': { description: 'ETag of the far side’s reply, where it has one.', schema: text },
+  'X-Upstream-Location': { description: 'Location of the far side’s reply, where it has one.', schema: text },
+  'X-Upstream-Body-Encoding': { description: '`base64` where the body in `upstream` is not text.', schema: text },
   'Idempotency-Replayed': {
-    description: '`true`: the reply of an earlier request with this Idempotency-Key.',
+    description: '`true`: the reply to an earlier request with this Idempotency-Key.',
     schema: text,
   },
 } as const satisfies Record<string, ApiHeader>;
 
 type HeaderName = keyof typeof headers;
 
-/** Headers that come with an error of that status, beside X-Request-Id. */
+/** Headers of each error with that status, in addition to X-Request-Id. */
 const headersByStatus: Readonly<Record<number, HeaderName>> = {
   401: 'WWW-Authenticate',
   405: 'Allow',
@@ -73,7 +73,7 @@ const headersByStatus: Readonly<Record<number, HeaderName>> = {
   503: 'Retry-After',
 };
 
-/** Errors that speak of a reply that came name it in headers, as a success does. */
+/** Errors about a far side's reply describe it in the same headers as a success. */
 const headersOfReply: readonly HeaderName[] = [
   'X-Upstream-Status',
   'X-Upstream-Content-Type',
@@ -82,14 +82,14 @@ const headersOfReply: readonly HeaderName[] = [
   'X-Upstream-Body-Encoding',
 ];
 
-/** Headers that come with a code, whatever else has its status. */
+/** Headers of a code, which other codes of the same status need not have. */
 const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
   'upstream-error': headersOfReply,
   'redirect-refused': headersOfReply,
   'idempotency-key-in-use': ['Retry-After'],
 };
 
-/** What a call can end in for certain once it has left: it is kept for its Idempotency-Key, and answered once more. */
+/** Certain errors of a call that has left: the gateway keeps them for its Idempotency-Key and replays them. */
 const keptErrors: ReadonlySet<ErrorCode> = new Set([
   ...farSideErrors,
   'destination-denied',
@@ -107,16 +107,16 @@ function headerNames(status: number, codes: readonly ErrorCode[], route?: Answer
   const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
   const ofStatus = headersByStatus[status];
   if (ofStatus !== undefined) names.add(ofStatus);
-  // RFC 5789 2.2 has a header of its own for PATCH.
+  // RFC 5789 2.2 defines Accept-Patch for this.
   if (codes.includes('unsupported-media-type')) names.add(route?.method === 'PATCH' ? 'Accept-Patch' : 'Accept');
   if (route?.idempotency !== undefined && codes.some((code) => keptErrors.has(code))) names.add('Idempotency-Replayed');
   return [...names];
 }
 
-/** The header of every reply, success or not. */
+/** The header of every reply. */
 export const requestIdHeader: Readonly<Record<string, Reference>> = { 'X-Request-Id': headerReference('X-Request-Id') };
 
-/** One status of an operation with the codes that it can carry there; without a route, that of a path that is none. */
+/** The response of an operation for one error status, with its possible codes; without `route`, that of an unknown path. */
 export function errorResponse(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): ApiResponse {
   const names = headerNames(status, codes, route);
   return {
@@ -139,7 +139,7 @@ function headerReference(name: HeaderName): Reference {
   return { $ref: `#/components/headers/${name}` };
 }
 
-/** What operations refer to. `NotFound` belongs to no operation: it is the answer to a path that is none of them. */
+/** The components that operations refer to. `NotFound` belongs to no operation: it is the answer to an unknown path. */
 export const components: Components = {
   schemas: { Problem: problemSchema },
   responses: { NotFound: errorResponse(404, ['not-found']) },
@@ -149,7 +149,8 @@ export const components: Components = {
       name: 'X-Request-Id',
       in: 'header',
       required: false,
-      description: 'Your own name for this request: 1 to 128 visible ASCII characters. Anything else is replaced by a new one.',
+      description:
+        'Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.',
       schema: Type.String(),
     },
   },
@@ -158,7 +159,7 @@ export const components: Components = {
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'A token of POST /login or POST /oauth/token, or of a configured OpenID Connect issuer.',
+      description: 'A token from POST /login or POST /oauth/token, or from a configured OpenID Connect issuer.',
     },
     session: {
       type: 'apiKey',

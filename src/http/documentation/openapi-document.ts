@@ -11,7 +11,7 @@ export interface OpenApiDocument {
   readonly security: readonly SecurityRequirement[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: Components;
-  /** The closed table of errors, also those that belong to no operation. */
+  /** All error codes, also those of no operation. */
   readonly 'x-error-codes': Readonly<Record<ErrorCode, DocumentedError>>;
 }
 
@@ -27,7 +27,7 @@ export interface Components {
 }
 
 export interface DocumentedError {
-  /** One, or two where the moment decides (`outcome-unknown`). */
+  /** One status; `outcome-unknown` has three (`statusesOf`). */
   readonly statuses: readonly number[];
   readonly title: string;
   readonly meaning: string;
@@ -39,7 +39,7 @@ export interface Operation {
   readonly tags: readonly RouteDocs['tag'][];
   readonly summary: string;
   readonly description: string;
-  /** The roles that may call, any of them; `everyone` needs no credentials, `callers` any valid ones. */
+  /** The roles that may call the operation; `everyone` needs no credentials, `callers` needs any valid ones. */
   readonly 'x-roles': RouteAccess;
   readonly security?: readonly SecurityRequirement[];
   readonly parameters: readonly (Parameter | Reference)[];
@@ -70,7 +70,7 @@ export interface ApiResponse {
   readonly description: string;
   readonly headers: Readonly<Record<string, ApiHeader | Reference>>;
   readonly content?: Content;
-  /** The codes of the error table that come with this status. */
+  /** The error codes with this status. */
   readonly 'x-error-codes'?: readonly ErrorCode[];
 }
 

@@ -1,126 +1,125 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 
-/** What an error means and what its reader can do about it; docs/reference/errors.md and /docs say the same words. */
+/** What an error means and what to do about it. A test compares docs/reference/errors.md with these texts, which /docs shows too. */
 export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; readonly remedy: string }>> = {
   'malformed-request': {
     meaning:
-      'The bytes are no well-formed HTTP/1.1 request, or one that two readers could understand differently, such as a repeated `Content-Length`.',
-    remedy: 'Send it with an ordinary HTTP client. `detail` names what could not be read.',
+      'The bytes are not a well-formed HTTP/1.1 request, or two servers could read them differently, as with a repeated `Content-Length`.',
+    remedy: 'Send it with an ordinary HTTP client. `detail` names the fault.',
   },
   'invalid-json': {
     meaning:
-      'The body is not JSON in UTF-8, is nested deeper than 128, or has a repeated or dangerous key among the members that the gateway interprets.',
+      'The body is not JSON in UTF-8, or is nested deeper than 128. Or the members that the gateway interprets have a repeated or dangerous key.',
     remedy: 'Correct the place that `detail` or `errors` names.',
   },
   'invalid-request': {
-    meaning:
-      'The body or the query string was read and does not fit: a member is missing, unknown, or has a wrong type or value.',
+    meaning: 'The body or the query string does not fit its schema: a member is missing, unknown, or has a wrong type or value.',
     remedy: '`errors` lists every problem at once, each with a pointer to its place. Nothing was sent to a far side.',
   },
   unauthenticated: {
-    meaning: 'No credentials came with the request, or they are wrong, expired or ended.',
+    meaning: 'The request has no credentials, or they are wrong, expired or ended.',
     remedy: 'Send Basic credentials, a Bearer token or the session cookie; get a new token from `/login` or `/oauth/token`.',
   },
   forbidden: {
     meaning:
-      'The gateway knows who calls, and none of the caller’s roles may use this route, or none of its groups may change this automation.',
-    remedy: 'Use an account with one of the roles or groups that `detail` names, or have it granted.',
+      'The caller is authenticated, but none of its roles may use this route, or none of its groups may change this automation.',
+    remedy: 'Use an account with one of the roles or groups that `detail` names, or ask the operator for one of them.',
   },
   'destination-denied': {
     meaning:
-      'The outbound policy of REST calls does not admit the address, a name that resolves to it, or a header meant for cloud metadata services. Nothing is sent there.',
-    remedy:
-      '`detail` names the address and the rule. If the call is meant to be possible, the operator adds it to `outbound.allow`.',
+      'The outbound policy of REST calls does not admit the address, a name that resolves to it, or a header for cloud metadata services. Nothing is sent there.',
+    remedy: '`detail` names the address and the rule. To allow the call, the operator adds the address to `outbound.allow`.',
   },
   'path-denied': {
-    meaning: 'The adapter instance allows some paths only, and this one is not among them. No byte left.',
-    remedy: 'Use another path, or have the operator change `allowPaths` or `denyPaths` of the adapter.',
+    meaning: 'The adapter instance does not allow this path. Nothing was sent.',
+    remedy: 'Use another path, or ask the operator to change `allowPaths` or `denyPaths` of the adapter instance.',
   },
   'not-found': {
     meaning: 'The gateway has no route with this path.',
-    remedy: 'Compare the path with `/openapi.json`; upper and lower case count.',
+    remedy: 'Compare the path with `/openapi.json`; paths are case-sensitive.',
   },
   'adapter-not-found': {
     meaning: 'No adapter instance has the name in the path.',
-    remedy: 'Take a name that `detail` lists, exactly as it is written there, URL-encoded (`Local%20NSO`).',
+    remedy: 'Use a name that `detail` lists, exactly as written and URL-encoded (`Local%20NSO`).',
   },
   'automation-not-found': {
-    meaning: 'The catalogue has no automation with this `_id`, or none that the caller may see: the two cannot be told apart.',
-    remedy: 'Compare the `_id` with the listing; have one of the caller’s groups added to `gbac.read` or `gbac.write`.',
+    meaning: 'The catalogue has no automation with this `_id`, or the caller may not see it: the reply is the same for both.',
+    remedy:
+      'Compare the `_id` with the listing, or ask for one of the caller’s groups to be added to `gbac.read` or `gbac.write`.',
   },
   'method-not-allowed': {
-    meaning: 'The path exists, with other methods.',
+    meaning: 'The path exists, but not with this method.',
     remedy: 'Use a method that the `Allow` header names.',
   },
   'request-timeout': {
-    meaning: 'The request came too slowly: its headers have 10 seconds, all of it 30.',
-    remedy: 'Send it again on a new connection; look for a slow link or a client that announces more bytes than it sends.',
+    meaning: 'The request arrived too slowly: the limit is 10 seconds for its headers and 30 for all of it.',
+    remedy: 'Send it again on a new connection; check for a slow link, or a client whose `Content-Length` is more than it sends.',
   },
   'automation-exists': {
-    meaning: 'The name of the automation is that of another one; names are compared exactly. Nothing was changed.',
-    remedy: 'Choose another name, or change the automation that has it.',
+    meaning: 'Another automation has this name; names are compared exactly. Nothing was changed.',
+    remedy: 'Choose another name, or change the automation that has this one.',
   },
   'configuration-invalid': {
     meaning:
-      'The configuration was to be reloaded, and the file or something that it names has problems. Nothing was changed: the gateway goes on with what it had.',
-    remedy: 'Correct each place that `errors` lists, with file, line and column; then reload again.',
+      'The reload failed: the configuration file, or a file that it names, has problems. The gateway keeps its current configuration.',
+    remedy: 'Correct each place that `errors` lists with file, line and column; then reload again.',
   },
   'idempotency-key-in-use': {
     meaning:
-      'The first request with this Idempotency-Key is still under way, here or at another gateway. Nothing was sent for this one.',
-    remedy: 'Send the same request again after `Retry-After`, until it is answered.',
+      'The first request with this Idempotency-Key has not ended yet, at this or another gateway. Nothing was sent for this one.',
+    remedy: 'Send the same request again after `Retry-After`, until it gets the first reply.',
   },
   'reply-not-kept': {
     meaning:
-      'The first request with this Idempotency-Key was answered by the far side, with more than the 1 MiB that is kept of a reply. Nothing was sent for this one.',
-    remedy: 'Read from the far side what you need to know. To have the call made again, send it with another key.',
+      'The far side answered the first request with this Idempotency-Key, but its reply is longer than the 1 MiB that the gateway keeps. Nothing was sent for this one.',
+    remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
   },
   'reload-unavailable': {
     meaning: 'The gateway has no configuration file to read again, or it is stopping.',
-    remedy: 'Start the gateway with `serve --config FILE`; after that, what changed in the file can be reloaded.',
+    remedy: 'Start the gateway with `serve --config FILE`; after that, changes of the file can be reloaded.',
   },
   'precondition-failed': {
     meaning:
-      'The automation is not at an entity tag that `If-Match` names: somebody changed it since it was read; or it is at one that `If-None-Match` names. Nothing was changed.',
-    remedy: 'Read it again, repeat the change on what it has become, and send the new tag.',
+      'The automation has no entity tag of `If-Match`, since it has changed, or it has one of `If-None-Match`. Nothing was changed.',
+    remedy: 'Read the automation again, repeat the change on its current state, and send the new tag.',
   },
   'body-too-large': {
     meaning:
-      'The request body is over `server.requestBodyLimit`, and was not read to its end; or an automation would be over 1 MiB.',
-    remedy: 'Send less; the limit of the body is the operator’s to raise.',
+      'The request body is larger than `server.requestBodyLimit` and was not read to its end, or an automation would be larger than 1 MiB.',
+    remedy: 'Send less, or ask the operator to raise the limit of the body.',
   },
   'unsupported-media-type': {
-    meaning: 'The body is declared as another media type or charset than the route takes, or it is compressed.',
+    meaning: 'The route does not take the declared media type or charset of the body, or the body is compressed.',
     remedy:
       'Send the media type that the `Accept` header (`Accept-Patch` for PATCH) of the reply names, in UTF-8 and without `Content-Encoding`.',
   },
   'idempotency-key-reused': {
     meaning:
-      'A request with this Idempotency-Key and another payload came within the last 24 hours, from the same caller and to the same path, adapter included. Nothing was sent for this one.',
-    remedy: 'Repeat a request byte for byte; give every other request a key of its own, such as a random UUID.',
+      'The same caller sent this Idempotency-Key with another payload within the last 24 hours, to the same path and adapter instance. Nothing was sent for this one.',
+    remedy: 'Repeat a request byte for byte; give each other request its own key, such as a random UUID.',
   },
   'too-many-requests': {
     meaning:
-      'The caller has used up the calls that `server.rateLimit` gives each principal, or more logins are being checked right now than the gateway takes on at a time.',
+      'The caller has used up its calls under `server.rateLimit`, or the gateway already verifies as many logins as it can at once.',
     remedy:
-      'Wait as long as `Retry-After` says. A token from `/login` needs no login check; a higher limit is the operator’s to give.',
+      'Wait as long as `Retry-After` says. A token from `/login` needs no password verification; the operator can raise the rate limit.',
   },
   'login-throttled': {
-    meaning: 'Too many logins failed for this account or from this address, so each further try has to wait.',
-    remedy: 'Wait as long as `Retry-After` says, then send the right password. Tokens that are valid already keep working.',
+    meaning: 'Too many logins failed for this account or from this address, so each further attempt has to wait.',
+    remedy: 'Wait as long as `Retry-After` says, then send the right password. Valid tokens still work.',
   },
   'headers-too-large': {
     meaning: 'The request has more than 16 KiB of headers, or more than 100 of them.',
-    remedy: 'Send fewer or shorter ones; cookies of other services are the usual cause.',
+    remedy: 'Send fewer or shorter headers; the usual cause is cookies of other services.',
   },
   'internal-error': {
-    meaning: 'The gateway has a fault. What went wrong stands in its log and not in the reply.',
-    remedy: 'Give the `requestId` to the operator, who finds the cause in the log under it.',
+    meaning: 'The gateway has a fault. Its log has the cause, the reply has not.',
+    remedy: 'Give the `requestId` to the operator, who finds the cause in the log with it.',
   },
   'upstream-error': {
     meaning: 'The orchestrator answered the action or query with a status of 400 or above.',
     remedy:
-      '`upstream` holds its status, media type and body; `detail` its own error tag and message. Correct what it complains of.',
+      '`upstream` has its status, media type and body; `detail` has its error tag and message. Correct what the message names.',
   },
   'upstream-dns-failed': {
     meaning: 'The host name of the far side has no address, or no name server answered.',
@@ -128,74 +127,76 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'upstream-connect-failed': {
     meaning:
-      'No connection to the far side came about: it refused, is unreachable, its proxy refused, or an open connection broke before the call was written to it. Nothing of the call was sent there; where a redirect led there, `detail` says that the call itself was answered.',
+      'The gateway could not connect: the far side or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of the call was sent there. Where a redirect led there, `detail` says that the call itself was answered.',
     remedy:
-      'Check address and port, and that a firewall lets the gateway through. Unless `detail` says that it was answered, it is safe to send the call again.',
+      'Check the address, the port and the firewall. Unless `detail` says that the call was answered, it is safe to send it again.',
   },
   'upstream-tls-failed': {
     meaning:
-      'The far side was reached, and TLS with it failed; most often its certificate is not trusted here. Nothing of the call was sent.',
+      'The TLS handshake with the far side failed; the usual cause is a certificate that the gateway does not trust. Nothing of the call was sent.',
     remedy: 'Check the certificate and the names in it; a private CA is configured as `tls.caFile`.',
   },
   'upstream-closed': {
     meaning: 'The far side closed or reset the connection before its reply was complete.',
-    remedy: 'Look at the far side’s own log. A GET can simply be sent again.',
+    remedy: 'Look at the far side’s own log. It is safe to send a GET again.',
   },
   'upstream-protocol-error': {
     meaning:
-      'What the far side sent is no HTTP/1.1 reply, cannot be decoded as it claims, or does not go on as it began (its connection to the caller then breaks off).',
-    remedy: 'Check that the port speaks HTTP, and TLS only where the address says https.',
+      'The far side’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway closes the caller’s connection.',
+    remedy: 'Check that the port serves HTTP, and that it serves TLS only where the address is https.',
   },
   'response-too-large': {
     meaning:
-      'The reply of the far side is larger than `responseLimit`, counted after decompression, or the gateway has no memory left to read it with; `detail` says which.',
-    remedy: 'Ask for less (`fields`, `depth`, paging), or have the operator raise the limit. The call itself was carried out.',
+      'The reply of the far side is larger than `responseLimit` after decompression, or the gateway has no memory left to read it; `detail` says which.',
+    remedy:
+      'Ask for less (`fields`, `depth`, paging), or ask the operator to raise the limit. The far side has carried out the call.',
   },
   'too-many-redirects': {
-    meaning: 'The far side sent the REST call from address to address, more often than `outbound.redirects` allows.',
-    remedy: 'Call the final address directly; look for a loop.',
+    meaning: 'The far side redirected the REST call more often than `outbound.redirects` allows.',
+    remedy: 'Call the final address directly; check for a redirect loop.',
   },
   'redirect-refused': {
     meaning:
-      'The orchestrator answered with a redirect. The gateway never follows one: the adapter’s credentials stay where the operator sent them.',
-    remedy: 'Call the address that the redirect names, or have the adapter’s `url` corrected.',
+      'The orchestrator answered with a redirect. The gateway never follows it: the credentials of the adapter instance are for its configured addresses only.',
+    remedy: 'Call the address that the redirect names, or ask the operator to correct the adapter’s `url`.',
   },
   'outcome-unknown': {
     meaning:
-      'A call that can change state left the gateway and was not answered. It may have been carried out or not; the gateway does not send it again. The status is 504 on a time-out, otherwise 502; it is 409 where a request repeats the Idempotency-Key of such a call.',
+      'A state-changing call left the gateway and got no complete reply. It may have been carried out or not; the gateway does not send it again. The status is 504 after a time-out, otherwise 502. It is 409 where a request repeats the Idempotency-Key of such a call.',
     remedy:
-      'Find out at the far side what happened, then decide whether to send it again, with a new Idempotency-Key if it has one.',
+      'Check at the far side whether the call was carried out. Then decide whether to send it again, with a new Idempotency-Key if it has one.',
   },
   'adapter-busy': {
-    meaning: 'An address of the adapter instance has `concurrency` calls in flight and `queue` more waiting. Nothing was sent.',
-    remedy: 'Send the call again after `Retry-After`, or have the operator raise the numbers.',
+    meaning:
+      'An address of the adapter instance has `concurrency` calls in flight, and `queue` more calls wait. Nothing was sent.',
+    remedy: 'Send the call again after `Retry-After`, or ask the operator to raise `concurrency` or `queue`.',
   },
   'adapter-unavailable': {
     meaning:
-      'The orchestrator behind the adapter instance failed repeatedly, so calls to it are held back for a while, or there is no token to call it with. Nothing was carried out.',
+      'The orchestrator failed repeatedly, so the gateway refuses calls to it for a while, or the gateway has no token for it. Nothing was carried out.',
     remedy:
-      'Send the call again after `Retry-After`; the operator looks at the orchestrator, whose last failure `detail` names, or at the token endpoint that it names.',
+      'Send the call again after `Retry-After`. The operator checks the orchestrator, whose last failure `detail` names, or the token endpoint that `detail` names.',
   },
   overloaded: {
     meaning:
-      'The gateway is more than 250 ms behind with its work, close to the end of its memory, or has more calls in flight than it may open files for: calls and logins wait outside, health and metrics are answered. A listing or an export of automations gets this, too, while others before it take long.',
+      'The event loop is more than 250 ms late, memory is short, or the requests in flight have reached the limit of open files. The gateway refuses calls and logins, and answers health and metrics. A listing or an export of automations also gets this error if it waits too long for others.',
     remedy:
-      'Send the request again after `Retry-After`, or to another gateway. If it lasts, the operator looks at `/metrics` and adds gateways, memory or open files (`ulimit -n`).',
+      'Send the request again after `Retry-After`, or to another gateway. If the overload lasts, the operator checks `/metrics` and adds gateways, memory or open files (`ulimit -n`).',
   },
   'audit-unavailable': {
     meaning:
-      'The record of a call that may change something cannot be written to the audit log, or not within the time of the call, so the call did not leave the gateway; where `detail` says that it was redirected, it did not go on from the address that it was sent to.',
+      'The intent of a state-changing call cannot be written to the audit log in time, so the call did not leave. Where `detail` says that the call was redirected, the redirect was not followed.',
     remedy:
-      'Send the request again after `Retry-After`: nothing has happened; with a new Idempotency-Key if it was redirected. The operator looks at `/readyz` and the log.',
+      'Send the request again after `Retry-After`, with a new Idempotency-Key if it was redirected. The operator checks `/readyz` and the log.',
   },
   'store-unavailable': {
     meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',
-    remedy: 'Send the request again after `Retry-After`; the operator looks at `/readyz` and the log.',
+    remedy: 'Send the request again after `Retry-After`. The operator checks `/readyz` and the log.',
   },
   'upstream-timeout': {
     meaning:
-      'A time limit passed before the far side had answered; `detail` names the phase (DNS, connect, first byte, idle, total).',
+      'A time limit passed before the far side answered; `detail` names the phase (DNS, connect, first byte, idle, total).',
     remedy:
-      'Check the far side, ask for less, or have the operator raise the limit. `Prefer: wait` can shorten it, never lengthen it.',
+      'Check the far side, ask for less, or ask the operator to raise the limit. `Prefer: wait` can shorten the limit, never lengthen it.',
   },
 };

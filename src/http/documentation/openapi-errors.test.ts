@@ -21,7 +21,7 @@ const open: Route = {
 };
 
 describe('the errors of a route', () => {
-  test('are those of every request and those it names', () => {
+  test('are those of every request and those that the route lists', () => {
     assert.deepEqual(errorsOf(open), [
       'malformed-request',
       'invalid-request',
@@ -34,7 +34,7 @@ describe('the errors of a route', () => {
     ]);
   });
 
-  test('hold those of authentication where a caller must be known', () => {
+  test('include those of authentication where the route needs a known caller', () => {
     const codes = errorsOf({ ...open, access: 'callers' });
     for (const code of ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'] as const) {
       assert.ok(codes.includes(code), code);
@@ -42,11 +42,11 @@ describe('the errors of a route', () => {
     assert.ok(!codes.includes('forbidden'));
   });
 
-  test('hold the refusal of a role where it asks for one', () => {
+  test('include the refusal of a role where the route needs one', () => {
     assert.ok(errorsOf({ ...open, access: ['admin'] }).includes('forbidden'));
   });
 
-  test('hold those of a body where it takes one, of JSON where that is JSON', () => {
+  test('include those of a body where the route takes one, and those of JSON where the body is JSON', () => {
     const json = errorsOf({ ...open, body: { kind: 'json', schema: Type.Object({}) } });
     const form = errorsOf({ ...open, body: { kind: 'form', limit: 1024, schema: Type.Object({}) } });
     for (const code of ['body-too-large', 'unsupported-media-type'] as const) {
@@ -58,7 +58,7 @@ describe('the errors of a route', () => {
   });
 });
 
-test('an unknown outcome has two statuses, every other code one', () => {
+test('outcome-unknown has three statuses, any other code one', () => {
   assert.deepEqual(statusesOf('outcome-unknown'), [502, 504, 409]);
   assert.deepEqual(statusesOf('upstream-error'), [502]);
 });

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 import type { Route } from '#http/route.ts';
 
-/** What the reading of any HTTP request can end in, with a body that nobody asked for too, and a query parameter that the route does not know. */
+/** Errors of the reading of any HTTP request; they include those of an unused body and of an unknown query parameter. */
 const ofEveryRoute: readonly ErrorCode[] = [
   'malformed-request',
   'invalid-request',
@@ -11,12 +11,12 @@ const ofEveryRoute: readonly ErrorCode[] = [
   'headers-too-large',
   'internal-error',
 ];
-/** Credentials are checked against the store, with the login throttle in between; then the caller's rate is. */
+/** Errors of authentication, which uses the store and the login throttle, and of the rate limit. */
 const ofKnownCallers: readonly ErrorCode[] = ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'];
 const ofIdempotencyKeys: readonly ErrorCode[] = ['idempotency-key-in-use', 'reply-not-kept', 'idempotency-key-reused'];
 const order = Object.keys(errorCodes) as readonly ErrorCode[];
 
-/** Every code that a route can answer with, in the order of the table: those that follow from its properties and those it names. */
+/** Every error code of a route, in the order of `errorCodes`: those that follow from its properties, and those in its `errors`. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...ofEveryRoute, ...route.docs.errors]);
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
@@ -29,7 +29,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   return order.filter((code) => codes.has(code));
 }
 
-/** The statuses a code comes with: the table's, and for `outcome-unknown` also that of a time-out and that of a repeated Idempotency-Key. */
+/** The statuses of a code: that of the table; `outcome-unknown` also has that of a time-out and that of a repeated Idempotency-Key. */
 export function statusesOf(code: ErrorCode): readonly number[] {
   const { status } = errorCodes[code];
   return code === 'outcome-unknown'

@@ -26,14 +26,14 @@ function pathParameterNames(url: string): readonly string[] {
   return url.split('/').flatMap((segment) => (segment.startsWith(':') ? [segment.slice(1)] : []));
 }
 
-/** A route's `url` as OpenAPI writes it. */
+/** A route's `url` in OpenAPI's notation. */
 export function pathOf(url: string): string {
   return pathParameterNames(url).reduce((path, name) => path.replace(`:${name}`, `{${name}}`), url);
 }
 
 function whoMayCall(access: RouteAccess): string {
   if (access === 'everyone') return 'Open to everyone, without credentials.';
-  if (access === 'callers') return 'For every authenticated caller, whatever its roles.';
+  if (access === 'callers') return 'For every authenticated caller, with any role.';
   return access.length === 1 ? `For the role ${access.join()}.` : `For callers with one of the roles ${access.join(', ')}.`;
 }
 
@@ -86,12 +86,12 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
   for (const [status, codes] of codesByStatus)
     responses[status] = { ...errorResponse(status, codes, route), ...shapedContent(route) };
   for (const { status, description, schema, headers } of route.docs.otherErrors ?? []) {
-    const beside = responses[status];
+    const other = responses[status];
     responses[status] = {
-      ...beside,
-      description: beside === undefined ? description : `${description} ${beside.description}`,
-      headers: { ...requestIdHeader, ...beside?.headers, ...describedHeaders(headers) },
-      content: { 'application/json': { schema }, ...beside?.content },
+      ...other,
+      description: other === undefined ? description : `${description} ${other.description}`,
+      headers: { ...requestIdHeader, ...other?.headers, ...describedHeaders(headers) },
+      content: { 'application/json': { schema }, ...other?.content },
     };
   }
   return responses;
@@ -106,7 +106,7 @@ function otherReplies({ otherReplies: replies = [] }: RouteDocs): Record<string,
   );
 }
 
-/** Where a route words its errors by another standard, that is what they look like. */
+/** The errors of a route with an error shape of its own. */
 function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
   return errorShape === undefined ? {} : { content: { 'application/json': { schema: errorShape.schema } } };
 }

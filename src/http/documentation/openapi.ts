@@ -6,7 +6,7 @@ import { errorGuide } from './openapi-error-guide.ts';
 import { statusesOf } from './openapi-errors.ts';
 import { operationOf, pathOf } from './openapi-operation.ts';
 
-/** The gateway's OpenAPI 3.1 document, made from the very routes that it serves. */
+/** The gateway's OpenAPI 3.1 document, made from the routes that it serves. */
 export function createOpenApiDocument(options: { readonly routes: readonly Route[]; readonly version: string }): OpenApiDocument {
   return {
     openapi: '3.1.0',
@@ -26,20 +26,20 @@ export function createOpenApiDocument(options: { readonly routes: readonly Route
 }
 
 const description = [
-  'Request bodies are JSON in UTF-8 unless an operation says otherwise, and strict: an unknown member or query parameter is refused, nothing is converted, and all problems are reported at once.',
-  'What the gateway relays keeps its bytes: numbers of any size, the order of members, duplicate keys and escapes arrive as they were written.',
-  'Every error is `application/problem+json` (RFC 9457) with a `code` of one closed list. A 4xx speaks of your request to the gateway, a 502 or 504 of the far side, a 503 of a gateway or an adapter that cannot take the call now.',
-  'Every reply carries `X-Request-Id`, which finds the request in the gateway’s log.',
+  'Request bodies are JSON in UTF-8 unless an operation says otherwise. The gateway refuses unknown members and query parameters, converts no values, and reports all problems at once.',
+  'The gateway relays bodies byte for byte: numbers of any size, the order of members, duplicate keys and escapes stay unchanged.',
+  'Every error is `application/problem+json` (RFC 9457) with a `code` of one closed list. A 4xx is about your request to the gateway, a 502 or 504 about the far side, a 503 about a gateway or an adapter instance that cannot take the call now.',
+  'Every reply carries `X-Request-Id`, which identifies the request in the gateway’s log.',
 ].join('\n\n');
 
 const tags: OpenApiDocument['tags'] = [
   {
     name: 'relay',
     description:
-      'Calls through the gateway: to any address that the policy admits, and to orchestrators by the name of an adapter instance.',
+      'Calls through the gateway: to any address that the outbound policy admits, and to orchestrators by the name of an adapter instance.',
   },
   { name: 'automations', description: 'The catalogue of automations.' },
-  { name: 'access', description: 'Who is calling: sessions of people, tokens of programs.' },
+  { name: 'access', description: 'Authentication: sessions of people, tokens of programs.' },
   { name: 'operations', description: 'For load balancers, monitoring and readers of this documentation.' },
 ];
 

@@ -8,7 +8,7 @@ interface AdapterRoutesOptions {
   readonly adapters: () => KnownAdapters;
 }
 
-/** What an operator asks about the orchestrators. */
+/** The state of the orchestrators, and a test of one of them, for operators. */
 export function adapterRoutes(options: AdapterRoutesOptions): readonly Route[] {
   return [listRoute(options), trialRoute(options)];
 }
@@ -21,7 +21,7 @@ const lastError = Type.Optional(
     at: timestamp,
   }),
 );
-const since = Type.String({ format: 'date-time', description: 'When it came into this state.' });
+const since = Type.String({ format: 'date-time', description: 'When this state began.' });
 const count = Type.Integer({ minimum: 0 });
 
 const urlSchema = closedObject({
@@ -30,7 +30,7 @@ const urlSchema = closedObject({
   since,
   role: Type.Optional(
     Type.Enum(['primary', 'secondary', 'read-only'], {
-      description: 'Absent until a probe has told. `read-only`: a primary that takes no changes now.',
+      description: 'Absent until a probe has found it. `read-only`: a primary that takes no changes now.',
     }),
   ),
   breaker: Type.Enum(['closed', 'open', 'half-open']),
@@ -49,9 +49,9 @@ const adapterSchema = closedObject({
   concurrency: count,
   queue: count,
   healthInterval: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Milliseconds between probes; absent where they are off.' }),
+    Type.Integer({ minimum: 0, description: 'Milliseconds between probes; absent where probes are off.' }),
   ),
-  verify: Type.Boolean({ description: '`false`: any certificate is taken (tls.verify).' }),
+  verify: Type.Boolean({ description: '`false`: any certificate is accepted (tls.verify).' }),
   proxy: Type.Boolean({ description: 'Whether calls go through a proxy.' }),
 });
 
@@ -65,12 +65,12 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
     docs: {
       tag: 'operations',
       operationId: 'listAdapters',
-      summary: 'The adapter instances and how they are',
+      summary: 'List the adapter instances with their state',
       description:
-        'Of this gateway: each gateway knows an orchestrator by its own calls and probes. `degraded`: some of the addresses are offline; `offline`: all of them.',
+        'The state as this gateway knows it: each gateway learns it from its own calls and probes. `degraded`: some of the addresses are offline; `offline`: all of them.',
       success: {
         status: 200,
-        description: 'In the order of the configuration.',
+        description: 'The adapter instances in the order of the configuration.',
         schema: closedObject({ list: Type.Array(adapterSchema) }),
       },
       errors: [],
@@ -156,7 +156,7 @@ const trialSchema = closedObject({
           step: Type.Enum(['dns', 'connect', 'proxy', 'tls', 'answer', 'authentication']),
           ok: Type.Boolean(),
           milliseconds: Type.Number({ minimum: 0 }),
-          detail: Type.Optional(Type.String({ description: 'What was found; of a step that failed, what is wrong.' })),
+          detail: Type.Optional(Type.String({ description: 'The finding; for a failed step its cause.' })),
         }),
       ),
     }),
@@ -179,13 +179,13 @@ function trialRoute({ adapters }: AdapterRoutesOptions): Route {
     docs: {
       tag: 'operations',
       operationId: 'testAdapter',
-      summary: 'Try an adapter instance now',
+      summary: 'Test an adapter instance now',
       description:
-        'Asks every address, over a new connection and with the credentials of the adapter, what a health probe asks. Each step is told with its time, up to the first that fails; it takes ten seconds at most. Answers 200 also where a step failed: `ok` says so.',
+        'Sends a health probe to every address, over a new connection and with the credentials of the adapter instance. The reply lists each step with its time, up to the first failure; the test takes ten seconds at most. The status is 200 even if a step failed: `ok` is then false.',
       pathParameters: { adapterId: 'Name of the adapter instance.' },
       success: {
         status: 200,
-        description: 'What was tried, and what came of it.',
+        description: 'The steps of the test and their results.',
         schema: trialSchema,
       },
       errors: ['adapter-not-found'],

@@ -13,11 +13,11 @@ const count = Type.Optional(Type.Integer({ minimum: 0 }));
 const record = closedObject({
   id: Type.String({
     description:
-      'Chain and place in it, as `audit verify` names it; of records that were written together `.` and a number behind it.',
+      'Chain and place in it, as `audit verify` names them. Records that were written together also have `.` and a number.',
   }),
   time: Type.String({
     format: 'date-time',
-    description: 'Of a state-changing call before it left, of everything else once it was over.',
+    description: 'Of a state-changing call: before it left; of all else: when it had ended.',
   }),
   event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped']),
   requestId: text,
@@ -28,7 +28,7 @@ const record = closedObject({
   route: text,
   adapter: text,
   verb: text,
-  address: Type.Optional(Type.String({ description: 'Address, or path, with the values of its query masked.' })),
+  address: Type.Optional(Type.String({ description: 'Address or path; the values of its query are masked.' })),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
   rule: text,
@@ -36,7 +36,7 @@ const record = closedObject({
   upstreamStatus: count,
   status: count,
   code: text,
-  replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was sent once more.' })),
+  replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was replayed.' })),
   outcome: Type.Optional(Type.Enum([...auditOutcomes])),
   bytesSent: count,
   bytesReceived: count,
@@ -47,15 +47,19 @@ const record = closedObject({
 const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   { name: 'from', description: 'Only records of this time or later (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
   { name: 'to', description: 'Only records of this time or earlier (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
-  { name: 'principal', description: 'Only what the principal of this name did.', schema: Type.String() },
+  { name: 'principal', description: 'Only records of the principal with this name.', schema: Type.String() },
   { name: 'adapter', description: 'Only calls to this adapter instance.', schema: Type.String() },
-  { name: 'outcome', description: 'Only calls that ended so.', schema: Type.Enum([...auditOutcomes]) },
+  { name: 'outcome', description: 'Only calls with this outcome.', schema: Type.Enum([...auditOutcomes]) },
   {
     name: 'limit',
-    description: 'Records on the page, at most.',
+    description: 'Most records on the page.',
     schema: Type.Integer({ minimum: 1, maximum: auditPage.most, default: auditPage.usual }),
   },
-  { name: 'cursor', description: '`cursor` of the page before, as it is; the filters stay the same.', schema: Type.String() },
+  {
+    name: 'cursor',
+    description: '`cursor` of the previous page, unchanged; the filters must stay the same.',
+    schema: Type.String(),
+  },
 ];
 
 const example = {
@@ -90,14 +94,14 @@ const example = {
   },
 };
 
-/** Who did what, for whoever answers for it. */
+/** The audit log, for administrators. */
 export function auditRoutes(reader: AuditReader): readonly Route[] {
   return [
     {
       method: 'GET',
       url: '/audit',
       access: ['admin'],
-      // The query judges names and values together, so that every problem is told at once.
+      // readAuditQuery checks names and values together, so that one reply lists all problems.
       query: () => true,
       async handle({ query }) {
         const read = readAuditQuery(query);
@@ -108,13 +112,13 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
       docs: {
         tag: 'operations',
         operationId: 'listAudit',
-        summary: 'Who did what, and what came of it: the audit log, newest first',
+        summary: 'List the audit log: who did what, with the outcome, newest first',
         description:
-          'A state-changing call without an outcome whose gateway is gone, or whose time is over, has the outcome `unknown`; one without an outcome is under way. A page may hold fewer records than its limit, or none, and have a `cursor`: one request looks at 20,000 records at most.',
+          'A state-changing call without an `outcome` is in flight. Its outcome becomes `unknown` once its gateway has ended or its time limit has passed. A page may have fewer records than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.',
         queryParameters,
         success: {
           status: 200,
-          description: 'The records; `cursor` where there may be more.',
+          description: 'The records; `cursor` if there may be more.',
           schema: closedObject({ list: Type.Array(record), cursor: text }),
         },
         errors: [],

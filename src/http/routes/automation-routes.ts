@@ -13,17 +13,17 @@ import { catalogueReading } from './route-traits.ts';
 const count = Type.Integer({ minimum: 0 });
 const field = Type.Enum([...textFields], { default: 'name' });
 
-const filterWords = { contains: 'holds', equals: 'is', startsWith: 'begins with' } as const;
+const filterWords = { contains: 'contains', equals: 'is', startsWith: 'begins with' } as const;
 
 const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   {
     name: 'limit',
-    description: 'Size of the page; 0 answers the counts alone.',
+    description: 'Size of the page; 0 returns only the counts.',
     schema: Type.Integer({ minimum: 0, maximum: pageSize.most, default: pageSize.usual }),
   },
   {
     name: 'skip',
-    description: 'Automations to pass over.',
+    description: 'Number of automations to skip.',
     schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
   },
   {
@@ -31,28 +31,28 @@ const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
     description: 'Field to sort by, ignoring case and accents; automations without it come first.',
     schema: field,
   },
-  { name: 'order', description: '-1 is the exact reverse.', schema: Type.Enum([1, -1], { default: 1 }) },
+  { name: 'order', description: '-1 reverses the order.', schema: Type.Enum([1, -1], { default: 1 }) },
   ...filterKinds.flatMap((kind) => [
     {
       name: kind,
       description: `Only automations whose ${kind}Field ${filterWords[kind]} this text, ignoring case and accents.`,
       schema: Type.String(),
     },
-    { name: `${kind}Field`, description: `The field that ${kind} looks at; only together with it.`, schema: field },
+    { name: `${kind}Field`, description: `The field that ${kind} is compared with; only together with ${kind}.`, schema: field },
   ]),
   {
     name: 'queryParameters',
-    description: 'In place of the parameters above: all of them as one JSON object, such as `{"limit":50}`.',
+    description: 'Replaces the parameters above: all of them as one JSON object, such as `{"limit":50}`.',
     schema: Type.String(),
   },
 ];
 
-/** The documents go out as the text that the catalogue keeps: nothing is parsed and written again. */
+/** The reply has the documents as the catalogue stores them, without parsing them. */
 function listing({ list, total, skip, limit }: AutomationListing): RouteReply {
   return { kind: 'plain', status: 200, body: `{"list":[${list.join(',')}],"total":${total},"skip":${skip},"limit":${limit}}` };
 }
 
-/** The listing of the specification, reading and writing one automation, and all of them in and out. */
+/** Listing the automations, reading and writing one of them, importing and exporting all of them. */
 export function automationRoutes(catalogue: AutomationCatalogue): readonly Route[] {
   return [listRoute(catalogue), ...automationWritingRoutes(catalogue), ...automationTransferRoutes(catalogue)];
 }
@@ -62,7 +62,7 @@ function listRoute(catalogue: AutomationCatalogue): Route {
     method: 'GET',
     url: '/automation_catalog/automations',
     access: listingRoles,
-    // Names and values are judged together, so that every problem is told at once.
+    // readListOptions checks names and values together, so that one reply lists all problems.
     query: () => true,
     async handle({ query, context, ...request }) {
       const options = readListOptions(query);
@@ -76,11 +76,12 @@ function listRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'listAutomations',
       summary: 'List the automations in alphabetical order',
       description:
-        'The options can be given one by one (`?limit=50`), one by one as `?queryParameters[limit]=50`, or as one JSON object in `queryParameters`; in one of these forms only, each option once. An automation with a `read` list is listed, and counted, only for members of its `read` and `write` groups and for admins. Two listings run at a time, others wait for up to 10 seconds, then get 503 `overloaded`.',
+        'The options have three forms: `?limit=50`, `?queryParameters[limit]=50`, or one JSON object in `queryParameters`. A request uses one form, and each option once. An automation with a `read` list is listed and counted only for members of its `read` and `write` groups and for admins. Two listings run at a time; others wait for up to 10 seconds, then get 503 `overloaded`.',
       queryParameters,
       success: {
         status: 200,
-        description: 'A page, and the values in effect. `total` counts what the caller may see and the filters match.',
+        description:
+          'A page, and the effective options. `total` counts the automations that the caller may see and the filters match.',
         schema: closedObject({ list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
       },
       errors: ['invalid-request', 'overloaded', 'store-unavailable'],

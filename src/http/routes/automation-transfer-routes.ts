@@ -7,7 +7,7 @@ import { catalogueChange } from './route-traits.ts';
 const ndjson = 'application/x-ndjson';
 const line = '{"_id":"65f0c2a1b4d3e2f1a0b9c8d7","name":"Backup of core routers","repeatInterval":"1 day"}';
 
-/** The whole catalogue in and out, a document a line. */
+/** Import and export of the whole catalogue, with one document on each line (NDJSON). */
 export function automationTransferRoutes(catalogue: AutomationCatalogue): readonly Route[] {
   return [importRoute(catalogue), exportRoute(catalogue)];
 }
@@ -20,7 +20,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
     body: {
       kind: 'stream',
       mediaType: ndjson,
-      schema: Type.String({ description: 'One automation a line, as JSON of at most 1 MiB; blank lines are passed over.' }),
+      schema: Type.String({ description: 'One automation on each line, as JSON of at most 1 MiB; blank lines are skipped.' }),
     },
     async handle({ body }) {
       const result = await catalogue.import(body as AsyncIterable<Buffer>);
@@ -32,10 +32,10 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'importAutomations',
       summary: 'Import automations (NDJSON)',
       description:
-        'All or nothing. Every field is kept as given; a document takes the place of the one with its `_id`, and gets an `_id` where it has none. The body may be of any length, and is judged to its end before anything is changed: each bad line is named as `/LINE/field` (the first ten thousand places).',
+        'Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. The body may have any length, and the gateway checks all of it before any change. The reply names each problem as `/LINE/field` (the first ten thousand).',
       success: {
         status: 200,
-        description: 'How many documents were imported, and how many of them took the place of another.',
+        description: 'How many documents were imported, and how many of them replaced another.',
         schema: closedObject({ imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
       },
       errors: ['automation-exists', 'store-unavailable'],
@@ -51,7 +51,7 @@ function exportRoute(catalogue: AutomationCatalogue): Route {
     access: ['admin'],
     async handle() {
       const batches = catalogue.export();
-      // Begun before the status line is out, so that a store that is away is a 503.
+      // Read before the status line is sent, so that an unavailable store gets 503.
       const first = await batches.next();
       return { kind: 'streamed', mediaType: ndjson, pieces: lines(first, batches) };
     },
@@ -61,8 +61,8 @@ function exportRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'exportAutomations',
       summary: 'Export every automation (NDJSON)',
       description:
-        'The catalogue of one moment by name, a document a line, as an import takes it. An export that breaks off has no end: look for the end of the transfer coding, as HTTP clients do. Two exports run at a time.',
-      success: { status: 200, description: 'One automation a line.', mediaType: ndjson, schema: Type.String() },
+        'A snapshot of the catalogue, sorted by name, with one document on each line: the format of the import. An aborted export has no end of the transfer coding; HTTP clients report that as an error. Two exports run at a time.',
+      success: { status: 200, description: 'One automation on each line.', mediaType: ndjson, schema: Type.String() },
       errors: ['overloaded', 'store-unavailable'],
       example: { reply: line },
     },

@@ -31,8 +31,8 @@ function preconditionsOf({ headers }: RouteRequest): Preconditions {
 
 const entityTagHeader = { ETag: 'Entity tag of the automation, for `If-Match`; the same on every gateway.' };
 const conditions: NonNullable<RouteDocs['requestHeaders']> = [
-  { name: 'If-Match', description: 'Only where the automation still has one of these entity tags; otherwise 412.' },
-  { name: 'If-None-Match', description: 'Only where the automation has none of these entity tags; otherwise 412.' },
+  { name: 'If-Match', description: 'The automation must have one of these entity tags; otherwise 412.' },
+  { name: 'If-None-Match', description: 'The automation must have none of these entity tags; otherwise 412.' },
 ];
 const pathParameters = { id: '`_id` of the automation.' };
 const givenExample = {
@@ -64,12 +64,12 @@ function createRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'createAutomation',
       summary: 'Create an automation',
       description:
-        'Only `name` is required. `_id`, `lastModifiedBy` and `data.lastUpdated` are set by the gateway and ignored where they are given.',
+        'Only `name` is required. The gateway sets `_id`, `lastModifiedBy` and `data.lastUpdated`, and ignores them in the body.',
       success: {
         status: 201,
-        description: 'The automation as the catalogue keeps it.',
+        description: 'The automation as stored.',
         schema: automationSchema,
-        headers: { ...entityTagHeader, Location: 'Where it can be read.' },
+        headers: { ...entityTagHeader, Location: 'Path of the automation.' },
       },
       errors: ['automation-exists', 'store-unavailable'],
       example: {
@@ -97,11 +97,12 @@ function readRoute(catalogue: AutomationCatalogue): Route {
       tag: 'automations',
       operationId: 'readAutomation',
       summary: 'Read an automation',
-      description: 'What the caller may not see does not exist for it: 404. The role engineering sees what it may write.',
+      description:
+        'An automation that the caller may not see gets 404. A caller with the role engineering sees the automations that it may write.',
       pathParameters,
       requestHeaders: [
         ...conditions.slice(0, 1),
-        { name: 'If-None-Match', description: 'Entity tags the caller has already; 304 where one is current.' },
+        { name: 'If-None-Match', description: 'Entity tags that the caller has; 304 if one of them is current.' },
       ],
       success: {
         status: 200,
@@ -109,7 +110,7 @@ function readRoute(catalogue: AutomationCatalogue): Route {
         schema: automationSchema,
         headers: entityTagHeader,
       },
-      otherReplies: [{ status: 304, description: 'The caller has the automation as it is.', headers: entityTagHeader }],
+      otherReplies: [{ status: 304, description: 'The caller has the current automation.', headers: entityTagHeader }],
       errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: { path: { id: example._id }, reply: example },
     },
@@ -136,10 +137,15 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
       tag: 'automations',
       operationId: 'replaceAutomation',
       summary: 'Replace an automation',
-      description: 'The body is the whole automation: a field that is not given goes.',
+      description: 'The body is the whole automation: a missing field is removed.',
       pathParameters,
       requestHeaders: conditions,
-      success: { status: 200, description: 'The automation as it is now.', schema: automationSchema, headers: entityTagHeader },
+      success: {
+        status: 200,
+        description: 'The automation after the change.',
+        schema: automationSchema,
+        headers: entityTagHeader,
+      },
       errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
       example: {
         path: { id: example._id },
@@ -168,10 +174,15 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       tag: 'automations',
       operationId: 'patchAutomation',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
-      description: 'A member that is null goes, an object merges, anything else takes the place of what was there.',
+      description: 'A null member removes the field, an object is merged, any other value replaces the field.',
       pathParameters,
       requestHeaders: conditions,
-      success: { status: 200, description: 'The automation as it is now.', schema: automationSchema, headers: entityTagHeader },
+      success: {
+        status: 200,
+        description: 'The automation after the change.',
+        schema: automationSchema,
+        headers: entityTagHeader,
+      },
       errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
       example: { path: { id: example._id }, request: { repeatInterval: '1 day', nextRunAt: null }, reply: example },
     },
@@ -194,7 +205,7 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
       summary: 'Delete an automation',
       pathParameters,
       requestHeaders: conditions,
-      success: { status: 204, description: 'It is gone.' },
+      success: { status: 204, description: 'The automation is deleted.' },
       errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: { path: { id: example._id } },
     },

@@ -5,12 +5,12 @@ import type { Route, RouteReply } from '#http/route.ts';
 import { monitoring } from './route-traits.ts';
 
 interface DocumentationRoutesOptions {
-  /** Every other route that is served. */
+  /** All other routes of the gateway. */
   readonly routes: readonly Route[];
   readonly version: string;
 }
 
-/** The API for programs (OpenAPI) and for people (a page that needs no internet); both are written once, at the start. */
+/** The API for programs (OpenAPI) and for people (a page that works offline). Both are written once, at the start. */
 export function documentationRoutes({ routes, version }: DocumentationRoutesOptions): readonly Route[] {
   const own = [documentRoute(() => replies.document), pageRoute(() => replies.page)];
   const document = createOpenApiDocument({ routes: [...routes, ...own], version });
@@ -55,7 +55,7 @@ function pageRoute(reply: () => RouteReply): Route {
       tag: 'operations',
       operationId: 'docs',
       summary: 'This API as a page for people',
-      description: 'Everything on the page is in the reply itself: it works without internet and runs no script.',
+      description: 'The page is complete in itself: it works offline and runs no script.',
       success: {
         status: 200,
         description: 'The page.',
@@ -73,7 +73,7 @@ function pageRoute(reply: () => RouteReply): Route {
   };
 }
 
-/** Another version of the gateway may answer the next time. */
+/** `no-cache`, since another version of the gateway may answer the next request. */
 const caching = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' };
 const cachingDocs = { 'Cache-Control': '`no-cache`.', 'X-Content-Type-Options': '`nosniff`.' };
 const pageHeaders = { ...caching, 'Content-Security-Policy': contentSecurityPolicy, 'Referrer-Policy': 'no-referrer' };

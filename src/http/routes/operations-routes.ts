@@ -9,7 +9,7 @@ interface OperationsRoutesOptions {
   readonly metrics: { readonly mediaType: string; text(): Promise<string> };
   /** Rejects where the store cannot be reached. */
   readonly pingStore: () => Promise<void>;
-  /** True while calls are refused for want of time or memory. */
+  /** True while calls get 503 `overloaded`. */
   readonly isOverloaded: () => boolean;
   readonly adapterStates: () => readonly AdapterState[];
 }
@@ -31,10 +31,10 @@ function healthRoute(options: OperationsRoutesOptions): Route {
     docs: {
       tag: 'operations',
       operationId: 'healthz',
-      summary: 'Is the process alive',
+      summary: 'Check whether the process is alive',
       success: {
         status: 200,
-        description: 'It is.',
+        description: 'The process is alive.',
         schema: closedObject({
           status: Type.Literal('ok'),
           degraded: Type.Boolean({ description: 'True while calls and logins get 503 `overloaded`.' }),
@@ -64,12 +64,12 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
     docs: {
       tag: 'operations',
       operationId: 'readyz',
-      summary: 'Can the gateway take calls: is the store reachable',
+      summary: 'Check whether the gateway can take calls: the store is reachable',
       description:
-        'Adapter instances are counted by state, and not required: an orchestrator that is down does not take the gateway out of service.',
+        'The reply counts the adapter instances by state. It is 200 even if an orchestrator is offline, so that the gateway stays in service.',
       success: {
         status: 200,
-        description: 'It can.',
+        description: 'The gateway can take calls.',
         schema: closedObject({
           status: Type.Literal('ready'),
           adapters: closedObject({ online: count, degraded: count, offline: count }),

@@ -6,13 +6,13 @@ const device = '/restconf/data/tailf-ncs:devices/device=ce0';
 const yangJson = 'application/yang-data+json';
 const localNso = { adapterId: 'Local NSO' };
 
-/** What the documentation says of the relay routes at length. */
+/** The long descriptions and examples of the relay routes. */
 export const relayDocs = {
   restCall: {
     description: [
-      'Whatever status the far side answers is the answer: the gateway replies 200 and names that status in `X-Upstream-Status`. It is an error only where no HTTP answer came.',
-      'The outbound policy decides on every address that would be connected to; by default public ones alone. Up to `outbound.redirects` redirects are followed (five unless configured), `Authorization`, `Cookie`, `user` and `password` are dropped where the origin changes (other headers of yours go along). A call is never sent twice.',
-      '`body` goes out with any verb, as JSON unless `headers` has another Content-Type: a `+json` type the same way, `application/x-www-form-urlencoded` from a flat object, an XML type by the mapping of the action route. A body that is no text comes back as base64, and `X-Upstream-Body-Encoding` says so.',
+      'Any status of the far side is a success: the gateway replies 200 and has that status in `X-Upstream-Status`. Only a missing HTTP reply is an error.',
+      'The outbound policy decides on every address before the gateway connects to it; by default only public addresses are allowed. The gateway follows up to `outbound.redirects` redirects (default five). Where a redirect changes the origin, it drops `Authorization`, `Cookie`, `user` and `password`, and keeps your other headers. A call is never sent twice.',
+      '`body` is sent with any verb, as JSON unless `headers` has another Content-Type. A `+json` type is sent like JSON, `application/x-www-form-urlencoded` from a flat object, and an XML type by the mapping of the action route. A reply body that is not text is returned as base64, with `X-Upstream-Body-Encoding: base64`.',
     ].join('\n\n'),
     example: {
       request: { uri: 'https://inventory.example.net/api/sites/7', verb: 'GET', responseHeaders: false },
@@ -21,9 +21,9 @@ export const relayDocs = {
   },
   restAction: {
     description: [
-      '`params.path` is joined to the address of the adapter instance and sent as written, never decoded or normalised. An empty `body` (`{}`) sends no message body to the kinds nso and restconf.',
-      'For an XML `contentType` the object is written as XML: one root, attributes as `@name`, text as `#text`, an array repeats its element; or `{ "$xml": "<…/>" }` is sent as it stands.',
-      'A status of 400 and above is answered as 502 `upstream-error` with what the orchestrator said. Where the action left and no answer came, the error is `outcome-unknown`: it may have happened.',
+      'The gateway appends `params.path` to the address of the adapter instance and sends it unchanged, never decoded or normalised. For the kinds nso and restconf an empty `body` (`{}`) sends no message body.',
+      'For an XML `contentType` the object is written as XML: one root, attributes as `@name`, text as `#text`, an array as repeated elements. `{ "$xml": "<…/>" }` is sent unchanged.',
+      'A status of 400 or above becomes 502 `upstream-error` with the message of the orchestrator. Where the action left and got no reply, the error is `outcome-unknown`: the action may have happened.',
     ].join('\n\n'),
     example: {
       path: localNso,
@@ -33,8 +33,8 @@ export const relayDocs = {
   },
   restQuery: {
     description: [
-      'Each instance in the reply becomes one element: the entries of a list, or a single object. Strings stand as they are, every other value as its exact JSON text, so that large numbers keep their digits. XML and other text is one instance, its property named after the root element or `content`.',
-      'A resource that does not exist is an error (502 `upstream-error` with `upstream.status` 404), an empty one an empty `result`. Queries are tried again where the connection failed.',
+      'Each instance in the reply becomes one element: the entries of a list, or a single object. Strings stay unchanged; any other value becomes its exact JSON text, so that large numbers keep their digits. XML and other text is one instance, with one property named after the root element, or `content`.',
+      'A missing resource is an error (502 `upstream-error` with `upstream.status` 404); an empty resource gives an empty `result`. The gateway repeats a query after a failed connection.',
     ].join('\n\n'),
     example: {
       path: localNso,
@@ -44,7 +44,7 @@ export const relayDocs = {
   },
   restRequest: {
     description:
-      'Beyond the two routes above: PATCH, PUT and DELETE of configuration. Path, media types and `body` follow the rules of the action route. Whatever status the orchestrator answers is the answer; only a redirect is refused.',
+      'For PATCH, PUT and DELETE of configuration, which the two routes above cannot send. Path, media types and `body` follow the rules of the action route. Any status of the orchestrator is a success, except a redirect, which is refused.',
     example: {
       path: localNso,
       request: {

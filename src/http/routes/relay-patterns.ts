@@ -1,6 +1,6 @@
 import type { CallOperation } from '#relay/relayed-call.ts';
 
-/** The URL pattern of the route of each operation: routes and metrics name it alike. */
+/** The URL pattern of each operation's route, for routes and metrics. */
 export const relayPatterns: Readonly<Record<CallOperation, string>> = {
   restCall: '/tools/restCall',
   restAction: '/orchestrator_manager/restAction/:adapterId',

@@ -19,7 +19,7 @@ import { relayPatterns } from './relay-patterns.ts';
 import { relayedCall } from './route-traits.ts';
 
 interface RelayRoutesOptions {
-  /** Asked for with each request, since a reload replaces them. */
+  /** Read for each request, since a reload replaces them. */
   readonly adapters: () => KnownAdapters;
   readonly calls: CallPath;
 }
@@ -33,24 +33,26 @@ const restCallBody = closedObject({
   user: Type.Optional(Type.String({ description: 'User name for the target API (HTTP Basic).' })),
   password: Type.Optional(Type.String({ description: 'Password for the target API, in clear text.' })),
   headers: Type.Optional({ type: 'object', additionalProperties: { type: 'string' }, description: 'Headers to send.' }),
-  body: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Sent byte for byte as written here.' })),
+  body: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Sent byte for byte.' })),
   responseHeaders: Type.Boolean({
-    description: 'True: `response` is the JSON text of { statusCode, headers, body }. False: the body alone.',
+    description: 'True: `response` is the JSON text of { statusCode, headers, body }. False: only the body.',
   }),
 });
 
 const pathSchema = Type.String({
-  description: 'Orchestrator-relative resource path, may carry a query string; sent as written.',
+  description: 'Resource path relative to the orchestrator, with an optional query string; sent unchanged.',
 });
 const acceptSchema = Type.String({
-  description: 'Value of the Accept header: the media type wanted in the reply, or a list of them.',
+  description: 'Value of the Accept header: the media type for the reply, or a list of them.',
 });
-const contentTypeSchema = Type.Optional(Type.String({ description: "Media type of the body; default by the adapter's kind." }));
+const contentTypeSchema = Type.Optional(
+  Type.String({ description: 'Media type of the body; the default depends on the adapter kind.' }),
+);
 const anyObject = Type.Object(
   {},
   {
     additionalProperties: true,
-    description: 'Forwarded byte for byte as written here (JSON types), or written as XML or a form.',
+    description: 'Sent byte for byte for JSON types, otherwise written as XML or as a form.',
   },
 );
 
@@ -65,11 +67,11 @@ const restRequestBody = closedObject({
 });
 
 const replyHeaders = {
-  'X-Upstream-Status': 'Status that the far side answered.',
-  'X-Upstream-Content-Type': 'Media type that the far side answered, where it named one.',
-  'X-Upstream-ETag': 'ETag of the far side, where it sent one.',
-  'X-Upstream-Location': 'Location of the far side, where it sent one.',
-  'X-Upstream-Body-Encoding': '`base64` where the body is no text.',
+  'X-Upstream-Status': 'Status of the far side’s reply.',
+  'X-Upstream-Content-Type': 'Media type of the far side’s reply, where it has one.',
+  'X-Upstream-ETag': 'ETag of the far side’s reply, where it has one.',
+  'X-Upstream-Location': 'Location of the far side’s reply, where it has one.',
+  'X-Upstream-Body-Encoding': '`base64` where the body is not text.',
 } as const;
 
 const orchestratorErrors: readonly ErrorCode[] = [
@@ -84,16 +86,16 @@ const orchestratorErrors: readonly ErrorCode[] = [
 
 const preferHeader = {
   name: 'Prefer',
-  description: '`wait=SECONDS`: another time limit than the configured total, never a longer one (RFC 7240).',
+  description: '`wait=SECONDS`: a shorter time limit than the configured total (RFC 7240); a longer one has no effect.',
 };
-const traceHeader = { name: 'traceparent', description: 'W3C Trace Context: continued and passed on.' };
+const traceHeader = { name: 'traceparent', description: 'W3C Trace Context: the gateway continues the trace and passes it on.' };
 const idempotencyHeader = {
   name: 'Idempotency-Key',
   description:
-    '1 to 255 visible ASCII characters. For 24 hours the same key, caller, route and payload is answered with the reply of the first request, and nothing is sent again.',
+    '1 to 255 visible ASCII characters. For 24 hours a request with the same key, caller, route and payload gets the reply of the first one, and the gateway sends nothing again.',
 };
-/** Of the reply to a request that may carry a key. */
-const replayedHeader = { 'Idempotency-Replayed': '`true`: the reply of an earlier request with this Idempotency-Key.' };
+/** For replies to requests that may have an Idempotency-Key. */
+const replayedHeader = { 'Idempotency-Replayed': '`true`: the reply to an earlier request with this Idempotency-Key.' };
 const orchestratorHeaders = [
   preferHeader,
   traceHeader,
@@ -103,14 +105,14 @@ const orchestratorHeaders = [
   { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
 ];
 
-/** The four routes that relay a call; each turns its request into a `Call`, and the call path does the rest. */
+/** The four routes that relay a call. Each makes a `Call` of its request and hands it to the call path. */
 export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
   return [restCallRoute(options), restActionRoute(options), restQueryRoute(options), restRequestRoute(options)];
 }
 
 type PathParameters = Readonly<Record<string, string>>;
 
-/** What the route of each operation has in common with the others. */
+/** The members that all relay routes have in common. */
 function relayRoute(operation: CallOperation) {
   return { ...relayedCall, method: 'POST' as const, url: relayPatterns[operation], access: callRoles[operation], operation };
 }
@@ -124,7 +126,7 @@ function adapterIn(params: PathParameters): string {
   return params['adapterId'] ?? '';
 }
 
-const pathParameters = { adapterId: "The adapter instance's name, URL-encoded, such as `Local%20NSO`." };
+const pathParameters = { adapterId: 'Name of the adapter instance, URL-encoded, such as `Local%20NSO`.' };
 
 function restCallRoute({ calls }: RelayRoutesOptions): Route {
   return {
@@ -139,13 +141,13 @@ function restCallRoute({ calls }: RelayRoutesOptions): Route {
       tag: 'relay',
       operationId: 'restCall',
       ...relayDocs.restCall,
-      summary: 'Execute a REST call and return its response',
+      summary: 'Send a REST call and return its reply',
       requestHeaders: [preferHeader, traceHeader, idempotencyHeader],
       success: {
         status: 200,
-        description: 'What the far side answered, whatever its status.',
+        description: 'The reply of the far side, with any status.',
         schema: closedObject({ response: Type.String() }),
-        headers: { ...replyHeaders, ...replayedHeader, 'X-Upstream-Uri': 'Where the call ended after redirects.' },
+        headers: { ...replyHeaders, ...replayedHeader, 'X-Upstream-Uri': 'The final address after redirects.' },
       },
       errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown', 'audit-unavailable'],
     },
@@ -178,7 +180,7 @@ function restActionRoute(options: RelayRoutesOptions): Route {
       requestHeaders: orchestratorHeaders,
       success: {
         status: 200,
-        description: "One element: the reply's body as text, or its status code where it has no body.",
+        description: 'One element: the body of the reply as text, or its status code where it has no body.',
         schema: Type.Array(closedObject({ result: Type.String() })),
         headers: { ...replyHeaders, ...replayedHeader },
       },
@@ -238,17 +240,17 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
       tag: 'relay',
       operationId: 'restRequest',
       ...relayDocs.restRequest,
-      summary: 'Send any request to the orchestrator; an error status is the answer',
+      summary: 'Send any request to the orchestrator; an error status is a success',
       pathParameters,
       requestHeaders: orchestratorHeaders,
       success: {
         status: 200,
-        description: 'What the orchestrator answered, whatever its status.',
+        description: 'The reply of the orchestrator, with any status.',
         schema: closedObject({
           statusCode: Type.Integer(),
           headers: Type.Object(
             {},
-            { additionalProperties: true, description: 'Names in lower case; strings, `set-cookie` an array.' },
+            { additionalProperties: true, description: 'Names in lower case; values are strings, `set-cookie` is an array.' },
           ),
           body: Type.String(),
           bodyEncoding: Type.Optional(Type.Literal('base64')),
@@ -264,7 +266,7 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** A restCall as its schema has it. */
+/** A restCall as its schema defines it. */
 type WrittenRestCall = Omit<RestCallRequest, 'body' | 'destination'>;
 
 function judgeRestCallBody(body: unknown): Judgement {

@@ -24,21 +24,23 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
       docs: {
         tag: 'operations',
         operationId: 'reloadAdapters',
-        summary: 'Take the configuration file in again, as SIGHUP does',
+        summary: 'Reload the configuration file, as SIGHUP does',
         description:
-          'All of it or nothing: adapter instances, users, clients, issuers, outbound policy, rate limit, log level and TLS certificate. Calls in flight finish with what they began with; adapter instances whose configuration stays are left alone.',
+          'Reloads adapter instances, users, clients, issuers, outbound policy, rate limit, log level and TLS certificate: all of them or none. Calls in flight keep the configuration that they began with. Adapter instances with an unchanged configuration stay as they are.',
         success: {
           status: 200,
-          description: 'It is in force.',
+          description: 'The new configuration is in force.',
           schema: closedObject({
             adapters: closedObject({
-              added: names('Adapter instances that are new.'),
-              removed: names('Adapter instances that are gone.'),
-              changed: names('Adapter instances that were made anew.'),
-              unchanged: names('Adapter instances that kept their connections, queue and standing.'),
+              added: names('New adapter instances.'),
+              removed: names('Removed adapter instances.'),
+              changed: names('Adapter instances with a changed configuration, which were created again.'),
+              unchanged: names(
+                'Adapter instances with an unchanged configuration, which kept their connections, queue and standing.',
+              ),
             }),
-            settings: names('Other keys whose values changed, and are in force.'),
-            restartNeeded: names('Keys that changed since the start, and that only a restart puts in force.'),
+            settings: names('Other keys with a changed value, which is now in force.'),
+            restartNeeded: names('Keys that have changed since the start, and need a restart.'),
           }),
         },
         errors: ['configuration-invalid', 'reload-unavailable'],

@@ -17,14 +17,14 @@ export const tokenError = closedObject({
   error_description: Type.String({ description: 'What to do about it.' }),
 });
 
-/** As `notStored` in session-routes.ts. */
+/** The headers `notStored` of session-routes.ts. */
 export const notStoredDocs = { 'Cache-Control': '`no-store`.', Pragma: '`no-cache`.' };
 
-/** What the documentation says of the session routes at length. */
+/** The long descriptions and examples of the session routes. */
 export const sessionDocs = {
   login: {
     description:
-      'The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`; failed logins are throttled by account and by address.',
+      'The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`. The gateway throttles failed logins by account and by address.',
     example: {
       request: { username: 'admin', password: 'the password you were given' },
       reply: { token: 'eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.e30.c2lnbmF0dXJl', expiresAt: '2026-03-02T09:00:00.000Z' },
@@ -32,7 +32,7 @@ export const sessionDocs = {
   },
   logout: {
     description:
-      'Ends that one token on every gateway that shares the store. A token of an OIDC issuer ends for these gateways alone: its issuer is not told, and may issue another. Basic credentials have nothing to end.',
+      'Ends this token on every gateway with the same store. A token of an OIDC issuer ends for these gateways only: the issuer does not learn of it, and may issue another. With Basic credentials there is no token to end.',
     example: { reply: {} },
   },
   whoami: {
@@ -40,7 +40,7 @@ export const sessionDocs = {
   },
   issueToken: {
     description:
-      'The client stands in the form, or in `Authorization: Basic` with both halves form-encoded first, not in both. Refusals have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.',
+      'Send the client id and secret in the form, or form-encoded in `Authorization: Basic`, but not in both. Errors have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.',
     example: {
       request: { grant_type: 'client_credentials', client_id: 'reporting', client_secret: 'the secret you were given' },
       reply: {

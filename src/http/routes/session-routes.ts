@@ -6,7 +6,7 @@ import { closedObject } from '#json/closed-object.ts';
 import { sessionChange } from './route-traits.ts';
 import { notStoredDocs, sessionDocs, tokenError } from './session-docs.ts';
 
-/** Bytes. These bodies are read before anybody is known. */
+/** Bytes. These bodies are read before authentication, so their limit is low. */
 const credentialsLimit = 16_384;
 
 const credentials = closedObject({ username: Type.String(), password: Type.String() });
@@ -22,7 +22,7 @@ interface LoginCredentials {
   readonly password: string;
 }
 
-/** Who a caller is: sessions of people, tokens of clients (RFC 6749 4.4). */
+/** Authentication: sessions of people, tokens of clients (RFC 6749 4.4). */
 export function sessionRoutes(access: Access): readonly Route[] {
   return [loginRoute(access), logoutRoute(access), whoamiRoute, tokenRoute(access)];
 }
@@ -56,9 +56,9 @@ function loginRoute(access: Access): Route {
       summary: 'Log in with user name and password',
       success: {
         status: 200,
-        description: 'A token for `Authorization: Bearer`; the same is set as the session cookie.',
+        description: 'A token for `Authorization: Bearer`; the session cookie has the same token.',
         schema: closedObject({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
-        headers: { 'Set-Cookie': 'The session: HttpOnly, SameSite=Strict, Secure under TLS.', ...notStoredDocs },
+        headers: { 'Set-Cookie': 'The session cookie: HttpOnly, SameSite=Strict, Secure under TLS.', ...notStoredDocs },
       },
       errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
     },
@@ -79,12 +79,12 @@ function logoutRoute(access: Access): Route {
       tag: 'access',
       operationId: 'logout',
       ...sessionDocs.logout,
-      summary: 'End the session or token that the request carries',
+      summary: 'End the session or token of the request',
       success: {
         status: 200,
-        description: 'It is not accepted any more.',
+        description: 'The token has ended.',
         schema: closedObject({}),
-        headers: { 'Set-Cookie': 'Removes the session.' },
+        headers: { 'Set-Cookie': 'Removes the session cookie.' },
       },
       errors: ['store-unavailable'],
     },
@@ -105,7 +105,7 @@ const whoamiRoute: Route = {
     tag: 'access',
     operationId: 'whoami',
     ...sessionDocs.whoami,
-    summary: 'Who the gateway takes the caller for',
+    summary: 'Return the principal of the caller',
     success: {
       status: 200,
       description: 'The principal.',
@@ -166,7 +166,7 @@ function tokenRoute(access: Access): Route {
   };
 }
 
-/** RFC 6749 5.1: replies that hold tokens are not to be kept. */
+/** Replies with tokens must not be cached (RFC 6749 5.1). */
 const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
 function presented(request: RouteRequest): { readonly authorization?: string; readonly cookie?: string } {
@@ -174,7 +174,7 @@ function presented(request: RouteRequest): { readonly authorization?: string; re
   return { ...(authorization === undefined ? {} : { authorization }), ...(cookie === undefined ? {} : { cookie }) };
 }
 
-/** The shape of RFC 6749 5.2, for errors that the form's reader did not find itself; the last two words are those of 4.1.2.1. */
+/** RFC 6749 5.2, for errors that `issueClientToken` does not answer itself. The two 5xx names are those of 4.1.2.1. */
 function tokenErrorBody({ status, message }: GatewayError): string {
   return JSON.stringify({ error: tokenErrorName(status), error_description: message });
 }
