@@ -6,7 +6,7 @@ const headerLimit = 100;
 const headerBytesLimit = 16_384;
 const token = /^[!#$%&'*+.^_`|~\w-]+$/u;
 const sendable = /^[\t\x20-\x7e]*$/u;
-/** Framing and hop-by-hop headers belong to the connection, which is the gateway's (RFC 9110 7.6.1). */
+/** The gateway sets the framing and hop-by-hop headers of its own connections (RFC 9110 7.6.1). */
 const connectionHeaders = new Set([
   'connection',
   'content-length',
@@ -18,10 +18,10 @@ const connectionHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Headers that switch cloud metadata services on. */
+/** Headers that cloud metadata services require. */
 const metadataHeader = /^(?:metadata-flavor|metadata|x-aws-ec2-metadata-token.*)$/u;
 
-/** The problems of the `headers` of a restCall, each with a pointer. Values that are no strings are the schema's business. */
+/** The problems of the `headers` of a restCall, each with a pointer. The schema reports values that are no strings. */
 export function headerProblems(headers: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
   const entries = Object.entries(headers);
   const list = createProblemList();
@@ -42,19 +42,19 @@ function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>):
   const lower = name.toLowerCase();
   if (!token.test(name)) return "is no header name (RFC 9110 5.1: letters, digits and !#$%&'*+-.^_`|~)";
   if (connectionHeaders.has(lower) || lower.startsWith('proxy-'))
-    return 'belongs to the connection and is set by the gateway; leave it out';
-  if (seen.has(lower)) return 'is given twice, in different case; give it once';
+    return 'belongs to the connection, and the gateway sets it; leave it out';
+  if (seen.has(lower)) return 'is given twice with different case; give it once';
   if (typeof value === 'string' && !sendable.test(value)) return 'has a character that is not visible ASCII, space or tab';
   return undefined;
 }
 
-/** The refusal of headers that only cloud metadata services ask for; undefined where there are none. */
+/** The refusal of a header that only cloud metadata services require; undefined where there is none. */
 export function metadataRefusal(headers: Readonly<Record<string, string>>): GatewayError | undefined {
   const name = Object.keys(headers).find((candidate) => metadataHeader.test(candidate.toLowerCase()));
   if (name === undefined) return undefined;
   return new GatewayError(
     'destination-denied',
-    `The header ${name} is only asked for by cloud metadata services, which cannot be called; leave it out.`,
+    `Only cloud metadata services require the header ${name}, and the gateway refuses calls to them; leave it out.`,
   );
 }
 

@@ -12,7 +12,7 @@ const variants = (['simd', 'plain'] as const).flatMap((variant) => {
   return program === undefined ? [] : [new InstanceWriter(program)];
 });
 
-/** The answer, which all variants that run here must agree about. */
+/** The answer, which must be the same from all variants that run on this machine. */
 function transform(chunks: readonly Buffer[], holdLimit = usualHoldLimit): string {
   const answers = variants.map((writer) => {
     writer.begin(holdLimit);
@@ -28,7 +28,7 @@ function transformed(text: string): string {
   return transform([Buffer.from(text)]);
 }
 
-/** The instances, as written: for each property its raw name token and its value. */
+/** The instances in the written form: for each property its raw name token and its value. */
 type Instances = readonly (readonly (readonly [name: string, value: string])[])[];
 
 function valueOf(node: JsonText): string {
@@ -68,7 +68,7 @@ function written(instances: Instances): string {
   return `{"result":[${objects.join(',')}]}`;
 }
 
-test('any JSON text becomes the instances of the model, in any chunking', () => {
+test('any JSON text becomes the instances of the model, with any chunk sizes', () => {
   fc.assert(
     fc.property(fc.oneof(jsonText, jsonObjectText), chunkSizes, (node, sizes) => {
       const answer = transform(cut(Buffer.from(`\n${node.text} `), sizes));
@@ -79,8 +79,8 @@ test('any JSON text becomes the instances of the model, in any chunking', () => 
   );
 });
 
-test('an instance beyond the limit streams: all values arrive, in order, and only repeated names may stay', () => {
-  // Without repeated names inside an instance the answer is the same as if it had been held.
+test('an instance over the limit streams: all values arrive in order, and only repeated names may stay', () => {
+  // Without repeated names in an instance the answer is the same as for an instance that is held in memory.
   fc.assert(
     fc.property(fc.oneof(jsonText, jsonObjectText), chunkSizes, fc.integer({ min: 12, max: 60 }), (node, sizes, limit) => {
       const bytes = Buffer.from(node.text);
@@ -99,7 +99,7 @@ test('an instance beyond the limit streams: all values arrive, in order, and onl
   );
 });
 
-/** How many members each instance has, repeated ones counted. */
+/** How many members each instance has, with repeated ones counted each time. */
 function memberCounts(root: JsonText): readonly number[] {
   const counts = (node: JsonText): number[] =>
     node.kind === 'array'
@@ -113,13 +113,13 @@ function memberCounts(root: JsonText): readonly number[] {
   );
 }
 
-test('what is beyond the limit is merged as far as it was held, and then repeated', () => {
+test('an instance over the limit merges the repeated members that were held, and repeats later ones', () => {
   const members = `"a":1,"b":2,"a":[3, 4],"c":"${'x'.repeat(40)}","a":5`;
   const answer = transform(cut(Buffer.from(`{"l":[{${members}}]}`), [1]), 40);
   assert.equal(answer, `{"result":[{"instance_data":{"a":"[1,[3, 4]]","b":"2","c":"${'x'.repeat(40)}","a":"5"}}]}`);
 });
 
-test('a text that is not JSON is refused, whatever the chunking', () => {
+test('a text that is not JSON is refused, with any chunk sizes', () => {
   fc.assert(
     fc.property(brokenJsonText, chunkSizes, (text, sizes) => {
       const attempt = (): unknown => transform(cut(Buffer.from(text), sizes));
@@ -135,7 +135,7 @@ test('a text that is not JSON is refused, whatever the chunking', () => {
   );
 });
 
-test('a list of devices becomes an instance each', () => {
+test('a list of devices becomes one instance for each device', () => {
   assert.equal(
     transformed(
       '{ "tailf-ncs:device": [\n {"name": "ce0", "port" : 10022, "big":18446744073709551615, "state": {"admin-state": "unlocked"}},\n {} ] }',
@@ -144,7 +144,7 @@ test('a list of devices becomes an instance each', () => {
   );
 });
 
-test('objects, lists, leaves and the legacy wrapper contribute in turn', () => {
+test('objects, lists, leaves and the legacy wrapper become instances in order', () => {
   assert.equal(
     transformed('{"collection":{"a":[{"n":"R1"},1,[2]],"o":{"x":1},"l":1.0},"collection":{"y":null},"e":[]}'),
     '{"result":[{"instance_data":{"n":"R1"}},{"instance_data":{"a":"1"}},{"instance_data":{"a":"[2]"}},{"instance_data":{"x":"1"}},{"instance_data":{"l":"1.0"}},{"instance_data":{"y":"null"}}]}',
@@ -169,7 +169,7 @@ test('objects, lists, leaves and the legacy wrapper contribute in turn', () => {
   for (const text of ['{}', '[]', ' { } ', '{"collection":{}}', '{"a":[]}']) assert.equal(transformed(text), '{"result":[]}');
 });
 
-test('a member that an instance repeats becomes one, also when spelt with escapes', () => {
+test('a repeated member of an instance becomes one property, also when its name is written with escapes', () => {
   assert.equal(
     transformed('{"rollbacks":{"file":{"n":1},"\\u0066ile":"two","other":[],"file":null}}'),
     String.raw`{"result":[{"instance_data":{"file":"[{\"n\":1},\"two\",null]","other":"[]"}}]}`,
@@ -180,7 +180,7 @@ test('a member that an instance repeats becomes one, also when spelt with escape
   );
 });
 
-test('instances longer than a part are held, merged, and written whole', () => {
+test('instances longer than a chunk are held, merged, and written whole', () => {
   const long = 'é"\n'.repeat(30_000);
   const entry = { a: { deep: [long] }, b: long, c: 1 };
   const text = `[${JSON.stringify(entry)},{"a":1,"b":${JSON.stringify(long)},"a":${JSON.stringify([long])}}]`;
@@ -195,7 +195,7 @@ test('instances longer than a part are held, merged, and written whole', () => {
   }
 });
 
-test('a value without end streams: what is held stays below the limit and nothing waits', () => {
+test('an endless value streams: the writer holds less than the limit and delays nothing', () => {
   for (const writer of variants) {
     writer.begin(1024 * 1024);
     let length = writer.push(Buffer.from('{"a":[{"first":1,"blob":["')).length;
@@ -210,7 +210,7 @@ test('a value without end streams: what is held stays below the limit and nothin
   }
 });
 
-test('a member name beyond the limit is refused where it would name each entry', () => {
+test('a member name over the limit is refused where it would name each entry', () => {
   const text = Buffer.from(`{"${'n'.repeat(100)}":[1]}`);
   assert.throws(() => transform(cut(text, [10]), 50), JsonSyntaxError);
 });

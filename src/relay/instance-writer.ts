@@ -2,7 +2,7 @@ import { JsonSyntaxError } from '#json/json-scanner.ts';
 import { groupByName, type NameGroups } from '#json/member-names.ts';
 import { type ScanningExports, ScanningProgram } from '#json/scanning-program.ts';
 
-/** What assembly/instance-data.ts exports. */
+/** The exports of assembly/instance-data.ts. */
 interface Exports extends ScanningExports {
   readonly begin: (mostHeld: number, mostOutput: number) => void;
   readonly taken: () => void;
@@ -11,18 +11,18 @@ interface Exports extends ScanningExports {
 }
 
 /**
- * Bytes that one piece of a reply may become. A name is written once for each entry that is no object, so that a long name over many
- * short entries could fill the memory; no honest reply comes near.
+ * Most bytes that one piece of a reply may become. The name of a list is written for each entry that is no object: a long name with many
+ * short entries could fill the memory. No ordinary reply comes near this limit.
  */
 const growthLimit = 32 * 1024 ** 2;
 
-/** Of the places that the program keeps for each complete member: name, value, end of the value, whether it is a string. */
+/** Fields that the program stores for each complete member: place of the name, of the value, of its end; whether it is a string. */
 const placeFields = 4;
 
 /**
- * Turns a far side's JSON (UTF-8, cut anywhere) into the answer of a query, `{"result":[{"instance_data":{…}},…]}`: an instance
- * for each entry, object or leaf of the outermost members, strings as they are, all else as its exact text in a string. A member that
- * an instance repeats becomes one array. One reply at a time; what is given keeps its bytes until the next `push`.
+ * Converts a far side's JSON (UTF-8, in chunks cut anywhere) into the answer of a query, `{"result":[{"instance_data":{…}},…]}`. Each
+ * entry, object or leaf of the outermost members becomes an instance. Strings stay unchanged; any other value becomes a string with its
+ * exact text. The values of a repeated member become one array. One reply at a time; a returned Buffer is valid until the next `push`.
  */
 export class InstanceWriter {
   readonly #program: ScanningProgram<Exports>;
@@ -35,23 +35,23 @@ export class InstanceWriter {
         merge,
         refuseName: (at: number): never => {
           const { offset } = this.#program;
-          throw new JsonSyntaxError('size', 'a member name is longer than what may be held', offset + at);
+          throw new JsonSyntaxError('size', 'a member name is longer than the limit for held bytes', offset + at);
         },
       },
       memory: {
         outgrown: (): never => {
-          throw new RangeError('the instances take far more room than the reply they are made of');
+          throw new RangeError('the instances are far larger than the reply that they are made of');
         },
       },
     });
   }
 
-  /** Bytes of memory that it has taken and does not give back. */
+  /** Bytes of WebAssembly memory, which only grows. */
   get size(): number {
     return this.#program.size;
   }
 
-  /** Begins a reply. An instance that is longer than `holdLimit` bytes is given on as far as it is known, and streams from there. */
+  /** Begins a reply. An instance longer than `holdLimit` bytes is not held: its complete part is returned, and the rest streams. */
   begin(holdLimit: number): void {
     this.#program.begin();
     this.#program.exports.begin(holdLimit, holdLimit + growthLimit);
@@ -65,7 +65,7 @@ export class InstanceWriter {
     return this.#program.bytes(givenAt(), givenSize());
   }
 
-  /** What is left, a few bytes; what was given before keeps its bytes. Throws JsonSyntaxError where the text is incomplete. */
+  /** Returns the last few bytes; the Buffer of the last `push` stays valid. Throws JsonSyntaxError where the text is incomplete. */
   end(): Buffer {
     const { finish, givenAt, givenSize } = this.#program.exports;
     const before = givenSize();
@@ -73,7 +73,7 @@ export class InstanceWriter {
     return this.#program.bytes(givenAt() + before, givenSize() - before);
   }
 
-  /** Writes the members that the instance has complete once more, a property for each name, at the place of its first one. */
+  /** Writes the complete members of the instance again, one property for each name, in the place of its first member. */
   #merge(count: number, places: number, instance: number, end: number): number {
     const memory = this.#program.bytes(0, this.size);
     const members = new Members(memory.subarray(instance, end), memory.subarray(places));
@@ -81,7 +81,7 @@ export class InstanceWriter {
       bytes: members.bytes,
       count,
       start: (index) => members.place(index, 0),
-      // Between the name and the value stands the colon.
+      // One byte, the colon, is between the name and the value.
       end: (index) => members.place(index, 1) - 1,
     });
     if (groups === undefined) return 0;
@@ -91,7 +91,7 @@ export class InstanceWriter {
   }
 }
 
-/** The members that an instance has complete, and what they become where names are repeated. */
+/** The complete members of an instance, and the text that they become where names are repeated. */
 class Members {
   readonly bytes: Buffer;
   readonly #places: Buffer;
@@ -103,19 +103,19 @@ class Members {
     this.#places = places;
   }
 
-  /** Where in `bytes` a member's name (field 0) or value (1) begins, or it ends (2); whether its value is a string (3). */
+  /** A field of a member: the offset in `bytes` of its name (0), value (1) or end (2). Field 3 is 1 where the value is a string. */
   place(index: number, field: number): number {
     return this.#places.readUInt32LE((index * placeFields + field) * 4);
   }
 
   merged(count: number, { next, repeats }: NameGroups): Buffer {
-    // What is escaped is twice as long at most.
+    // Escaping at most doubles the length.
     this.#merged = Buffer.allocUnsafe(2 * this.bytes.length);
     for (let index = 0; index < count; index += 1) {
       if (repeats[index] === 1) continue;
       if (this.#size > 0) this.#put(comma);
       const first = index;
-      // All that follow and stand alone as well, with the commas between them.
+      // Copies the following members without repetition together, with the commas between them.
       if (next[first] === 0) while (next[index + 1] === 0 && repeats[index + 1] === 0) index += 1;
       this.#add(this.place(first, 0), next[first] === 0 ? this.place(index, 2) : this.place(first, 1));
       if (next[first] !== 0) this.#addArray(first, next);
@@ -124,7 +124,7 @@ class Members {
     return this.#merged.subarray(0, this.#size);
   }
 
-  /** The values of a name as the text of an array, in a string. */
+  /** Adds the values of a name as a string with the text of an array. */
   #addArray(first: number, next: Uint32Array): void {
     this.#put(quote);
     this.#put(bracket);
@@ -137,7 +137,7 @@ class Members {
     this.#put(quote);
   }
 
-  /** What is no string stands escaped between quotes already. */
+  /** Adds a value, escaped. A value that is no string is already escaped between quotes. */
   #addEncoded(index: number): void {
     const isString = this.place(index, 3) === 1;
     const quotes = isString ? 0 : 1;

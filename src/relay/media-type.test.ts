@@ -20,7 +20,7 @@ for (const [text, charset] of Object.entries(charsets)) {
   });
 }
 
-test('a text that is no media type is none', () => {
+test('a text without type and subtype is no media type', () => {
   for (const text of ['', 'text', 'text/', 'text /plain', 'text/plain charset=utf-8'])
     assert.equal(readMediaType(text), undefined);
 });

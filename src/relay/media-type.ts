@@ -7,10 +7,10 @@ export interface MediaType {
 }
 
 const pattern = /^[ \t]*([!#$%&'*+.^_`|~\w-]+\/[!#$%&'*+.^_`|~\w-]+)[ \t]*(?:;|$)/u;
-/** A parameter, whose value may be a quoted string (RFC 9110 5.6.6): what looks like another one within it is none. */
+/** A parameter. Its value may be a quoted string (RFC 9110 5.6.6), in which a semicolon begins no other parameter. */
 const parameterPattern = /;[ \t]*([^\s;="]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/gu;
 
-/** What was read lately: far sides have few. A text that could be long is not kept. */
+/** Cache of media types: far sides use few of them. Long texts are not kept. */
 const known = new Map<string, MediaType>();
 const mostKnown = 256;
 const longestKnown = 128;
@@ -62,7 +62,7 @@ const otherTextual = new Set([
   'multipart/form-data',
 ]);
 
-/** What is handed on as text: text, JSON, XML, JavaScript and form types (contract 2). */
+/** Types that the gateway relays as text, not as base64: text, JSON, XML, JavaScript and form types. */
 export function isTextual(type: MediaType): boolean {
   return type.essence.startsWith('text/') || isJson(type) || isXml(type) || isForm(type) || otherTextual.has(type.essence);
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request.ts';
-import { type RelayReply, renderedOrLetGo } from './relay-reply.ts';
+import { type RelayReply, renderOrDiscard } from './relay-reply.ts';
 import type { CallOperation, RelayedCall, RuleDecision } from './relayed-call.ts';
 import { isEmptyObject, writeRequestBody } from './request-body.ts';
 import { renderResult } from './rest-action.ts';
@@ -25,14 +25,14 @@ interface OrchestratorCall {
   readonly userAgent: string;
 }
 
-/** A query may be repeated; an action only where no byte of it left. */
+/** A query may be repeated; an action only where no byte of it has left. */
 const operations = {
   restAction: { retry: 'action', render: renderResult },
   restQuery: { retry: 'query', render: renderInstances },
   restRequest: { retry: 'action', render: renderAnswer },
 } as const satisfies Record<OrchestratorOperation, { retry: 'action' | 'query'; render: (reply: FarSideReply) => RelayReply }>;
 
-/** One call to an orchestrator. Throws 400 where its body cannot be written as its media type asks. Its slot is held until its scope ends. */
+/** One call to an orchestrator. It holds its slot until its scope ends. Throws 400 where its body does not fit its media type. */
 export function orchestratorCall(call: OrchestratorCall): RelayedCall {
   const { operation, adapter, method } = call;
   const { path } = call.params;
@@ -47,7 +47,7 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     async send(scope, record) {
       const reply = await adapter.perform({ method, path, headers: requestHeaders(call, body), retry, body }, scope);
       record.note({ upstreamStatus: reply.status });
-      return renderedOrLetGo(reply, render);
+      return renderOrDiscard(reply, render);
     },
   };
 }

@@ -5,7 +5,7 @@ import { isRedirect } from '#outbound/redirect.ts';
 import { readableBody } from './readable-body.ts';
 import { headersByName, upstreamHeaders } from './relay-reply.ts';
 
-/** Throws what a far side's status means for an action or a query: a redirect is never followed, 400 and above is an error. */
+/** Throws the error that a status means for an action or a query: a redirect, which is never followed, or 400 and above. */
 export function refuseErrorStatus(reply: FarSideReply): void {
   refuseRedirect(reply);
   if (reply.status < 400) return;
@@ -19,18 +19,18 @@ export function refuseErrorStatus(reply: FarSideReply): void {
   );
 }
 
-/** Redirects of an orchestrator are never followed: its credentials stay where the operator sent them. */
+/** Refuses a redirect of an orchestrator: the operator's credentials are for the configured addresses only. */
 export function refuseRedirect(reply: FarSideReply): void {
   if (!isRedirect(reply.status)) return;
   reply.discard();
   throw new GatewayError(
     'redirect-refused',
-    `The orchestrator redirects (status ${reply.status}); the gateway does not follow. Call the address it names, or have the adapter's url changed.`,
+    `The orchestrator answered with a redirect (status ${reply.status}), which the gateway does not follow. Call the address of the redirect, or have the adapter's url changed.`,
     aboutReply(reply),
   );
 }
 
-/** An error that speaks of a reply names it as a success would: in `upstream` and in the X-Upstream-* headers. */
+/** The description of a reply in an error: `upstream`, and the same X-Upstream-* headers as for a success. */
 function aboutReply(reply: FarSideReply): Pick<GatewayError, 'headers'> & { readonly upstream: UpstreamAnswer } {
   const type = headerValue(reply.headers, 'content-type');
   const { text, base64 } = readableBody(reply);

@@ -4,24 +4,24 @@ import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { pathProblem } from './relayed-path.ts';
 import { contentTypeProblem } from './request-body.ts';
 
-/** `params` of the three orchestrator routes, fit for their schemas. */
+/** `params` of the three orchestrator routes, valid by their schemas. */
 export interface OrchestratorParams {
   readonly path: string;
   readonly accept: string;
   readonly contentType?: string;
 }
 
-/** `params` of restRequest, fit for its schema. */
+/** `params` of restRequest, valid by its schema. */
 export interface RequestParams extends OrchestratorParams {
   readonly method: OutboundCall['method'];
 }
 
-/** The caller's headers that are passed on to an orchestrator, by their names in lower case. */
+/** The caller's headers that the gateway passes on to an orchestrator, in lower case. */
 export const passedOnHeaders = ['if-match', 'if-unmodified-since', 'x-cisco-nso-commit-params'] as const;
 
 export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[number], string>>>;
 
-/** Problems of `params` that a schema cannot say; members of a wrong type are passed over. `body` is what goes with them, if anything. */
+/** Problems of `params` that a schema cannot express. Members of a wrong type are skipped. `body` is the body of the same request, if any. */
 export function paramsProblems(params: Readonly<Record<string, unknown>>, body: Buffer | undefined): readonly RequestProblem[] {
   const { path, accept, contentType } = params;
   const list = createProblemList();
@@ -45,6 +45,6 @@ function acceptProblem(accept: string): string | undefined {
   if (!/^[\t\x20-\x7e]*$/u.test(accept)) return 'has a character that is not visible ASCII, space or tab';
   if (accept.trim() === '') return 'is empty; name the media type you want';
   if (/text\/event-stream/iu.test(accept))
-    return 'asks for text/event-stream, which never ends; read the stream from the orchestrator itself';
+    return 'asks for text/event-stream, which never ends; read the stream directly from the orchestrator';
   return undefined;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { GatewayError } from '#base/gateway-error.ts';
 import { ProgramPool } from './program-pool.ts';
 
-test('a reply that there is no memory to read is not told as what may be sent again', () => {
+test('a reply without memory to read it gets 502 without Retry-After, so that no caller repeats the call', () => {
   let made = 0;
   const pool = new ProgramPool(() => {
     made += 1;
@@ -15,6 +15,6 @@ test('a reply that there is no memory to read is not told as what may be sent ag
     () => pool.take(),
     (error) => error instanceof GatewayError && error.status === 502 && error.headers['Retry-After'] === undefined,
   );
-  pool.giveBack(first);
+  pool.release(first);
   assert.equal(pool.take(), first);
 });

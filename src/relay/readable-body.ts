@@ -1,10 +1,10 @@
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { textStage } from './relay-reply.ts';
 
-/** Bytes of `upstream.body` at most (contract 1). */
+/** Most bytes of `upstream.body`. */
 const limit = 65_536;
 
-/** What can be shown of a reply's first 64 KiB: text by its charset where it is text, base64 where not; at most 64 KiB of either. */
+/** The first 64 KiB of a reply, as text by its charset or else as base64; at most 64 KiB of either. */
 export function readableBody(reply: FarSideReply): { readonly text: string; readonly base64: boolean } {
   const text = decoded(reply);
   if (text !== undefined) return { text: truncated(text), base64: false };
@@ -22,14 +22,14 @@ function decoded(reply: FarSideReply): Buffer | undefined {
   }
 }
 
-/** A character that the cut would split is left out: back over continuation bytes (10xxxxxx). */
+/** Leaves out a character that the cut would split, by going back over continuation bytes (10xxxxxx). */
 function truncated(bytes: Buffer): string {
   let end = Math.min(limit, bytes.length);
   while (end < bytes.length && end > limit - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end);
 }
 
-/** The text of a reply's first 64 KiB, empty where it is no text. */
+/** The text of a reply's first 64 KiB; empty where the reply is not text. */
 export function beginningOf(reply: FarSideReply): string {
   return decoded(reply)?.toString('utf8') ?? '';
 }

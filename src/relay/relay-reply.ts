@@ -3,19 +3,19 @@ import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { isTextual, type MediaType, readMediaType } from './media-type.ts';
 import { asciiStage, base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 
-/** The gateway's answer: JSON in UTF-8. Where `rest` is undefined, `head` is the whole of it and goes out in one write. */
+/** The gateway's reply: JSON in UTF-8. Where `rest` is undefined, `head` is the whole body and is written at once. */
 export interface RelayReply {
   readonly kind: 'relayed';
   /** 200 where absent. */
   readonly status?: number;
   /** `application/json; charset=utf-8` where absent. */
   readonly mediaType?: string | undefined;
-  /** Names and values in turn, those of the content left out. */
+  /** Name, value, name, value …; without Content-Type and Content-Length. */
   readonly headers: readonly string[];
   readonly head: Buffer;
   /**
-   * Throws where the reply turns out to be faulty: the connection is then broken off, never completed. A chunk keeps its bytes
-   * until the next one is asked for.
+   * Throws where the far side's reply has a fault: the gateway's reply is then aborted, never completed. A chunk is valid until the
+   * next one is requested.
    */
   readonly rest: AsyncIterable<Buffer> | undefined;
 }
@@ -28,12 +28,12 @@ export interface Rendering {
   readonly base64?: true;
 }
 
-/** Undefined where the reply says of itself that it is nothing for this rendering. */
+/** Makes a rendering; undefined where the reply's own headers exclude it. */
 export type Candidate = () => Rendering | undefined;
 
 /**
- * Writes a reply by the first rendering that takes its head (the whole of it up to 64 KiB). A fault that only shows later
- * throws out of `rest`. The last candidate must take anything.
+ * Writes a reply by the first rendering that accepts its head (all of a reply up to 64 KiB). `rest` throws where a fault shows later. The
+ * last candidate must accept any reply.
  */
 export function renderReply(
   reply: FarSideReply,
@@ -47,11 +47,11 @@ export function renderReply(
       return rendered;
     }
   }
-  throw new Error('no rendering took the reply');
+  throw new Error('no rendering accepts the reply');
 }
 
-/** A reply that cannot be rendered is let go: nobody would read it, and its connection would stay open. */
-export function renderedOrLetGo(reply: FarSideReply, render: (reply: FarSideReply) => RelayReply): RelayReply {
+/** Renders a reply, or discards it where that fails: otherwise its connection would stay open, unread. */
+export function renderOrDiscard(reply: FarSideReply, render: (reply: FarSideReply) => RelayReply): RelayReply {
   try {
     return render(reply);
   } catch (failure) {
@@ -69,17 +69,17 @@ function tryRendering(reply: FarSideReply, candidate: Candidate): (RelayReply & 
     const parts = [bytesOf(rendering.before), first];
     if (reply.rest !== undefined)
       return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
-    // A copy, always: what a stage gave is written over by the next reply, and this one goes out at the end of the turn.
+    // Always a copy: the next reply overwrites the output of a stage, and this reply is written later, in the check phase.
     parts.push(endAll(rendering.stages), bytesOf(rendering.after));
     return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: undefined };
   } catch (fault) {
-    if (!speaksOfTheReply(fault)) throw fault;
+    if (!isFaultOfReply(fault)) throw fault;
     return undefined;
   }
 }
 
-/** The gateway's own trouble says nothing of the reply. */
-function speaksOfTheReply(fault: unknown): boolean {
+/** False for failures of the gateway itself, which say nothing about the reply. */
+function isFaultOfReply(fault: unknown): boolean {
   return !(fault instanceof GatewayError) && !(fault instanceof WebAssembly.RuntimeError);
 }
 
@@ -92,13 +92,13 @@ async function* renderRest(rest: AsyncIterable<Buffer>, rendering: Rendering): A
   yield Buffer.concat([orLateFault(() => endAll(stages)), Buffer.from(after)]);
 }
 
-/** Does what only fails where the reply is not what its beginning was taken for. */
+/** Throws `upstream-protocol-error` where `work` fails because the reply does not continue as it began. */
 function orLateFault(work: () => Buffer): Buffer {
   try {
     return work();
   } catch (fault) {
-    if (!speaksOfTheReply(fault)) throw fault;
-    const detail = 'The reply of the far side does not go on as what it says it is and began as.';
+    if (!isFaultOfReply(fault)) throw fault;
+    const detail = 'The reply of the far side does not continue as its headers and its first bytes say.';
     throw new GatewayError('upstream-protocol-error', detail, { cause: fault });
   }
 }
@@ -121,22 +121,22 @@ function endAll(stages: readonly Stage[]): Buffer {
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** As Buffer.concat, without a copy where one part at most is all there is. */
+/** Like Buffer.concat, but without a copy where at most one part has bytes. */
 function joined(parts: readonly Buffer[]): Buffer {
   const full = parts.filter(({ length }) => length > 0);
   return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
 }
 
-/** What the reply says of its body, of several types the last (Fetch standard, "extract a MIME type"); undefined where it names none. */
+/** The media type of a reply; of several types the last (Fetch standard, "extract a MIME type"). Undefined where it has none. */
 export function mediaTypeOf({ headers }: FarSideReply): MediaType | undefined {
   const given = headers['content-type'];
   const value = (typeof given === 'string' ? given : given?.at(-1)) ?? '';
   return value === '' ? undefined : (readMediaType(value) ?? { essence: 'application/octet-stream' });
 }
 
-/** Makes the stage that checks and decodes a textual body; undefined where the body goes as base64 by its type. */
+/** Makes the stage that checks and decodes a textual body; undefined where the media type of the body requires base64. */
 export function textStage(reply: FarSideReply): (() => Stage) | undefined {
-  // No body is the empty text, whatever its type.
+  // A reply without a body is the empty text, with any media type.
   if (reply.head.length === 0) return utf8Stage;
   const type = mediaTypeOf(reply);
   if (type !== undefined && !isTextual(type)) return undefined;
@@ -145,10 +145,10 @@ export function textStage(reply: FarSideReply): (() => Stage) | undefined {
   return asciiNames.has(charset) ? asciiStage : () => charsetStage(charset);
 }
 
-/** The Encoding standard takes these for windows-1252, in which any byte is a character. */
+/** The Encoding standard decodes these as windows-1252, in which any byte is a character. */
 const asciiNames: ReadonlySet<string> = new Set(['us-ascii', 'ascii', 'ansi_x3.4-1968']);
 
-/** Text by its charset where it is text, base64 where not; `quote` writes the JSON around it. */
+/** Renders text by its charset, or else as base64; `quote` writes the JSON around it. */
 export function textRenderings(
   reply: FarSideReply,
   quote: (base64: boolean) => { readonly before: string; readonly after: string },
@@ -161,7 +161,7 @@ export function textRenderings(
   return [asText, () => ({ ...quote(true), stages: [base64Stage()], base64: true })];
 }
 
-/** What the gateway's reply names of the far side's, names and values in turn; the far side's own headers never become ours. */
+/** The X-Upstream-* headers (name, value, name, value …). The far side's own headers are never the gateway's. */
 export function upstreamHeaders(reply: FarSideReply, base64 = false): string[] {
   const headers = ['X-Upstream-Status', String(reply.status)];
   for (const [name, source] of namedHeaders) {
@@ -172,7 +172,7 @@ export function upstreamHeaders(reply: FarSideReply, base64 = false): string[] {
   return headers;
 }
 
-/** Names and values in turn as an object, each name once. */
+/** Converts name, value, name, value … into an object. */
 export function headersByName(headers: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (let at = 0; at < headers.length; at += 2) found[headers[at] ?? ''] = headers[at + 1] ?? '';
@@ -185,7 +185,7 @@ const namedHeaders = [
   ['X-Upstream-Location', 'location'],
 ] as const;
 
-/** The far side's headers as the JSON text of an object: names in lower case, repeated ones joined, `set-cookie` always an array. */
+/** The far side's headers as the JSON text of an object: names in lower case, repeated headers joined, `set-cookie` always an array. */
 export function headersAsJson(reply: FarSideReply): string {
   const members = Object.entries(reply.headers).map(([name, value]) => {
     const shown = name === 'set-cookie' ? [value ?? []].flat() : headerValue(reply.headers, name);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathProblem } from './relayed-path.ts';
 
-test('paths that an orchestrator knows are sent as they are', () => {
+test('the usual paths of orchestrators are accepted', () => {
   for (const path of [
     'restconf/data/tailf-ncs:devices/device=ce0',
     '/restconf/data/tailf-ncs:devices?depth=1&fields=a;b(c)',
@@ -16,7 +16,7 @@ test('paths that an orchestrator knows are sent as they are', () => {
   }
 });
 
-test('paths that could leave the adapter or change on the way are refused', () => {
+test('paths that could leave the address of the adapter or change on the way are refused', () => {
   for (const path of [
     '',
     '//evil.example.com/x',

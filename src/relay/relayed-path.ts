@@ -1,11 +1,11 @@
 import { beforeQuery, percentDecodings } from '#adapters/path-readings.ts';
 
-/** Longest `params.path` that is taken, in characters. */
+/** Longest `params.path`, in characters. */
 const pathLimit = 8_192;
 
 /**
- * What is wrong with a `params.path`, or undefined where it can be sent as written. Nothing is ever decoded or normalised in
- * what is sent; the checks only see to it that the path cannot leave the adapter's address.
+ * The problem of a `params.path`, or undefined where it can be sent. The path is sent unchanged, never decoded or normalised; the checks
+ * only make sure that it cannot leave the adapter's address.
  */
 export function pathProblem(path: string): string | undefined {
   if (path === '') return 'is empty; name a resource, such as restconf/data/tailf-ncs:devices';
@@ -23,7 +23,7 @@ export function pathProblem(path: string): string | undefined {
 function hasDotDotSegment(path: string): boolean {
   const resource = beforeQuery(path);
   if (!resource.includes('%') && !resource.includes('..')) return false;
-  // Overlong UTF-8, %u escapes and a NUL at the end are further ways in which old servers read a dot.
+  // Old servers also read overlong UTF-8 and %u escapes as a dot, and ignore a NUL.
   const plain = resource
     .replaceAll(/%(?:25)*(?:c0%(?:25)*ae|e0%(?:25)*80%(?:25)*ae|u002e)/giu, '.')
     .replaceAll(/%(?:25)*00/gu, '');

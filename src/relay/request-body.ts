@@ -3,7 +3,10 @@ import { writeForm } from '#json/form.ts';
 import { writeXmlBody } from '#xml/xml-body.ts';
 import { isForm, isJson, isXml, readMediaType } from './media-type.ts';
 
-/** Why a `body` object cannot be sent as that media type (a predicate), or undefined where it can: as JSON, as a form or as XML, in UTF-8. */
+/**
+ * Why a `body` object cannot be sent as this media type, as a predicate for an error detail. Undefined where it can: as JSON, as a form or
+ * as XML, in UTF-8.
+ */
 export function contentTypeProblem(contentType: string): string | undefined {
   const type = readMediaType(contentType);
   if (type === undefined) return `is no media type: ${JSON.stringify(contentType.slice(0, 128))}`;
@@ -16,8 +19,8 @@ export function contentTypeProblem(contentType: string): string | undefined {
 }
 
 /**
- * The message body for a caller's `body` object: its exact bytes for JSON types, form-encoded or written as XML for those. Throws
- * `invalid-request` where the object does not fit, and for an empty one that is only here found to be sent as a type with a problem.
+ * The message body for a caller's `body` object: its exact bytes for JSON types, otherwise form-encoded or written as XML. Throws
+ * `invalid-request` where the object does not fit its media type, and where the media type has a problem.
  */
 export function writeRequestBody(span: Buffer, contentType: string): Buffer {
   const problem = contentTypeProblem(contentType);

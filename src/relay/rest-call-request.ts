@@ -5,7 +5,7 @@ import type { Hop } from '#outbound/redirect.ts';
 import { headerProblems } from './caller-headers.ts';
 import { contentTypeProblem } from './request-body.ts';
 
-/** The body of POST /tools/restCall, fit for its schema, its `uri` read. */
+/** The body of POST /tools/restCall, valid by its schema, with its `uri` read as a URL. */
 export interface RestCallRequest {
   readonly destination: URL;
   readonly verb: Hop['method'];
@@ -23,7 +23,7 @@ interface JudgedRestCall {
   readonly problems: readonly RequestProblem[];
 }
 
-/** Reads the `uri`, and finds the problems that a schema cannot say. Members of a wrong type are passed over: the schema names those. */
+/** Reads the `uri` and finds the problems that a schema cannot express. Members of a wrong type are skipped: the schema reports them. */
 export function judgeRestCall(request: Readonly<Record<string, unknown>>): JudgedRestCall {
   const { uri, user, password, headers } = request;
   const problems: RequestProblem[] = [];
@@ -48,7 +48,7 @@ function conflicts(
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (lower === 'authorization' && (request['user'] !== undefined || request['password'] !== undefined)) {
-      problems.push({ pointer: pointerTo('/headers', name), detail: 'stands beside user or password; give one or the other' });
+      problems.push({ pointer: pointerTo('/headers', name), detail: 'conflicts with user or password; give one or the other' });
     }
     const detail =
       lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'

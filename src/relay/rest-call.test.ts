@@ -12,7 +12,7 @@ test('a reply that cannot be rendered is discarded, so that its connection is re
   const reply = {
     status: 200,
     headers: ['content-type', 'text/plain'],
-    // The rendering meets this where the machine has no memory left.
+    // As where the machine has no memory left for the rendering.
     get head(): Buffer {
       throw new RangeError('no memory');
     },

@@ -14,7 +14,7 @@ import {
   headersAsJson,
   mediaTypeOf,
   type Rendering,
-  renderedOrLetGo,
+  renderOrDiscard,
   renderReply,
   textRenderings,
   textStage,
@@ -31,16 +31,16 @@ interface RestCallLimits {
   readonly redirects: number;
 }
 
-/** What one `outbound` section of the configuration gives restCall: its policy, its limits, and connections of its own. */
+/** The `outbound` section of the configuration for restCall: its policy, its limits and its own connections. */
 export interface OutboundSection {
   readonly limits: RestCallLimits;
-  /** Why the outbound policy refuses the URL before any look-up, if it does. */
+  /** The refusal of the URL by the outbound policy before any DNS look-up, if there is one. */
   refusal(url: URL): GatewayError | undefined;
   readonly sender: Sender;
   hold(): () => void;
 }
 
-/** A call to an address that its caller names, with the redirects it leads to. Throws 400 where its body cannot be written. */
+/** A call to an address that its caller names, and its redirects. Throws 400 where its body cannot be written. */
 export function restCall(options: {
   readonly request: RestCallRequest;
   readonly section: OutboundSection;
@@ -63,7 +63,7 @@ export function restCall(options: {
       const { reply, url } = await followed({ record, first, limits, sender, scope });
       record.note({ upstreamStatus: reply.status });
       const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
-      return renderedOrLetGo(reply, () => renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere));
+      return renderOrDiscard(reply, () => renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere));
     },
   };
 }
@@ -112,7 +112,7 @@ async function followed(options: {
       const reply = await sender.send(
         {
           origin,
-          // Not pathname and search: `search` leaves the ? of an empty query out.
+          // Not pathname + search: `search` drops the ? of an empty query.
           path: href.slice(origin.length),
           method: hop.method,
           headers: hop.headers,
@@ -134,26 +134,26 @@ async function followed(options: {
         );
       }
       hop = nextHop(hop, reply.status, location);
-      // Another far side, perhaps: it is named before it is called.
+      // The address may be another far side, so it goes on record before the call leaves for it.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
-    throw answered === undefined ? failure : behindAnswer(options.first.method, answered, failure);
+    throw answered === undefined ? failure : failureAfterRedirect(options.first.method, answered, failure);
   }
 }
 
-/** A call that was answered with a redirect is not one of which nothing left, whatever becomes of the next hop: its caller is told. */
-function behindAnswer(method: Hop['method'], answered: number, failure: unknown): unknown {
+/** The failure of a later hop: the error says that the first address has answered the call, so that no caller takes it for unsent. */
+function failureAfterRedirect(method: Hop['method'], answered: number, failure: unknown): unknown {
   if (method === 'GET' || !(failure instanceof GatewayError)) return failure;
   const { code, status, headers } = failure;
   return new GatewayError(
     code,
-    `The ${method} was answered with status ${answered}; where that led to failed. Look at the far side before you send it again. Cause: ${failure.message}`,
+    `The ${method} was answered with status ${answered}; the call to the redirect's address failed. Look at the far side before you send it again. Cause: ${failure.message}`,
     { cause: failure, status, headers },
   );
 }
 
-/** `{ "response": <string> }`; with headers the string is itself a JSON text, in which a JSON body stands as it came. */
+/** `{ "response": <string> }`. With headers the string is itself a JSON text, which has a JSON body unchanged. */
 function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly Candidate[] {
   if (!withHeaders) return textRenderings(reply, () => ({ before: '{"response":"', after: '"}' }), escapeStage);
   const before = `{"response":"${escaped(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;

@@ -6,7 +6,7 @@ import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { renderReply } from './relay-reply.ts';
 import { base64Stage, charsetStage, escapeStage, instanceDataStage, jsonStage, type Stage, utf8Stage } from './stage.ts';
 
-/** Random bytes of text, and where to cut them. */
+/** Random text, and the sizes of its chunks. */
 const cutText = fc
   .record({
     text: fc.string({ unit: 'binary', maxLength: 200 }),
@@ -25,13 +25,13 @@ function throughStage(stage: Stage, bytes: Buffer, sizes: readonly number[]): Bu
   return Buffer.concat([...out, stage.end()]);
 }
 
-test('UTF-8 comes through unchanged, wherever it is cut', () => {
+test('UTF-8 stays unchanged with any chunk sizes', () => {
   fc.assert(
     fc.property(cutText, ({ text, sizes }) => throughStage(utf8Stage(), Buffer.from(text), sizes).equals(Buffer.from(text))),
   );
 });
 
-test('escaped text reads back as what it was, wherever it is cut', () => {
+test('escaped text reads back unchanged with any chunk sizes', () => {
   fc.assert(
     fc.property(cutText, ({ text, sizes }) => {
       const escaped = throughStage(escapeStage(), Buffer.from(text), sizes).toString('utf8');
@@ -40,7 +40,7 @@ test('escaped text reads back as what it was, wherever it is cut', () => {
   );
 });
 
-test('base64 is that of the whole, wherever it is cut', () => {
+test('base64 is that of the whole text with any chunk sizes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (array, sizes) => {
       const bytes = Buffer.from(array);
@@ -49,7 +49,7 @@ test('base64 is that of the whole, wherever it is cut', () => {
   );
 });
 
-test('bytes that are no UTF-8 are refused, as is text that ends inside a character', () => {
+test('bytes that are not UTF-8 are refused, and so is a text that ends inside a character', () => {
   assert.throws(() => utf8Stage().push(Buffer.from([0x61, 0xff, 0x61])));
   assert.throws(() => utf8Stage().push(Buffer.from([0xed, 0xa0, 0x80, 0x61])), 'a surrogate');
   const cut = utf8Stage();
@@ -72,7 +72,7 @@ test('another charset is decoded, and bytes outside it are refused', () => {
   assert.throws(() => charsetStage('no-such-charset'));
 });
 
-test('a query that there is no memory for is refused, not answered in another form', {
+test('a query without memory for its reply is refused, not answered in another form', {
   skip: process.platform !== 'linux',
 }, () => {
   const script = `
@@ -94,7 +94,7 @@ test('a query that there is no memory for is refused, not answered in another fo
   assert.equal(said, 'response-too-large\n');
 });
 
-test('a program that traps does not have the reply taken for something else', () => {
+test('a trap in a program is thrown, and no other rendering is tried', () => {
   const reply: FarSideReply = { status: 200, headers: {}, head: Buffer.from('[]'), rest: undefined, discard: () => undefined };
   const trapping: Stage = {
     push: () => {
@@ -106,7 +106,7 @@ test('a program that traps does not have the reply taken for something else', ()
   assert.throws(() => renderReply(reply, candidates), WebAssembly.RuntimeError);
 });
 
-test('a whole reply keeps its bytes while others are rendered, by whatever stages', () => {
+test('a whole reply keeps its bytes while others are rendered, with any stages', () => {
   const reply = (text: string): FarSideReply => ({
     status: 200,
     headers: {},

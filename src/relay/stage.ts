@@ -6,21 +6,21 @@ import { InstanceWriter } from './instance-writer.ts';
 import { ProgramPool } from './program-pool.ts';
 
 /**
- * One step from the far side's bytes to the gateway's reply: takes a chunk, gives what can be given on, which keeps its bytes until
- * the next `push`. Throws where the bytes are not what the step was chosen for. Chunks may be cut anywhere.
+ * One step from the far side's bytes to the gateway's reply. `push` takes a chunk, cut anywhere, and returns the output so far, which is
+ * valid until the next `push`. It throws where the bytes are not of the kind that the stage is for.
  */
 export interface Stage {
   push(chunk: Buffer): Buffer;
-  /** What was held back; throws where the bytes end too early. */
+  /** Returns the bytes that were held back; throws where the input ends too early. */
   end(): Buffer;
 }
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** The bytes are no text in their charset. */
+/** The bytes are not text in their charset. */
 class NotText extends Error {}
 
-/** UTF-8 in, the same bytes out, checked; a character that is cut by the end of a chunk waits for the next one. */
+/** Input: UTF-8. Output: the same bytes, checked. A character that the end of a chunk cuts waits for the next chunk. */
 export function utf8Stage(): Stage {
   let held: Buffer = nothing;
   return {
@@ -39,7 +39,7 @@ export function utf8Stage(): Stage {
   };
 }
 
-/** How many bytes remain when a multi-byte character that the end cuts is left out. */
+/** The length without a multi-byte character that the end of the bytes cuts. */
 function completeLength(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -54,7 +54,7 @@ function sequenceLength(lead: number): number {
   return lead >= 0xe0 ? 3 : 2;
 }
 
-/** ASCII in, the same bytes out, checked. */
+/** Input: ASCII. Output: the same bytes, checked. */
 export function asciiStage(): Stage {
   return {
     push(chunk) {
@@ -66,8 +66,8 @@ export function asciiStage(): Stage {
 }
 
 /**
- * Any charset of the Encoding standard in, UTF-8 out. Throws RangeError for a label it does not know. UTF-16 goes by its byte order mark
- * (RFC 2781 4.3), and is little-endian without one, as the standard has it.
+ * Input: any charset of the Encoding standard. Output: UTF-8. Throws RangeError for an unknown label. UTF-16 follows its byte order mark
+ * (RFC 2781 4.3); without one it is little-endian, as the Encoding standard requires.
  */
 export function charsetStage(label: string): Stage {
   const open = (name: string): TextDecoder => new TextDecoder(name, { fatal: true, ignoreBOM: true });
@@ -87,7 +87,7 @@ export function charsetStage(label: string): Stage {
   };
 }
 
-/** Bytes in, base64 out; up to two bytes wait for the next chunk. */
+/** Input: bytes. Output: base64. Up to two bytes wait for the next chunk. */
 export function base64Stage(): Stage {
   let held: Buffer = nothing;
   return {
@@ -105,7 +105,7 @@ const jsonPrograms = new URL('../json/', import.meta.url);
 const escapeProgram = compileProgram(jsonPrograms, 'escape');
 const escapers = new ProgramPool(() => new JsonEscaper(escapeProgram));
 
-/** Text in, the inside of a JSON string literal out. */
+/** Input: text. Output: the inside of a JSON string literal. */
 export function escapeStage(): Stage {
   return programStage(escapers, {
     begin: () => undefined,
@@ -117,7 +117,7 @@ export function escapeStage(): Stage {
 const checkProgram = compileProgram(jsonPrograms, 'json-check');
 const checkers = new ProgramPool(() => new JsonChecker(checkProgram));
 
-/** JSON in, the same bytes out, checked to be one JSON text. What is nested deeper than a million is taken for text: no parser takes it. */
+/** Input: JSON. Output: the same bytes, checked to be one JSON text. Refuses nesting deeper than a million, which no parser reads. */
 export function jsonStage(): Stage {
   return programStage(checkers, {
     begin: (checker) => checker.begin(),
@@ -134,10 +134,10 @@ export function jsonStage(): Stage {
 
 const instanceProgram = compileProgram(new URL('.', import.meta.url), 'instance-data');
 const writers = new ProgramPool(() => new InstanceWriter(instanceProgram));
-/** Bytes of one instance that are held for repeated members to be joined. */
+/** Most bytes of one instance that are held to merge its repeated members. */
 const holdLimit = 8 * 1024 ** 2;
 
-/** JSON in, the answer of restQuery out (contract 4). */
+/** Input: JSON. Output: the answer of restQuery. */
 export function instanceDataStage(): Stage {
   return programStage(writers, {
     begin: (writer) => writer.begin(holdLimit),
@@ -152,7 +152,7 @@ interface ProgramSteps<P> {
   end(program: P): Buffer;
 }
 
-/** A step by a program, which is taken with the first bytes and given back once it is done with them, or has refused them. */
+/** A stage by a program, which is taken with the first bytes and released at the end of the bytes or when it refuses them. */
 function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>, steps: ProgramSteps<P>): Stage {
   let taken: P | undefined;
   const withProgram = (step: (program: P) => Buffer): Buffer => {
@@ -163,8 +163,8 @@ function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>,
     try {
       return step(taken);
     } catch (fault) {
-      // What trapped may be in any state.
-      if (!(fault instanceof WebAssembly.RuntimeError)) pool.giveBack(taken);
+      // After a trap the program's state is undefined, so it is not used again.
+      if (!(fault instanceof WebAssembly.RuntimeError)) pool.release(taken);
       throw fault;
     }
   };
@@ -173,7 +173,7 @@ function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>,
     end: () =>
       withProgram((program) => {
         const last = steps.end(program);
-        pool.giveBack(program);
+        pool.release(program);
         return last;
       }),
   };
