@@ -11,16 +11,18 @@ import { type ServingProcess, serve } from './serve.ts';
 
 const configFile = 'data/demo.yaml';
 
-/** Runs a gateway beside the demo orchestrator, on loopback alone, and prints calls to try; answers the exit code. */
+/** Runs a gateway and the demo orchestrator on loopback only, and prints example calls; resolves to the exit code. */
 export async function demo({ adminPassword }: DemoOptions, process: ServingProcess & { cwd(): string }): Promise<number> {
   const orchestratorPassword = randomBytes(18).toString('base64url');
   const orchestrator = await startDemoOrchestrator({ username: 'gateway', password: orchestratorPassword });
   try {
     const port = await freePort(3000);
     const config = demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(adminPassword) });
-    const fault = await written(config);
+    const fault = await writeConfig(config);
     if (fault !== undefined) {
-      process.stderr.write(`orchestration-gateway demo: ${configFile} ${fault}; run it where this user may write\n`);
+      process.stderr.write(
+        `orchestration-gateway demo: ${configFile} ${fault}; start the demo in a directory where this user may write\n`,
+      );
       return 1;
     }
     const loaded = await loadConfig({
@@ -36,8 +38,8 @@ export async function demo({ adminPassword }: DemoOptions, process: ServingProce
   }
 }
 
-/** What kept it from being written, if anything did. */
-async function written(config: string): Promise<string | undefined> {
+/** Resolves to the reason where the file cannot be written. */
+async function writeConfig(config: string): Promise<string | undefined> {
   try {
     await mkdir('data', { recursive: true });
     await writeFile(configFile, config, { mode: 0o600 });
@@ -56,14 +58,14 @@ function demoConfig({
   readonly orchestrator: string;
   readonly passwordHash: string;
 }): string {
-  return `# Written anew by each "orchestration-gateway demo"; for a gateway of your own: "orchestration-gateway init".
+  return `# Each "orchestration-gateway demo" overwrites this file. For a gateway of your own use "orchestration-gateway init".
 server: { port: ${port} }
 store: { url: sqlite:./demo.db }
 access:
   users:
     - { username: admin, passwordHash: "${passwordHash}", roles: [admin] }
 outbound:
-  allow: [127.0.0.0/8, "::1/128", localhost]   # loopback destinations, for the demo alone
+  allow: [127.0.0.0/8, "::1/128", localhost]   # loopback destinations, for the demo only
 adapters:
   - name: Local NSO
     kind: nso
@@ -78,8 +80,8 @@ function invitation(gateway: string, orchestrator: string, password: string): st
   const json = 'application/yang-data+json';
   const device = 'restconf/data/tailf-ncs:devices/device';
   return `
-A gateway, and a demo orchestrator that stands in for Cisco NSO on ${orchestrator} (adapter "Local NSO").
-User admin, password ${password} (set GATEWAY_ADMIN_PASSWORD to choose it). What it can do: ${gateway}/docs
+The gateway and a demo orchestrator in place of Cisco NSO are running. The orchestrator is ${orchestrator} (adapter instance "Local NSO").
+User admin, password ${password} (set GATEWAY_ADMIN_PASSWORD to choose it). API documentation: ${gateway}/docs
 
 A query:
 ${curl('/orchestrator_manager/restQuery/Local%20NSO', JSON.stringify({ params: { path: `${device}?limit=2&fields=name;address;description`, accept: 'application/yang-data+json' } }))}
@@ -90,6 +92,6 @@ ${curl('/orchestrator_manager/restAction/Local%20NSO', JSON.stringify({ params: 
 A REST call:
 ${curl('/tools/restCall', JSON.stringify({ uri: `${orchestrator}/demo/echo`, verb: 'POST', body: { id: 1 }, responseHeaders: false }))}
 
-Ctrl-C ends it.
+Ctrl-C stops both.
 `;
 }

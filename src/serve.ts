@@ -9,7 +9,7 @@ import type { ProcessMemory } from '#http/admission/pressure-gauge.ts';
 import { type Gateway, startGateway } from '#wiring/gateway.ts';
 import { logConfigWarnings } from '#wiring/reload.ts';
 
-/** What serving needs of the process. */
+/** The members of Node's `process` that `serve` uses. */
 export interface ServingProcess extends ProcessMemory {
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
@@ -22,12 +22,12 @@ export interface ServingProcess extends ProcessMemory {
 
 type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
 
-/** Milliseconds that calls in flight have to finish after SIGTERM or SIGINT. */
+/** Milliseconds that calls in flight have after SIGTERM or SIGINT before they are aborted. */
 const drainLimit = 30_000;
-/** Milliseconds after that for everything to be closed: the audit log has to say what came of the calls that were broken off. */
+/** Further milliseconds until everything is closed: the audit log still has to record the outcomes of the aborted calls. */
 const closeLimit = 5_000;
 
-/** Runs a gateway until SIGTERM or SIGINT; answers the exit code. `ready` is told its address once it listens. */
+/** Runs a gateway until SIGTERM or SIGINT; resolves to the exit code. Calls `ready` with its address once it listens. */
 export async function serve(
   options: ServeOptions,
   process: ServingProcess,
@@ -45,11 +45,11 @@ export async function serve(
     return 1;
   }
   logConfigWarnings(log, warnings);
-  // From the start on: unheard, these signals would end the process.
+  // From the start on: without a handler these signals would end the process.
   process.on('SIGUSR2', debugToggle(log));
-  const hangUpEarly = (): void => log.warn('SIGHUP: the gateway is starting, with the configuration that it has read');
+  const hangUpEarly = (): void => log.warn('SIGHUP: the gateway is starting and has already read its configuration');
   process.on('SIGHUP', hangUpEarly);
-  // Nothing is in flight. The first process of a container would not be ended by them otherwise, and go on to serve.
+  // Nothing is in flight yet. Without a handler the first process of a container (PID 1) ignores these signals, and would go on to serve.
   const endEarly = (): void => process.exit(0);
   process.on('SIGTERM', endEarly);
   process.on('SIGINT', endEarly);
@@ -58,37 +58,37 @@ export async function serve(
   process.off('SIGINT', endEarly);
   process.off('SIGHUP', hangUpEarly);
   if (gateway === undefined) return 1;
-  // Before anybody is told: who reads the line may send a signal at once.
+  // Before the line is printed: its reader may send a signal at once.
   const drained = drainOnSignal(gateway, log, process);
-  const untold = await tryPrint(process.stdout, `listening on ${gateway.url}\n`);
-  if (untold !== undefined) log.warn('nobody was told that the gateway listens', { reason: untold.message });
+  const unprinted = await tryPrint(process.stdout, `listening on ${gateway.url}\n`);
+  if (unprinted !== undefined) log.warn('the line "listening on …" was not printed', { reason: unprinted.message });
   ready(gateway.url);
   return drained;
 }
 
-/** To debug, and back to the level before; where that was debug or trace already, to info. Said at a level that shows it. */
+/** Switches the log level to debug, and back to the level before (to info, if that was debug or trace). The log has a line for each change. */
 function debugToggle(log: ProcessLog): () => void {
   let usual: ProcessLog['level'] = log.level === 'debug' || log.level === 'trace' ? 'info' : log.level;
   return () => {
     const before = log.level;
     const level = before === 'debug' || before === 'trace' ? usual : 'debug';
     if (level === 'debug') usual = before;
-    // Between two changes: at whatever level is left or entered the line is seen.
+    // At info between the two changes, so that any old or new level shows the line.
     log.setLevel('info');
     log.info('SIGUSR2: the log level is changed', { reason: `from ${before} to ${level}` });
     log.setLevel(level);
   };
 }
 
-/** Variables that would switch certificate checks off, or send calls through a proxy that no configuration names. */
+/** Refuses variables and options that switch certificate checks off, or send calls through a proxy that is not in the configuration. */
 function unsafeEnvironment({ env, execArgv }: ServingProcess): string | undefined {
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     return 'NODE_TLS_REJECT_UNAUTHORIZED=0 switches all certificate checks off. Unset it; name a CA with tls.caFile instead.';
   }
   if (env['NODE_USE_ENV_PROXY'] !== undefined && env['NODE_USE_ENV_PROXY'] !== '0') {
-    return 'NODE_USE_ENV_PROXY is set, but proxies are named in the configuration alone. Unset it.';
+    return 'NODE_USE_ENV_PROXY is set, but proxies belong in the configuration only. Unset it.';
   }
-  // Node takes them in quotes and with underscores, too.
+  // Node accepts options in quotes and with underscores, too.
   const options = (env['NODE_OPTIONS'] ?? '').replaceAll('"', ' ').split(/\s+/u);
   const unsafe = [...options, ...execArgv]
     .map((option) => option.replaceAll('_', '-'))
@@ -103,7 +103,7 @@ const unsafeOptions: ReadonlySet<string> = new Set([
   '--tls-min-v1.1',
   '--use-env-proxy',
 ]);
-const unsafeWhy = 'weakens TLS or the HTTP parser, or sends calls through a proxy that no configuration names';
+const unsafeWhy = 'weakens TLS or the HTTP parser, or sends calls through a proxy that is not in the configuration';
 
 async function start(
   { config, loadAgain }: ServeOptions,
@@ -131,23 +131,23 @@ function reason(error: unknown, server: { readonly host: string; readonly port: 
   if (error instanceof GatewayError) return error.message;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return `${server.host}:${server.port} is in use; set another server.port (0 picks a free one).`;
-  if (code === 'EADDRNOTAVAIL') return `${server.host} is no address of this machine; correct server.host.`;
+  if (code === 'EADDRNOTAVAIL') return `${server.host} is not an address of this machine; correct server.host.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `${server.host} cannot be looked up (${code}); correct server.host.`;
-  if (code === 'EACCES') return `${server.host}:${server.port} may not be listened on by this user; take a port above 1023.`;
+  if (code === 'EACCES') return `${server.host}:${server.port} is not allowed for this user; use a port above 1023.`;
   return message;
 }
 
-/** SIGHUP reloads. Resolves to the exit code once SIGTERM or SIGINT came and everything is closed; a second signal ends the wait. */
+/** SIGHUP reloads. Resolves to the exit code after SIGTERM or SIGINT, once everything is closed; a second signal exits at once. */
 function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
     const drain = (): void => {
       if (draining) process.exit(1);
       draining = true;
-      log.info('draining: no new connections, calls in flight finish');
+      log.info('draining: no new connections; calls in flight have 30 seconds to end');
       let exitTimer: NodeJS.Timeout | undefined;
       const drainTimer = setTimeout(() => {
-        log.error('calls in flight did not finish in time; they are broken off');
+        log.error('calls in flight did not end in time; they are aborted');
         gateway.abort();
         exitTimer = setTimeout(() => process.exit(0), closeLimit);
       }, drainLimit);
@@ -160,14 +160,14 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
         },
         (error: unknown) => {
           log.error('the gateway did not close cleanly', { errorName: error instanceof Error ? error.name : 'unknown' });
-          // What did not close would keep the process alive.
+          // A part that did not close would keep the process alive.
           process.exit(1);
         },
       );
     };
     const reload = (): void => {
-      if (draining) log.warn('SIGHUP: the gateway is stopping and reads no configuration any more');
-      // What came of it is logged where it is done.
+      if (draining) log.warn('SIGHUP: the gateway is stopping and does not reload its configuration');
+      // The reload itself logs its result.
       else gateway.reload().catch(() => {});
     };
     process.on('SIGTERM', drain);

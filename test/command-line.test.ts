@@ -272,7 +272,7 @@ test('the demo names the file that it cannot write', async (t) => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.equal(
     stderr,
-    'orchestration-gateway demo: data/demo.yaml cannot be written (EEXIST); run it where this user may write\n',
+    'orchestration-gateway demo: data/demo.yaml cannot be written (EEXIST); start the demo in a directory where this user may write\n',
   );
 });
 

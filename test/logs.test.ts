@@ -228,7 +228,7 @@ test('a gateway whose standard output is a full disk serves, and logs a warning'
   const child = serveIntoFull(t, 'stdout');
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => void (said += String(chunk)));
-  await until('it warns', () => /"warn".*nobody was told.*standard output cannot be written \(ENOSPC\)/u.test(said));
+  await until('it warns', () => /"warn".*was not printed.*standard output cannot be written \(ENOSPC\)/u.test(said));
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });

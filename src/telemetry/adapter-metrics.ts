@@ -4,11 +4,11 @@ import type { KnownAdapter, KnownNode } from '#adapters/known-adapters.ts';
 import type { BreakerState } from '#adapters/node-breaker.ts';
 
 /**
- * What is known of the adapter instances, looked at when metrics are asked for. The label `node` is the place of an address in `urls`,
- * from 1: metrics may be open to everyone, and addresses of orchestrators are not everyone's.
+ * Metrics of the adapter instances, read at each scrape. The label `node` is the position of an address in `urls`, from 1.
+ * Metrics may be open to everyone, and must not show the addresses of orchestrators.
  */
 export function measureAdapters(registry: Registry, adapters: () => readonly KnownAdapter[]): void {
-  gauge(registry, 'gateway_adapter_state', 'The state of an adapter instance: 1 for the one it is in.', function* () {
+  gauge(registry, 'gateway_adapter_state', 'The state of an adapter instance: 1 for the current one.', function* () {
     for (const adapter of adapters()) {
       const { state } = adapter.standing();
       for (const possible of adapterStates) yield [{ adapter: adapter.name, state: possible }, Number(possible === state)];
@@ -17,7 +17,7 @@ export function measureAdapters(registry: Registry, adapters: () => readonly Kno
   ofNodes({ registry, adapters }, 'gateway_adapter_node_online', '1 for a node that is online.', (node) => [
     [{}, Number(node.standing().state === 'online')],
   ]);
-  const breakerHelp = 'The state of the circuit breaker of a node: 1 for the one it is in.';
+  const breakerHelp = 'The state of the circuit breaker of a node: 1 for the current one.';
   ofNodes({ registry, adapters }, 'gateway_adapter_breaker', breakerHelp, ({ breaker }) =>
     breakerStates.map((state) => [{ state }, Number(breaker.state === state)]),
   );
@@ -58,7 +58,7 @@ function gauge(registry: Registry, name: string, help: string, samples: () => It
     labelNames: ['adapter', 'node', 'state'],
     registers: [],
     collect() {
-      // A reload may have taken some away.
+      // A reload may have removed adapter instances.
       this.reset();
       for (const [labels, value] of samples()) this.set(labels, value);
     },

@@ -6,16 +6,16 @@ import { relayPatterns } from '#http/routes/relay-patterns.ts';
 import { createTalliedCounter } from './tallied-counter.ts';
 import { createTalliedHistogram } from './tallied-histogram.ts';
 
-/** Seconds: from what the gateway itself takes to the longest time limit there is by default. */
+/** Seconds: from the gateway's own part of a call to the longest default time limit. */
 export const durationBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300];
 
-/** The metrics of calls that are relayed. */
+/** The metrics of relayed calls. */
 export interface CallMetrics {
-  /** `route` is the pattern of its URL. */
+  /** `route`: the URL pattern of the call's route. */
   callEnded(route: string, record: CallRecord): void;
-  /** A call was sent once and answered, or failed, after that many milliseconds. */
+  /** An attempt ended, with a reply or a failure, after that many milliseconds. */
   readonly attemptEnded: (call: { readonly adapter: string | undefined }, milliseconds: number) => void;
-  /** Begins the counters of these adapter instances at 0, so that the first call already is an increase. */
+  /** Starts the counters of these adapter instances at 0, so that the first call is an increase. */
   readonly expectCalls: (adapters: readonly string[]) => void;
 }
 
@@ -34,7 +34,7 @@ export function createCallMetrics(registry: Registry): CallMetrics {
   });
   const attempts = createTalliedHistogram({
     name: 'gateway_attempt_duration_seconds',
-    help: 'Time from the sending of a call to the first 64 KiB of its reply, by adapter instance: connection and far side.',
+    help: 'Time of an attempt from the sending of a call, with its connection, to the first 64 KiB of its reply, by adapter instance.',
     labelName: 'adapter',
     buckets: durationBuckets,
     registry,
@@ -63,7 +63,7 @@ export function createCallMetrics(registry: Registry): CallMetrics {
 
 const statusClasses = ['2xx', '3xx', '4xx', '401', '5xx'];
 
-/** 401 by itself: it speaks of the gateway's own credentials, and not of what was asked. */
+/** 401 is a class of its own: it is about the gateway's credentials, not about the call. */
 function statusClass(status: number): string {
   return status === 401 ? '401' : `${Math.floor(status / 100)}xx`;
 }

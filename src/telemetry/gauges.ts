@@ -1,17 +1,17 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { PooledSender, Sender } from '#outbound/sender.ts';
 
-/** Whose connections they are: callers' restCalls, an adapter instance, or what the gateway fetches for itself. */
+/** The use of a pool of connections: restCalls, an adapter instance, or requests of the gateway itself. */
 export interface PoolName {
   readonly pool: 'adapter' | 'issuers' | 'restCall' | 'tokens' | 'traces';
-  /** Of `adapter` and `tokens`. */
+  /** For `adapter` and `tokens`. */
   readonly adapter?: string;
 }
 
-/** Sees to it that a sender's connections are counted until it is closed. */
+/** Returns the sender, whose connections are counted until it is closed. */
 export type WatchPool = (name: PoolName, sender: PooledSender) => Sender;
 
-/** The connections to far sides, looked at when metrics are asked for. Several senders may have one name: they are added up. */
+/** Gauges of the connections to far sides, read at each scrape. Several senders may have one name; their connections are added. */
 export function createPoolGauges(registry: Registry): WatchPool {
   const watched = new Set<{ readonly name: PoolName; readonly sender: PooledSender }>();
   const labelNames = ['pool', 'adapter', 'state'] as const;
@@ -42,19 +42,19 @@ export function createPoolGauges(registry: Registry): WatchPool {
   };
 }
 
-/** What is looked at when metrics are asked for. */
+/** What the process gauges read at each scrape. */
 export interface ProcessMeasurements {
   readonly store: () => { readonly busy: number; readonly idle: number; readonly waiting: number };
-  /** Resolves where the store answers within a second; rejects where not. */
+  /** Resolves if the store answers within a second; otherwise rejects. */
   readonly pingStore: () => Promise<void>;
   readonly overloaded: () => boolean;
 }
 
-/** The store's connections and the gateway's pressure. */
+/** Gauges of the store's connections and of overload. */
 export function createProcessGauges(registry: Registry, { store, pingStore, overloaded }: ProcessMeasurements): void {
   const up = new Gauge({
     name: 'gateway_store_up',
-    help: '1 where the store answers within a second.',
+    help: '1 if the store answers within a second.',
     registers: [],
     async collect() {
       this.set(
@@ -76,7 +76,7 @@ export function createProcessGauges(registry: Registry, { store, pingStore, over
   });
   const overload = new Gauge({
     name: 'gateway_overloaded',
-    help: '1 while calls and logins are refused for want of time or memory.',
+    help: '1 while the gateway refuses calls and logins because the event loop is late or memory is short.',
     registers: [],
     collect() {
       this.set(overloaded() ? 1 : 0);

@@ -5,9 +5,12 @@ import { type CallMetrics, createCallMetrics, durationBuckets } from './call-met
 import { createTalliedCounter } from './tallied-counter.ts';
 import { createTalliedHistogram } from './tallied-histogram.ts';
 
-/** The gateway's own metrics. Labels come from closed sets alone (routes, methods, statuses, configured adapters), so their number is bounded. */
+/**
+ * The gateway's own metrics. Labels have values of closed sets only (routes, methods, statuses, configured adapter instances), so the
+ * number of series is bounded.
+ */
 export interface Metrics extends RequestWatcher, Pick<CallMetrics, 'expectCalls'> {
-  /** For those that measure something of their own. */
+  /** For further metrics of other parts. */
   readonly registry: Registry;
   readonly mediaType: string;
   text(): Promise<string>;
@@ -18,17 +21,17 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
   const requests = createTalliedCounter({
     name: 'gateway_requests_total',
-    help: 'Requests that are over, by route, method, status (none: the caller left before it was answered) and error code.',
+    help: 'Ended requests, by route, method, status (none: the caller left before the reply) and error code.',
     labelNames: ['route', 'method', 'status', 'code'],
     registry,
   });
   const errors = createTalliedCounter({
     name: 'gateway_errors_total',
-    help: 'Requests answered with an error, or broken off by one, by its code.',
+    help: 'Requests that ended with an error in the reply, or whose reply an error aborted, by error code.',
     labelNames: ['code'],
     registry,
   });
-  // A counter that is not there yet has no increase when it comes.
+  // Each counter starts at 0: Prometheus sees no increase when a counter first appears.
   for (const code of Object.keys(errorCodes)) errors.expect(code);
   const calls = createCallMetrics(registry);
   const durations = createTalliedHistogram({
@@ -39,7 +42,7 @@ export function createMetrics(): Metrics {
     registry,
   });
   let inFlight = 0;
-  show(registry, 'gateway_requests_in_flight', 'Requests being served now.', () => inFlight);
+  show(registry, 'gateway_requests_in_flight', 'Requests in flight.', () => inFlight);
   return {
     attemptEnded: calls.attemptEnded,
     expectCalls: calls.expectCalls,
@@ -47,8 +50,8 @@ export function createMetrics(): Metrics {
     mediaType: registry.contentType,
     text: () => registry.metrics(),
     watchConnections(open, limit) {
-      show(registry, 'gateway_caller_connections', 'Connections of callers that are open.', open);
-      show(registry, 'gateway_caller_connections_limit', 'Connections of callers that there may be.', () => limit);
+      show(registry, 'gateway_caller_connections', 'Open connections of callers.', open);
+      show(registry, 'gateway_caller_connections_limit', 'Limit of the connections of callers.', () => limit);
     },
     requestStarted() {
       inFlight += 1;

@@ -2,14 +2,14 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { AccessWatcher } from '#access/access-watcher.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 
-/** Counts what `access/` tells. */
+/** Counts the events that `access/` reports. */
 export function createAccessMetrics(registry: Registry): AccessWatcher {
   const registers = [registry];
-  // Asked by each call, and handed over when metrics are asked for: prom-client hashes its labels at each increase.
+  // Counted here for each call and passed to prom-client at each scrape, since prom-client hashes its labels at each increase.
   const asked = { hit: 0, miss: 0 };
   const cache = new Counter({
     name: 'gateway_credential_cache_total',
-    help: 'Credentials and tokens that came with requests, by whether they had been verified a moment ago (hit) or not (miss).',
+    help: 'Credentials, tokens and sessions of requests, found in the cache of verified ones (hit) or not (miss).',
     labelNames: ['result'],
     registers: [],
     collect() {
@@ -22,7 +22,7 @@ export function createAccessMetrics(registry: Registry): AccessWatcher {
   registry.registerMetric(cache);
   const checks = new Counter({
     name: 'gateway_credential_checks_total',
-    help: 'Passwords and client secrets that were judged, by kind of account and outcome.',
+    help: 'Verifications of passwords and client secrets, by kind of account and outcome.',
     labelNames: ['kind', 'outcome'],
     registers,
   });
@@ -37,14 +37,14 @@ export function createAccessMetrics(registry: Registry): AccessWatcher {
   };
 }
 
-/** Times what `database/` tells. */
+/** Records the times that `database/` reports. */
 export function createStoreMetrics(registry: Registry): StoreWatcher {
   const registers = [registry];
   const labelNames = ['access'] as const;
   const buckets = [0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
   const waits = new Histogram({
     name: 'gateway_store_wait_seconds',
-    help: 'Time until a connection of the store was free, by access.',
+    help: 'Waiting time for a free connection of the store, by access.',
     labelNames,
     buckets,
     registers,
@@ -62,11 +62,11 @@ export function createStoreMetrics(registry: Registry): StoreWatcher {
   };
 }
 
-/** Counts spans that went to the collector, and those that are lost. */
+/** Counts the spans that the collector accepted, and those that are lost. */
 export function createSpanMetrics(registry: Registry): (spans: number, delivered: boolean) => void {
   const exported = new Counter({
     name: 'gateway_spans_total',
-    help: 'Spans of traces by what became of them; those dropped because too many waited are not in it.',
+    help: 'Spans, delivered to the collector or lost on the way; without those dropped from a full queue.',
     labelNames: ['outcome'],
     registers: [registry],
   });

@@ -13,7 +13,7 @@ interface TracingNeeds {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** The way to the collector. */
+  /** Makes the sender for the collector. */
   readonly createSender: (tls: CollectorTls) => Sender;
   readonly count: (spans: number, delivered: boolean) => void;
 }
@@ -26,8 +26,8 @@ interface CollectorTls {
 }
 
 /**
- * Traces where the environment asks for them, else undefined: then nothing of OpenTelemetry is even loaded. Rejects where a file of
- * certificates cannot be read. Ending it sends the last spans.
+ * Starts tracing where the environment variables enable it. Otherwise the result is undefined, and no module of OpenTelemetry is loaded.
+ * Rejects where a certificate or key file cannot be read. `close` sends the last spans.
  */
 export async function openTracing(needs: TracingNeeds): Promise<(Tracing & { close(): Promise<void> }) | undefined> {
   const { log } = needs;
@@ -37,7 +37,7 @@ export async function openTracing(needs: TracingNeeds): Promise<(Tracing & { clo
   const sender = needs.createSender(await tlsOf(settings));
   const exporter = createOtlpExporter({ ...needs, settings, sender, onBatch: reporter(needs) });
   const tracing = startTracing({ settings, version: needs.version, exporter });
-  log.info('traces go to a collector', { address: settings.endpoint.host });
+  log.info('traces are sent to a collector', { address: settings.endpoint.host });
   return {
     request: (request) => tracing.request(request),
     async close() {
@@ -52,12 +52,9 @@ async function tlsOf({ files }: TraceSettings): Promise<CollectorTls> {
     try {
       return await readFile(file, 'utf8');
     } catch (error) {
-      throw new Error(
-        `The file ${file}, which a variable of traces names (OTEL_EXPORTER_OTLP_…), cannot be read (${systemCode(error)}).`,
-        {
-          cause: error,
-        },
-      );
+      throw new Error(`The file ${file}, which an OTEL_EXPORTER_OTLP_… variable names, cannot be read (${systemCode(error)}).`, {
+        cause: error,
+      });
     }
   };
   return {
@@ -67,7 +64,7 @@ async function tlsOf({ files }: TraceSettings): Promise<CollectorTls> {
   };
 }
 
-/** Counts each batch; logs when the first is lost and when one gets through again. */
+/** Counts each batch. Logs when the first is lost, and when the collector takes one again. */
 function reporter({ log, count }: Pick<TracingNeeds, 'count' | 'log'>): (spans: number, lostTo: string | undefined) => void {
   let losing = false;
   return (spans, lostTo) => {

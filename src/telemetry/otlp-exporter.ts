@@ -15,20 +15,20 @@ interface OtlpExporterOptions {
   readonly sender: Sender;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** Told of each batch, with what its loss comes from. */
+  /** Called for each batch; `lostTo` is the cause of its loss. */
   readonly onBatch: (spans: number, lostTo: string | undefined) => void;
 }
 
-/** OTLP/HTTP 1.x, by the gateway's own way out. Its `shutdown` breaks off what is under way. */
+/** OTLP/HTTP 1.x through the gateway's own `Sender`. Its `shutdown` aborts the exports in flight. */
 export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch }: OtlpExporterOptions): SpanExporter {
   const serializer = settings.encoding === 'json' ? JsonTraceSerializer : ProtobufTraceSerializer;
-  const underWay = new Set<CallScope>();
+  const inFlight = new Set<CallScope>();
 
   const deliver = async (spans: ReadableSpan[]): Promise<void> => {
     const bytes = Buffer.from(serializer.serializeRequest(spans) ?? []);
     const call = exportCall(settings, settings.compress ? gzipSync(bytes) : bytes, userAgent);
     const scope = new CallScope({ total: settings.timeout, clock });
-    underWay.add(scope);
+    inFlight.add(scope);
     try {
       for (let attempt = 0; ; attempt += 1) {
         const wait = await deliverOnce({ sender, call, scope, attempt });
@@ -36,7 +36,7 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
         await pause(scope, wait);
       }
     } finally {
-      underWay.delete(scope);
+      inFlight.delete(scope);
       scope.end();
     }
   };
@@ -47,7 +47,7 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
       onBatch(spans.length, undefined);
       return { code: ExportResultCode.SUCCESS };
     } catch (error) {
-      onBatch(spans.length, error instanceof GatewayError ? error.code : 'broken off');
+      onBatch(spans.length, error instanceof GatewayError ? error.code : 'aborted');
       return { code: ExportResultCode.FAILED };
     }
   };
@@ -58,7 +58,7 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
       void delivered(spans).then(done);
     },
     shutdown: async () => {
-      for (const scope of underWay) scope.abort(new Error('the gateway stops'));
+      for (const scope of inFlight) scope.abort(new Error('the gateway stops'));
     },
   };
 }
@@ -84,7 +84,7 @@ function exportCall(settings: TraceSettings, body: Buffer, userAgent: string): O
   };
 }
 
-/** Undefined once it is delivered; the milliseconds to wait where it may be tried again (OTLP 1.x, "Failures"). Rejects where not. */
+/** Resolves to undefined once delivered, or to the milliseconds before a repetition (OTLP 1.x, "Failures"). Rejects for other failures. */
 async function deliverOnce(options: {
   readonly sender: Sender;
   readonly call: OutboundCall;

@@ -1,26 +1,26 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** A counter that is counted on each call: cheaper than prom-client's own, which hashes its labels at each increase. */
+/** A counter for each call, cheaper than prom-client's own, which hashes its labels at each increase. */
 interface TalliedCounter {
-  /** One more; the values of the labels in their order. */
+  /** Adds 1. `values`: the label values in the order of `labelNames`. */
   count(...values: readonly string[]): void;
-  /** Begins at 0, so that the first one already is an increase. */
+  /** Starts the series at 0, so that the first `count` is an increase. */
   expect(...values: readonly string[]): void;
 }
 
 interface Tally {
   readonly values: readonly string[];
-  /** Since metrics were asked for the last time. */
+  /** Since the last scrape. */
   count: number;
 }
 
-/** A tally for each of the label values that came, by one after the other. */
+/** A tree with one level for each label; the path to a tally is its label values. */
 interface Level {
   readonly below: Map<string, Level>;
   tally: Tally | undefined;
 }
 
-/** Hands over what was counted when metrics are asked for. As many tallies as the counter has series. */
+/** Passes the tallies to prom-client at each scrape. There is one tally for each series. */
 export function createTalliedCounter(options: {
   readonly name: string;
   readonly help: string;

@@ -13,7 +13,7 @@ const observations = fc.array(
   ),
 );
 
-test('a tallied histogram says to the letter what prom-client’s own says', async () => {
+test('a tallied histogram has exactly the same text as prom-client’s own', async () => {
   await fc.assert(
     fc.asyncProperty(observations, async (all) => {
       const [ours, theirs] = [new Registry(), new Registry()];

@@ -1,18 +1,18 @@
 import type { Histogram, Registry } from 'prom-client';
 
-/** A histogram with one label that is observed on each call: cheaper than prom-client's own, which checks and hashes its labels each time. */
+/** A histogram with one label for each call, cheaper than prom-client's own, which checks and hashes its labels each time. */
 interface TalliedHistogram {
-  /** Seconds. */
+  /** `seconds`: the observed value. */
   observe(label: string, seconds: number): void;
 }
 
 interface Series {
-  /** How many fell into each bucket and no smaller one; the last is for those beyond all of them. */
+  /** Observations in each bucket that are in no smaller one; the last is for those over all buckets. */
   readonly counts: Float64Array;
   sum: number;
 }
 
-/** `buckets` ascend, in seconds. As many series as the label has had values. */
+/** `buckets`: seconds, ascending. There is one series for each label value. */
 export function createTalliedHistogram(options: {
   readonly name: string;
   readonly help: string;
@@ -38,7 +38,7 @@ export function createTalliedHistogram(options: {
     });
     return [...upTo, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: count }];
   };
-  // The registry asks a metric for its values and for nothing else; its type names prom-client's own classes.
+  // The registry only calls `get`, but its type allows only prom-client's own classes.
   registry.registerMetric(metric as unknown as Histogram);
   return {
     observe(label, seconds) {

@@ -13,7 +13,7 @@ function read(environment: Readonly<Record<string, string>>): {
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' };
 
-test('an environment without an endpoint, or that says no, asks for no traces', () => {
+test('an environment without an endpoint, or with traces switched off, gives no settings', () => {
   for (const environment of [
     {},
     { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'always_on' },
@@ -44,7 +44,7 @@ test('an endpoint alone gives the defaults of the specification', () => {
   );
 });
 
-test('the variables of traces win over those of all signals, and their endpoint is taken as it stands', () => {
+test('the variables for traces win over those for all signals, and their endpoint is used unchanged', () => {
   const { settings } = read({
     ...endpoint,
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example.net/otlp',
@@ -61,7 +61,7 @@ test('the variables of traces win over those of all signals, and their endpoint 
   assert.deepEqual(settings?.files, { ca: '/ca.pem', key: '/key.pem' });
 });
 
-test('the name of the service wins over the one among the attributes of the resource', () => {
+test('OTEL_SERVICE_NAME wins over service.name in OTEL_RESOURCE_ATTRIBUTES', () => {
   const { settings } = read({
     ...endpoint,
     OTEL_SERVICE_NAME: 'one',
@@ -70,7 +70,7 @@ test('the name of the service wins over the one among the attributes of the reso
   assert.deepEqual(settings?.resource, { 'service.name': 'one', 'host.name': 'a,b' });
 });
 
-test('a value that cannot be used is told by its name, not shown, and its default is used', () => {
+test('an invalid value gives a warning with the name of its variable and without the value, and the default is used', () => {
   const secret = 'hunter2';
   const { settings, warnings } = read({
     ...endpoint,
@@ -91,13 +91,13 @@ test('a value that cannot be used is told by its name, not shown, and its defaul
   assert.equal(settings?.batch.queue, 2_048);
 });
 
-test('an endpoint that is no http address is no endpoint', () => {
+test('an endpoint without http or https gives a warning and no settings', () => {
   const { settings, warnings } = read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' });
   assert.equal(settings, undefined);
   assert.equal(warnings.length, 1);
 });
 
-test('docs/reference/traces.md lists every variable that is read, and no others', async () => {
+test('docs/reference/traces.md lists every variable that the gateway reads, and no others', async () => {
   const read = new Set<string>();
   const environment = new Proxy<Record<string, string>>(
     { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector/' },

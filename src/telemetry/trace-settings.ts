@@ -1,12 +1,12 @@
-/** How spans are recorded and where they go, as OpenTelemetry's standard environment variables say it. Times in milliseconds. */
+/** The sampling and export of spans, from OpenTelemetry's standard environment variables. Times in milliseconds. */
 export interface TraceSettings {
-  /** http or https, with its path. */
+  /** http or https, with the path. */
   readonly endpoint: URL;
   readonly encoding: 'json' | 'protobuf';
-  /** Names and values in turn; the values may be secrets. */
+  /** Name, value, name, value …; the values may be secrets. */
   readonly headers: readonly string[];
   readonly compress: boolean;
-  /** For one batch, retries included. */
+  /** For one batch, including its repetitions. */
   readonly timeout: number;
   readonly sampler: { readonly kind: (typeof samplers)[number]; readonly ratio: number };
   readonly batch: { readonly delay: number; readonly size: number; readonly queue: number };
@@ -28,8 +28,8 @@ const samplers = [
 ] as const;
 
 /**
- * Undefined where nothing asks for traces: no endpoint, `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none`. What cannot be used
- * is told to `warn` by its variable's name (never its value) and passed over, as the specification of these variables wants it.
+ * Undefined where traces are off: no endpoint, `OTEL_SDK_DISABLED=true` or `OTEL_TRACES_EXPORTER=none`. An invalid value is ignored, as
+ * OpenTelemetry's specification requires, and `warn` gets the name of its variable, never the value.
  */
 export function readTraceSettings(environment: Environment, warn: (problem: string) => void): TraceSettings | undefined {
   const read = reader(environment, warn);
@@ -37,7 +37,7 @@ export function readTraceSettings(environment: Environment, warn: (problem: stri
   const exporter = read.text('OTEL_TRACES_EXPORTER') ?? 'otlp';
   const endpoint = endpointOf(read, warn);
   if (endpoint === undefined || exporter === 'none') return undefined;
-  if (exporter !== 'otlp') warn('OTEL_TRACES_EXPORTER names an exporter that there is not: otlp is used');
+  if (exporter !== 'otlp') warn('OTEL_TRACES_EXPORTER names an unknown exporter: otlp is used');
   const file = (name: string, as: string): Record<string, string> => {
     const path = read.otlp(name);
     return path === undefined ? {} : { [as]: path };
@@ -69,7 +69,7 @@ function named(name: string, value: string | undefined): Readonly<Record<string,
   return value === undefined ? {} : { [name]: value };
 }
 
-/** The variable for traces is taken as it stands, the one for all signals gets the path of traces. */
+/** The variable for traces is used unchanged; the gateway appends the path of traces to the one for all signals. */
 function endpointOf(read: ReturnType<typeof reader>, warn: (problem: string) => void): URL | undefined {
   const ofTraces = read.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
   const ofAll = read.text('OTEL_EXPORTER_OTLP_ENDPOINT');
@@ -77,12 +77,12 @@ function endpointOf(read: ReturnType<typeof reader>, warn: (problem: string) => 
   if (text === undefined) return undefined;
   const url = URL.parse(text);
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
-  warn(`${read.otlpName('ENDPOINT')} is no http or https address: there are no traces`);
+  warn(`${read.otlpName('ENDPOINT')} is no http or https address: no traces are sent`);
   return undefined;
 }
 
 function reader(environment: Environment, warn: (problem: string) => void) {
-  /** Empty counts as unset. */
+  /** An empty variable counts as unset. */
   const text = (name: string): string | undefined => {
     const value = environment[name]?.trim();
     return value === '' ? undefined : value;
@@ -95,12 +95,12 @@ function reader(environment: Environment, warn: (problem: string) => void) {
     text,
     otlpName,
     otlp: (name: string): string | undefined => text(otlpName(name)),
-    /** The first is the default. */
+    /** The first of `allowed` is the default. */
     choice<const T extends string>(name: string, allowed: readonly [T, ...T[]]): T {
       const value = text(name);
       const [fallback] = allowed;
       const found = allowed.find((one) => one === value);
-      if (found === undefined && value !== undefined) warn(`${name} has a value that there is not: ${fallback} is used`);
+      if (found === undefined && value !== undefined) warn(`${name} has an unknown value: ${fallback} is used`);
       return found ?? fallback;
     },
     number(
@@ -111,7 +111,7 @@ function reader(environment: Environment, warn: (problem: string) => void) {
       if (value === undefined) return fallback;
       const number = /^\d+(?:\.\d+)?$/u.test(value) ? Number(value) : Number.NaN;
       if (number >= least && number <= most) return number;
-      warn(`${name} is no number from ${least} to ${most}: ${fallback} is used`);
+      warn(`${name} is not a number from ${least} to ${most}: ${fallback} is used`);
       return fallback;
     },
     /** `name=value,name=value`, percent-encoded (W3C Baggage). */
@@ -120,7 +120,7 @@ function reader(environment: Environment, warn: (problem: string) => void) {
       for (const part of text(name)?.split(',') ?? []) {
         const [, key = '', value = ''] = /^([^=]+)=(.*)$/su.exec(part.trim()) ?? [];
         const decoded = decode(value.trim());
-        if (key === '' || decoded === undefined) warn(`${name} has a part that is no name=value: it is left out`);
+        if (key === '' || decoded === undefined) warn(`${name} has a part that is not name=value: the part is ignored`);
         else pairs[key.trim()] = decoded;
       }
       return pairs;

@@ -28,14 +28,14 @@ import type { Span, SpanAttributes, Tracing } from '#base/tracing.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
 interface StartedTracing extends Tracing {
-  /** Sends what is left, for two seconds at most, then breaks off. */
+  /** Sends the remaining spans for two seconds at most, then aborts. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds that the last spans may hold the end of the gateway up. */
+/** Milliseconds that the export of the last spans may delay the end of the gateway. */
 const lastFlush = 2_000;
 
-/** Imported only where traces are asked for: nothing of OpenTelemetry is loaded otherwise. */
+/** This module is imported only where traces are on, so that otherwise no module of OpenTelemetry is loaded. */
 export function startTracing(options: {
   readonly settings: TraceSettings;
   readonly version: string;
@@ -71,7 +71,7 @@ export function startTracing(options: {
       return startSpan(tracer, { name, kind: SpanKind.SERVER, parent, facts });
     },
     async stop() {
-      // A collector that cannot be had is in the log already.
+      // The log already has a line for an unavailable collector.
       const flushed = provider.shutdown().catch(() => {});
       await inTime(flushed, lastFlush, () => {});
       await exporter.shutdown();

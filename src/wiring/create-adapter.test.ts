@@ -9,7 +9,7 @@ import { createAdapter } from './create-adapter.ts';
 const fixture = (name: string): Promise<string> =>
   readFile(new URL(`../config/fixtures/test-only-${name}.pem`, import.meta.url), 'utf8');
 
-test('an adapter instance that cannot be made leaves no sender open', async () => {
+test('an adapter instance that cannot be created leaves no sender open', async () => {
   const open = new Set<object>();
   let opened = 0;
   const adapter = {

@@ -14,13 +14,13 @@ import type { WatchPool } from '#telemetry/gauges.ts';
 export interface AdapterNeeds {
   readonly resolve: Resolve;
   readonly clock: Clock;
-  /** Of probes. */
+  /** The User-Agent header of probes. */
   readonly userAgent: string;
   /** Counts connections. */
   readonly pooled: WatchPool;
 }
 
-/** One adapter instance, each node with connections of its own. Throws where a PEM text or the proxy's URL cannot be used. */
+/** One adapter instance; each node has its own connections. Throws where a PEM text or the proxy's URL cannot be used. */
 export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): AdapterInstance {
   const { resolve, clock, userAgent, pooled } = needs;
   const kind = adapterKinds[adapter.kind];
@@ -47,14 +47,14 @@ export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): Adap
   return {
     ...instance,
     async close() {
-      // Calls that were begun may still need a token.
+      // Calls in flight may still need a token.
       await instance.close();
       await credentials.close();
     },
   };
 }
 
-/** To the token endpoint of an OAuth client: what `tls` says of the orchestrator's name and of the gateway's certificate is not for it. */
+/** For the token endpoint. Of `tls` it uses only the CA: the server name and the client certificate are for the orchestrator. */
 function openTokenSender(
   { name, tls, proxy }: AdapterConfig,
   { resolve, pooled }: Pick<AdapterNeeds, 'resolve' | 'pooled'>,
@@ -64,5 +64,5 @@ function openTokenSender(
   return pooled({ pool: 'tokens', adapter: name }, createSender({ connect }));
 }
 
-/** Milliseconds; a request for a token has 10 s altogether. */
+/** Milliseconds; the total limit of a token request is 10 s. */
 const tokenTimeouts = { dns: 3_000, connect: 5_000 };

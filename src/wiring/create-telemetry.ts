@@ -18,9 +18,9 @@ interface Telemetry {
   readonly storeWatcher: StoreWatcher;
   /** Counts a sender's connections under that name. */
   readonly pooled: WatchPool;
-  /** Has these looked at whenever metrics are asked for. */
+  /** Registers gauges that read these measurements at each scrape. */
   measure(measurements: ProcessMeasurements): void;
-  /** Undefined where the environment asks for no traces. */
+  /** Resolves to undefined where the environment variables do not enable traces. */
   openTracing(resolve: Resolve): Promise<(Tracing & { close(): Promise<void> }) | undefined>;
 }
 
@@ -32,7 +32,7 @@ interface TelemetryNeeds {
   readonly log: Log;
 }
 
-/** What the gateway tells of itself: one registry of metrics, and traces where they are asked for. */
+/** The metrics of the gateway in one registry, and traces where the environment variables enable them. */
 export function createTelemetry(needs: TelemetryNeeds): Telemetry {
   const metrics = createMetrics();
   metrics.expectCalls(needs.config.adapters.map(({ name }) => name));
@@ -58,5 +58,5 @@ export function createTelemetry(needs: TelemetryNeeds): Telemetry {
   };
 }
 
-/** Milliseconds. */
+/** Milliseconds, for the connection to the trace collector. */
 const collectorTimeouts = { dns: 3_000, connect: 5_000 };

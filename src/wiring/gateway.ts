@@ -31,41 +31,41 @@ import { openAccess } from './open-access.ts';
 import { openStore } from './open-store.ts';
 import { createReloading, type ReloadResult } from './reload.ts';
 
-/** A gateway that runs. */
+/** A running gateway. */
 export interface Gateway {
-  /** Where it listens, such as `http://127.0.0.1:3000`. */
+  /** The address to call, such as `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** Takes the configuration in again (see Reloading). */
+  /** Reloads the configuration (see Reloading). */
   reload(): Promise<ReloadResult>;
-  /** Accepts no more, lets calls in flight finish, closes everything. */
+  /** Stops accepting, waits until the calls in flight have ended, and closes everything. */
   stop(): Promise<void>;
-  /** Ends every connection and call of callers, so that a `stop` that waits for them goes on. */
+  /** Aborts every connection and call of callers, so that a pending `stop` resolves. */
   abort(): void;
 }
 
 interface GatewayOptions {
   readonly config: Config;
-  /** Reads the configuration once more; absent where there is nothing to read. Rejects with a ConfigError. */
+  /** Reads the configuration again; absent where there is no file to read. Rejects with a ConfigError. */
   readonly loadAgain?: (() => Promise<LoadedConfig>) | undefined;
   readonly log: ProcessLog;
   readonly clock: Clock;
   readonly version: string;
-  /** Of this process. */
+  /** For the memory limits of overload. */
   readonly memory: ProcessMemory;
-  /** OpenTelemetry's standard variables are read from it, nothing else. */
+  /** Only OpenTelemetry's standard variables are read from it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Wires the parts together and starts them; the only place that knows them all. Rejects where the store or the port cannot be had. */
+/** Creates and starts all parts of a gateway; no other file knows them all. Rejects where the store or the port is unavailable. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log, clock, version } = options;
   const userAgent = `orchestration-gateway/${version}`;
-  // Whatever was started is closed again, last first: where a later step fails, or when the gateway stops.
+  // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
   const { database, store, audit, auditReader, longestCall } = await openStore(started, { ...options, watcher: storeWatcher });
-  // Names that callers choose may be slow on purpose: those that the operator chose are looked up in a lane of their own. libuv lets
-  // look-ups have half of the 16 threads that main.ts asks for; with no more asked for, argon2 and files always find one.
+  // Callers may choose names that are slow to look up, so names from the configuration have a resolver of their own. Look-ups get
+  // at most half of libuv's threads, of which main.ts sets 16. 2 + 6 look-ups are that half, so argon2 and file access always find a thread.
   const resolve = createResolver({ concurrency: 2 });
   const resolveForCallers = createResolver({ concurrency: 6 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -120,7 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), abort: () => server.abort() };
 }
 
-/** Every route but the documentation's. */
+/** All routes except those of the documentation. */
 function servedRoutes({
   access,
   auditReader,
@@ -149,7 +149,7 @@ function servedRoutes({
   ];
 }
 
-/** What follows a new configuration as it is, without being replaced. Its loader has judged certificates and hashes already. */
+/** Updates the parts that a new configuration changes without replacing them. Its loader has already checked certificates and hashes. */
 function followers({
   server,
   access,
@@ -168,7 +168,7 @@ function followers({
   return (next, current) => {
     const { tls, logLevel } = next.server;
     if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
-    // Else every verdict stays as it was, and is not to be reached anew for all callers at once.
+    // Only a changed section: a reload empties the cache of verified credentials, and then all callers are verified again at once.
     if (!sameConfig(next.access, current.access)) access.reload(next.access);
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);

@@ -7,29 +7,29 @@ import { sameConfig } from '#config/same-config.ts';
 import { type AdapterNeeds, createAdapter } from './create-adapter.ts';
 import { createOutboundCalls, type OutboundCalls, type OutboundNeeds } from './outbound-calls.ts';
 
-/** What a reload did to the adapter instances, by their names in the order of the files. */
+/** The changes of adapter instances by a reload: their names in the order of the files. */
 export interface AdapterChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
-  /** These kept their connections, their queue and what is known of their health. */
+  /** Instances that kept their connections, queue and standing. */
   readonly unchanged: readonly string[];
 }
 
-/** The parts of another configuration, made and not in force yet. */
+/** The parts of a new configuration, created but not in force yet. */
 export interface PreparedParts {
   readonly adapters: AdapterChanges;
-  /** Puts them in force in one step; what they replace is closed behind the last call that uses it. */
+  /** Puts the parts in force in one step. Each replaced part is closed once the last call that uses it has ended. */
   commit(): void;
   discard(): void;
 }
 
-/** The parts of a gateway that are replaced while it runs. Who begins a call takes them as they are then and keeps them to its end. */
+/** The parts of a gateway that a reload replaces. A call takes the current parts when it begins and keeps them until it ends. */
 export interface LiveParts {
   adapters(): AdapterInstances;
   outbound(): OutboundCalls;
   rateLimit(): RateLimit | undefined;
-  /** Throws, and leaves nothing behind, where a part cannot be made. One at a time. */
+  /** Throws, and leaves nothing open, where a part cannot be created. To be called for one configuration at a time. */
   prepare(config: Config): PreparedParts;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** Throws where a part cannot be made. */
+/** Throws where a part cannot be created. */
 export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: LivePartsOptions): LiveParts {
   const make = (next: Config, previous?: Parts): { readonly parts: Parts; readonly made: readonly Closable[] } => {
     const made: Closable[] = [];
@@ -74,7 +74,7 @@ export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: Li
     for (const part of parts) {
       const closed = part
         .close()
-        .catch(() => log.warn('connections of a part that was replaced did not close cleanly'))
+        .catch(() => log.warn('connections of a replaced part did not close cleanly'))
         .finally(() => closing.delete(closed));
       closing.add(closed);
     }
@@ -104,7 +104,7 @@ export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: Li
   };
 }
 
-/** What is configured as before is taken over from `previous`; the rest is made, and named in `made`. */
+/** Takes parts with an unchanged configuration from `previous`. Creates the others and adds them to `made`. */
 function makeParts(
   config: Config,
   previous: Parts | undefined,
@@ -130,7 +130,7 @@ function makeParts(
   };
 }
 
-/** As long as the limit stays, so does what has been counted. */
+/** An unchanged limit keeps its counts. */
 function rateLimitOf({ server }: Config, previous: Parts | undefined, { clock }: AdapterNeeds): RateLimit | undefined {
   if (previous !== undefined && sameConfig(previous.config.server.rateLimit, server.rateLimit)) return previous.rateLimit;
   return server.rateLimit === undefined ? undefined : createRateLimit({ ...server.rateLimit, clock });

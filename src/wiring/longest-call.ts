@@ -2,10 +2,10 @@ import type { Config } from '#config/config.ts';
 
 type Limits = Pick<Config, 'adapters' | 'outbound'>;
 
-/** Milliseconds that no call takes longer than. */
+/** No call in flight takes longer than these milliseconds. */
 export interface LongestCall {
   (): number;
-  /** Another configuration is in force; calls that were begun under an earlier one may last. */
+  /** To be called with each new configuration. The value never decreases, since calls of an earlier configuration may be in flight. */
   follow(next: Limits): void;
 }
 
@@ -18,7 +18,7 @@ export function createLongestCall(config: Limits): LongestCall {
   });
 }
 
-/** Milliseconds that no call takes longer than. */
+/** Milliseconds: the longest total time limit in a configuration. */
 export function longestCallOf({ outbound, adapters }: Limits): number {
   return Math.max(outbound.timeouts.total, ...adapters.map(({ timeouts }) => timeouts.total));
 }

@@ -10,10 +10,10 @@ import type { Resolve } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
 import type { WatchPool } from '#telemetry/gauges.ts';
 
-/** For what an OIDC issuer publishes; milliseconds. */
+/** For the documents of OIDC issuers; milliseconds. */
 const documentTimeouts = { dns: 3_000, connect: 5_000, firstByte: 5_000, idle: 5_000, total: 10_000 };
 
-/** Access with the connections to its issuers; both are closed with `started`. Rejects with 503 where the store is away. */
+/** Creates `Access` and the connections to its OIDC issuers; `started` closes both. Rejects with 503 where the store is unavailable. */
 export async function openAccess(
   started: AsyncDisposableStack,
   options: {

@@ -9,15 +9,15 @@ import { type StoreFigures, sumOf } from '#database/store-session.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
 
-/** Both parts of the store, which on PostgreSQL are one. */
+/** The main part and the audit part of the store; PostgreSQL has one database for both. */
 interface Store {
-  /** Resolves where every part answers within a second; `store-unavailable` where one does not. */
+  /** Resolves if every part answers within a second. Otherwise rejects with `store-unavailable`. */
   ping(): Promise<void>;
   /** The connections of all parts. */
   figures(): StoreFigures;
 }
 
-/** Opens the store and begins the audit log on it; `started` closes them, the log first. Rejects with `store-unavailable`. */
+/** Opens the store and the audit log in it; `started` closes the log, then the store. Rejects with `store-unavailable`. */
 export async function openStore(
   started: AsyncDisposableStack,
   options: {
@@ -28,23 +28,23 @@ export async function openStore(
     readonly watcher: StoreWatcher;
   },
 ): Promise<{
-  /** All but the audit log. */
+  /** The store without the audit log. */
   readonly database: Database;
   readonly store: Store;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
-  /** To be told of every configuration that comes into force. */
+  /** Its `follow` is to be called with each new configuration. */
   readonly longestCall: LongestCall;
 }> {
   const { config, log, clock, version, watcher } = options;
   const open = async (part: StorePart): Promise<Database> =>
     started.adopt(await openDatabase({ store: config.store, part, log, watcher }), (opened) => opened.close());
-  // Both SQLite files at once: a thread takes a tenth of a second to begin. Where one cannot be opened the other still has to be closed.
+  // Both SQLite files open at the same time, since each thread needs 0.1 s to start. If one fails, the other still has to be closed.
   const openingMain = open('main');
   const openingAudit = config.store.kind === 'postgres' ? openingMain : open('audit');
   await Promise.allSettled([openingMain, openingAudit]);
   const [main, auditDatabase] = [await openingMain, await openingAudit];
-  // Has the thread that reads begin while the audit log does. What it cannot read is told to whoever needs it.
+  // Starts the reading thread while the audit log starts. A failure is ignored here: the next read reports it.
   main.ping().catch(() => {});
   const longestCall = createLongestCall(config);
   const audit = started.adopt(

@@ -10,11 +10,11 @@ import type { WatchPool } from '#telemetry/gauges.ts';
 
 /** An `OutboundSection` that a reload may replace. */
 export interface OutboundCalls extends OutboundSection {
-  /** Resolves once every call that holds it has ended, replies that stream included, and every connection is closed. */
+  /** Resolves once every call that holds it has ended, including streamed replies, and every connection is closed. */
   close(): Promise<void>;
 }
 
-/** What the calls of all sections share. */
+/** Parts that the calls of all sections share. */
 export interface OutboundNeeds {
   readonly resolve: Resolve;
   readonly ownListeners: () => readonly Listener[];
@@ -34,7 +34,7 @@ export function createOutboundCalls(limits: OutboundConfig, needs: OutboundNeeds
     refusal: (url) => refusalBeforeLookup(policy, url),
     hold: () => usage.begin(),
     async close() {
-      // Between a redirect and the call it leads to, the sender has no call.
+      // A call between two hops of a redirect is in flight, but not in the sender.
       await usage.ended();
       await sender.close();
     },

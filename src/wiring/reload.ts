@@ -6,33 +6,33 @@ import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import type { AdapterChanges, LiveParts } from './live-parts.ts';
 
-/** What a reload changed; names only. */
+/** The changes of a reload; names only. */
 export interface ReloadResult {
   readonly adapters: AdapterChanges;
-  /** Other keys that changed with it and are in force. */
+  /** Other changed keys that are now in force. */
   readonly settings: readonly string[];
-  /** Keys whose value in the file is not the one that the gateway was started with, and that it cannot change while it runs. */
+  /** Keys that differ from the start of the gateway, and that only a restart puts in force. */
   readonly restartNeeded: readonly string[];
 }
 
-/** Takes the configuration in again while the gateway runs. */
+/** Reloads the configuration while the gateway runs. */
 interface Reloading {
   /**
-   * All of it or nothing; what came of it is logged. Reloads happen one after the other, and one that waits is shared by all who
-   * ask meanwhile. Rejects with `configuration-invalid` or `reload-unavailable`.
+   * Puts all of the configuration in force or nothing, and logs the result. Reloads run one after the other. Requests for a reload that
+   * come while one waits share the waiting one. Rejects with `configuration-invalid` or `reload-unavailable`.
    */
   reload(): Promise<ReloadResult>;
-  /** Resolves once the reload that is under way, if any, is over; there is none after it. */
+  /** Resolves once the current reload, if any, has ended; no reload begins after that. */
   stop(): Promise<void>;
 }
 
 interface ReloadingOptions {
-  /** What the gateway was started with. */
+  /** The configuration at the start of the gateway. */
   readonly config: Config;
-  /** Reads the configuration once more; undefined where there is nothing to read. Rejects with a ConfigError. */
+  /** Reads the configuration again; undefined where there is no file to read. Rejects with a ConfigError. */
   readonly load: (() => Promise<LoadedConfig>) | undefined;
   readonly live: LiveParts;
-  /** Has everything else follow, at once. Called before `live` changes, so that nothing has where it throws. */
+  /** Updates all other parts, synchronously. Called before `live` changes, so that nothing has changed where it throws. */
   readonly follow: (next: Config, current: Config) => void;
   readonly log: Log;
 }
@@ -90,13 +90,13 @@ export function createReloading({ config, load, live, follow, log }: ReloadingOp
   };
 }
 
-/** One line for each, at the start and at every reload. */
+/** Writes one line for each warning, at the start and at every reload. */
 export function logConfigWarnings(log: Log, warnings: readonly ConfigProblem[]): void {
   for (const { file, line, path, message } of warnings)
     log.warn('configuration', { file: `${file}:${line}`, reason: path === '' ? message : `${path}: ${message}` });
 }
 
-/** What the gateway is built around: keys of the file, and how to look them up. Certificates of `server.tls` are replaced as it runs. */
+/** Keys that only a restart puts in force, and how to read them. For `server.tls` that is its presence: a reload replaces certificates. */
 const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
   ['server.host', ({ server }) => server.host],
   ['server.port', ({ server }) => server.port],
@@ -112,14 +112,14 @@ function restartNeeded(started: Config, next: Config): readonly string[] {
   return fixedKeys.filter(([, read]) => !sameConfig(read(started), read(next))).map(([key]) => key);
 }
 
-/** Keys that are followed one by one; `adapters` are told by their names. */
+/** The changed keys that a reload puts in force; `adapters` are reported by name instead. */
 function changedSettings({
   started,
   current,
   next,
 }: Readonly<Record<'started' | 'current' | 'next', Config>>): readonly string[] {
   const fixed = new Set(fixedKeys.map(([key]) => key));
-  // Certificates are replaced, but neither taken up nor given up while it runs.
+  // A reload replaces certificates, but cannot switch TLS on or off.
   if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
   return (['server', 'access', 'outbound'] as const).flatMap((section) => {
     const before: Readonly<Record<string, unknown>> = { ...current[section] };
@@ -138,7 +138,7 @@ function logResult(log: Log, { adapters, settings, restartNeeded: keys }: Reload
   const reason = [...said, `${unchanged.length} unchanged`].join('; ');
   const others = settings.length === 0 ? '' : `; settings: changed ${settings.join(', ')}`;
   log.info('the configuration was taken in again', { reason: `adapter instances: ${reason}${others}` });
-  if (keys.length > 0) log.warn('some of what changed needs a restart', { reason: keys.join(', ') });
+  if (keys.length > 0) log.warn('some changed keys need a restart', { reason: keys.join(', ') });
 }
 
 function logFailure(log: Log, error: unknown): void {
@@ -150,15 +150,15 @@ function logFailure(log: Log, error: unknown): void {
   else log.error(message, { errorName: error instanceof Error ? error.name : 'unknown' });
 }
 
-/** Problems that a reply lists; the log has them all. */
+/** Most problems that a reply lists; the log has all of them. */
 const mostListed = 100;
 
 function invalid({ problems }: ConfigError): GatewayError {
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
   return new GatewayError(
     'configuration-invalid',
-    `The configuration has ${count}, so that nothing was changed: correct what errors lists, then reload again.`,
-    // It is the file that has them, and not this request: there is nothing for a pointer to point at.
+    `The configuration has ${count}, so nothing was changed: correct the places that errors lists, then reload again.`,
+    // The pointers are empty: the problems are in the file, not in this request.
     { errors: problems.slice(0, mostListed).map((problem) => ({ pointer: '', detail: formatConfigProblem(problem) })) },
   );
 }
@@ -166,6 +166,6 @@ function invalid({ problems }: ConfigError): GatewayError {
 function nothingToLoad(): GatewayError {
   return new GatewayError(
     'reload-unavailable',
-    'This gateway was not started with a configuration file: the demo writes its own at each start.',
+    'This gateway has no configuration file to reload: the demo writes a new one at each start.',
   );
 }

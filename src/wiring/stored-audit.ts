@@ -7,7 +7,7 @@ import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 import { longestCallOf } from './longest-call.ts';
 
-/** Opens the audit log on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
+/** Opens the audit log in the configured store until `work` has ended. A gateway may use the same store at the same time. */
 export async function withStoredAudit<T>(config: Config, work: (audit: StoredAudit) => Promise<T>): Promise<T> {
   const database = await openDatabase({ store: config.store, part: 'audit', log: noLog, asItIs: true });
   try {

@@ -5,13 +5,13 @@ import type { StoredCatalogue } from '#cli/command.ts';
 import type { Config } from '#config/config.ts';
 import { openDatabase } from '#database/database.ts';
 
-/** Opens the catalogue on the configured store, beside any gateway that runs on it, for as long as `work` takes. */
+/** Opens the catalogue in the configured store until `work` has ended. A gateway may use the same store at the same time. */
 export async function withStoredCatalogue<T>(
   { store }: Config,
   use: 'read' | 'write',
   work: (catalogue: StoredCatalogue) => Promise<T>,
 ): Promise<T> {
-  // The command itself says what is wrong; a log line beside it would only repeat it.
+  // noLog: the command itself reports a failure, and a log line would repeat it.
   const database = await openDatabase({ store, part: 'main', log: noLog, ...(use === 'read' && { asItIs: true }) });
   try {
     const automations = createAutomationStore(database);
