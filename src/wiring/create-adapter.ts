@@ -10,7 +10,7 @@ import { createSender, type Sender } from '#outbound/sender.ts';
 import { tlsBesideOwn } from '#outbound/tls-handshake.ts';
 import type { WatchPool } from '#telemetry/gauges.ts';
 
-/** What all adapter instances of a gateway share. */
+/** Parts that all adapter instances of a gateway share. */
 export interface AdapterNeeds {
   readonly resolve: Resolve;
   readonly clock: Clock;

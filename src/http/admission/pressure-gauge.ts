@@ -33,7 +33,7 @@ const resolution = 20;
 const shareOfMemory = 0.85;
 const shareOfHeap = 0.9;
 
-/** Measures this process. The memory limits follow the machine or container and V8's own limit; the delay is at most 250 ms. */
+/** Measures this process. The memory limits follow from the machine or container and from V8's own limit; the limit of the delay is 250 ms. */
 export function createPressureGauge(memory: ProcessMemory): PressureGauge {
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();

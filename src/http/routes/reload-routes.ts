@@ -3,7 +3,7 @@ import { json, type Route } from '#http/route.ts';
 import { closedObject } from '#json/closed-object.ts';
 import { operatorAction } from './route-traits.ts';
 
-/** What a reload changed; names only. */
+/** The changes of a reload; names only. */
 interface Reloaded {
   readonly adapters: Readonly<Record<'added' | 'changed' | 'removed' | 'unchanged', readonly string[]>>;
   readonly settings: readonly string[];
