@@ -55,6 +55,9 @@ const shares = [0, 1].map((share) => files.filter((_file, at) => at % 2 === shar
 const outside = values.unit ? [alone] : [alone, ...(await filesOf('test/**/*.test.ts', 'bench/*.test.ts'))];
 // Many of these tests wait: for time limits, for a killed process, for a lock.
 const concurrency = 4;
-await Promise.all([...shares.map((share) => run([...unit, ...share])), run([`--test-concurrency=${concurrency}`, ...outside], true)]);
+await Promise.all([
+  ...shares.map((share) => run([...unit, ...share])),
+  run([`--test-concurrency=${concurrency}`, ...outside], true),
+]);
 console.log(`\nall tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 if (total.failed > 0 || total.passed === 0) process.exitCode = 1;

@@ -1,5 +1,5 @@
 /** The names in a PromQL expression. */
-export interface PromqlNames {
+interface PromqlNames {
   readonly series: readonly { readonly name: string; readonly matchers: readonly Matcher[] }[];
   /** Labels of `by`, `without`, `on` and their like. */
   readonly labels: readonly string[];

@@ -4,8 +4,8 @@ import { bannedWords } from './prose.ts';
 
 const run = promisify(execFile);
 
-/** The last commit that was made before this rule. */
-const lastFree = '6160fd5cd08f1ac353c507bf2309a33b0dea7e95';
+/** The last commit that was made before `npm run check` held this rule. */
+const lastFree = '007d8761217f906dda0e99c3c1bfae5caff9fcbc';
 /** Characters: what `git log --oneline` shows in a terminal of 80 columns. */
 const longestSubject = 72;
 

@@ -52,11 +52,14 @@ function longSentences({ line, text }: Prose): readonly WordProblem[] {
   });
 }
 
-/** A sentence ends with a full stop, a question mark or an exclamation mark before a capital letter, a digit or code. */
+/**
+ * A sentence ends with a full stop, a question mark or an exclamation mark before a capital letter, a digit or code. `›` ends one too: it
+ * separates the name of a test from that of its suite.
+ */
 export function sentencesOf(text: string): readonly string[] {
   return withoutQuotation(text)
     .replace(/\b(?:e\.g|i\.e|cf|etc|vs|Fig|No)\./gu, (short) => short.replaceAll('.', ''))
-    .split(/(?<=[.!?]["'’”)\]*_]*)\s+(?=["'“([*_]*[\p{Lu}\p{N}])/u)
+    .split(/ › |(?<=[.!?]["'’”)\]*_]*)\s+(?=["'“([*_]*[\p{Lu}\p{N}])/u)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '');
 }

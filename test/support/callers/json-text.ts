@@ -44,7 +44,7 @@ export const stringText: fc.Arbitrary<string> = fc
 const special = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Member names: any string, and often one of five, so that names repeat. */
-export const nameText: fc.Arbitrary<string> = fc
+const nameText: fc.Arbitrary<string> = fc
   .oneof(stringText, fc.constantFrom('"a"', '"a"', '"b"', '"\\u0061"', '""'))
   .filter((text) => !special.has(JSON.parse(text) as string));
 
@@ -84,7 +84,7 @@ export const objectText: fc.Arbitrary<string> = fc
 export const spaceText: fc.Arbitrary<string> = space;
 
 /** One instance as its far side writes it: member names are unique, and each comes with the text of its value. */
-export interface InstanceText {
+interface InstanceText {
   readonly text: string;
   /** What `instance_data` must hold. */
   readonly expected: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { createSender, type PooledSender, type Sender } from '../../../src/outbo
 import type { Owner } from '../owner.ts';
 
 /** A reply: its status and its whole body. */
-export interface Sent {
+interface Sent {
   readonly status: number;
   readonly body: Buffer;
 }

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { Owner } from '../owner.ts';
 
 /** Listeners that no call may reach, on one port of several addresses of this machine, with a count of connections. */
-export interface Canary {
+interface Canary {
   readonly port: number;
   /** The addresses on which it listens: those of the requested ones that this machine has. */
   readonly addresses: readonly string[];

@@ -15,7 +15,7 @@ interface Subject {
 }
 
 /** A certificate authority for one test, made with node:crypto alone: a machine may have no openssl. */
-export interface Authority {
+interface Authority {
   readonly cert: string;
   issue(subject: Subject): Identity;
   /** An intermediate authority: its certificate is signed by this one. */

@@ -72,7 +72,7 @@ export function jsonReply(
 }
 
 /** `bytes` in the chunked transfer coding, `size` bytes in a chunk, with the last chunk. */
-export function chunked(bytes: Buffer, size: number): Buffer {
+function chunked(bytes: Buffer, size: number): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += size) {
     const piece = bytes.subarray(at, at + size);

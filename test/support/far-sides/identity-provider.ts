@@ -5,7 +5,7 @@ import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 
 /** An OpenID provider on loopback: serves its discovery document and its keys, and signs any claims for a test. */
-export interface IdentityProvider {
+interface IdentityProvider {
   readonly issuer: string;
   /** The requested paths, in order. */
   readonly asked: readonly string[];

@@ -5,7 +5,7 @@ import { type FarRequest, farSide, jsonReply } from './far-side.ts';
 type TokenHandler = (fresh: (more?: Readonly<Record<string, unknown>>) => Buffer) => Buffer | undefined | Promise<Buffer>;
 
 /** An OAuth 2.0 token endpoint on loopback for many clients, each with a path of its own. */
-export interface TokenEndpoint {
+interface TokenEndpoint {
   readonly authority: string;
   /** The `auth` of an adapter that gets its tokens at the path of this client. */
   authOf(client: string): Readonly<Record<string, unknown>>;

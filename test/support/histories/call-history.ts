@@ -19,7 +19,7 @@ interface CallHistoryOptions {
   readonly report?: (line: string) => void;
 }
 
-export interface CallHistory extends History {
+interface CallHistory extends History {
   /** How many connections met each fault. */
   readonly met: Readonly<Partial<Record<FaultKind, number>>>;
   /** How often callers received each result; an uncertain result is counted separately as applied and as not applied. */

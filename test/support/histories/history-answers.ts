@@ -4,7 +4,7 @@ import { type PlannedCall, replyLimit } from './history-plan.ts';
 const precise = '18446744073709551615';
 
 /** The body of the far side's answer. */
-export function replyText({ id, reply }: PlannedCall): string {
+function replyText({ id, reply }: PlannedCall): string {
   switch (reply.shape) {
     case 'empty':
       break;
@@ -48,7 +48,7 @@ function connectionHeader(connection: PlannedCall['reply']['connection']): Reado
 }
 
 /** The error body of a node that is not primary, in the words in which NSO refuses changes. */
-export function refusalText(id: string): string {
+function refusalText(id: string): string {
   return restconfError(`${id}: the node is in read-only mode`);
 }
 

@@ -62,7 +62,7 @@ export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
   return { url, start, stop };
 }
 
-/** PostgreSQL refuses to run as root: it runs as the user of its package, or as the user without rights. */
+/** PostgreSQL refuses to run as root: it runs as the user of its package, or as the daemon user. */
 function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const known = new Map(
@@ -71,8 +71,8 @@ function unprivileged(): { readonly uid: number; readonly gid: number } | undefi
       .map((line) => line.split(':'))
       .map(([name = '', , uid, gid]) => [name, { uid: Number(uid), gid: Number(gid) }]),
   );
-  const user = known.get('postgres') ?? known.get('nobody');
-  if (user === undefined) throw new Error('neither postgres nor nobody is a user of this machine');
+  const user = known.get('postgres') ?? known.get('daemon');
+  if (user === undefined) throw new Error('neither postgres nor daemon is a user of this machine');
   return user;
 }
 
