@@ -16,6 +16,7 @@ export const mayImport = {
   telemetry: ['base', 'access', 'database', 'outbound', 'adapters', 'audit', 'calls', 'http'],
   relay: ['base', 'json', 'xml', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
+  workflows: ['base', 'json'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'audit'],
   cli: ['base', 'config', 'access', 'audit'],
@@ -48,5 +49,6 @@ export const belongsTo = [
   },
   { name: 'only-database-opens-databases', packages: '^(pg|sqlite|node:sqlite)$', folders: ['database'] },
   { name: 'only-telemetry-knows-opentelemetry', packages: '^(@opentelemetry)$', folders: ['telemetry'] },
+  { name: 'only-workflows-knows-jq', packages: '^jq-wasm$', folders: ['workflows'] },
   { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
 ];

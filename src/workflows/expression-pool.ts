@@ -1,0 +1,99 @@
+import { compilationPrograms, compileProblem, evaluationProgram, lineOf } from './jq-program.ts';
+import { JqThreads } from './jq-threads.ts';
+
+/** Expressions to evaluate together, in one program. */
+export interface Evaluation {
+  /** jq texts, each of which `problemOf` accepts. */
+  readonly expressions: readonly string[];
+  /** `.` as JSON text. */
+  readonly dot: string;
+  /** JSON texts by the names of the variables, without `$`. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** One JSON text for each expression, or the first expression that failed, and why in words of jq or ours. */
+export type Evaluated = { readonly results: readonly string[] } | { readonly failed: number; readonly detail: string };
+
+/** Evaluates jq 1.8 expressions in threads of their own, so that none can hold up or end the gateway. */
+export interface ExpressionPool {
+  /** Never rejects because of an expression: a runaway one is a failure as any other. Rejects where the pool is closed. */
+  evaluate(evaluation: Evaluation): Promise<Evaluated>;
+  /** What is wrong with an expression that may use these variables; undefined where it compiles. It is not run. */
+  problemOf(expression: string, variables: readonly string[]): Promise<string | undefined>;
+  /** Ends the threads; evaluations in progress reject. */
+  close(): Promise<void>;
+}
+
+interface ExpressionPoolOptions {
+  /** Threads at most; each starts when it is needed. */
+  readonly threads: number;
+  /** Milliseconds of one evaluation, without the wait for a thread. */
+  readonly timeLimit?: number;
+  /** Bytes that jq may take for one evaluation. */
+  readonly memoryLimit?: number;
+}
+
+export const expressionLimits = { timeLimit: 1_000, memoryLimit: 64 * 1024 ** 2 } as const;
+
+export function createExpressionPool({
+  threads,
+  timeLimit = expressionLimits.timeLimit,
+  memoryLimit = expressionLimits.memoryLimit,
+}: ExpressionPoolOptions): ExpressionPool {
+  const jq = new JqThreads({ threads, timeLimit, memoryLimit });
+  return {
+    async evaluate({ expressions, dot, variables }) {
+      const names = Object.keys(variables);
+      const members = names.map((name) => `${JSON.stringify(name)}:${variables[name]}`);
+      const input = `{"dot":${dot},"variables":{${members.join(',')}}}`;
+      const answer = await jq.run({ program: evaluationProgram(expressions, names), input: withoutLoneSurrogates(input) });
+      return answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
+    },
+    async problemOf(expression, variables) {
+      for (const program of compilationPrograms(expression, variables)) {
+        const answer = await jq.run({ program, input: '' });
+        if (answer.kind !== 'ended') return answer.detail;
+        if (answer.exitCode !== 0) return compileProblem(answer.stderr);
+      }
+      return undefined;
+    },
+    close: () => jq.close(),
+  };
+}
+
+/**
+ * jq refuses the escape of a high surrogate without its low one, which a device may send. It becomes U+FFFD, as jq itself makes of a
+ * low surrogate without its high one.
+ */
+function withoutLoneSurrogates(text: string): string {
+  if (!/\\u[dD][89abAB]/u.test(text)) return text;
+  return text.replace(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89abAB]..|\\./gu, (escape) =>
+    /^\\u[dD][89abAB]..$/u.test(escape) ? '\\ufffd' : escape,
+  );
+}
+
+function readLines({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }, expected: number): Evaluated {
+  const lines = stdout.split('\n');
+  const results: string[] = [];
+  for (let index = 0; index < expected; index += 1) {
+    const ended = lines[2 * index];
+    const value = lines[2 * index + 1];
+    if (ended !== lineOf.result || value === undefined) return { failed: index, detail: whyNoResult(ended, value, stderr) };
+    results.push(value);
+  }
+  return { results };
+}
+
+function whyNoResult(ended: string | undefined, value: string | undefined, stderr: string): string {
+  if (ended === lineOf.noResult) return 'the expression gives no result; it must give exactly one';
+  if (ended === lineOf.severalResults) return 'the expression gives more than one result; it must give exactly one';
+  if (ended === lineOf.raised && value !== undefined) return raised(value);
+  return stderr === '' ? 'the expression ended without a result' : compileProblem(stderr);
+}
+
+/** The text of an error as jq shows it: a text as it is, any other value as JSON. */
+function raised(value: string): string {
+  const error: unknown = JSON.parse(value);
+  if (error === null) return 'the expression raised an error without a message';
+  return typeof error === 'string' ? error : `the expression raised ${value}`;
+}
