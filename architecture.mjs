@@ -6,8 +6,9 @@
 export const mayImport = {
   base: [],
   json: ['base'],
+  yaml: ['base', 'json'],
   xml: ['base', 'json'],
-  config: ['base', 'access', 'outbound'],
+  config: ['base', 'yaml', 'access', 'outbound'],
   database: ['base'],
   audit: ['base', 'database'],
   access: ['base', 'database'],
@@ -16,10 +17,10 @@ export const mayImport = {
   telemetry: ['base', 'access', 'database', 'outbound', 'adapters', 'audit', 'calls', 'http'],
   relay: ['base', 'json', 'xml', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
-  workflows: ['base', 'json'],
+  workflows: ['base', 'json', 'yaml'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'audit'],
-  cli: ['base', 'config', 'access', 'audit'],
+  cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],
   wiring: [
     'base',
     'config',

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { didYouMean } from '#config/nearest.ts';
+import { didYouMean } from '#yaml/nearest.ts';
 import type { Command, GivenArguments } from './command.ts';
 
 /** The arguments of a command, a request for its help, or a fault that says what is wrong with them. */

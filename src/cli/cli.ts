@@ -1,6 +1,6 @@
 import { hashPassword } from '#access/password-hash.ts';
 import { packageVersion } from '#base/package-version.ts';
-import { didYouMean } from '#config/nearest.ts';
+import { didYouMean } from '#yaml/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
 import { auditList } from './commands/audit-list.ts';

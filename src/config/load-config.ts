@@ -1,10 +1,10 @@
 import { dirname, resolve } from 'node:path';
+import { parseYaml } from '#yaml/yaml-text.ts';
 import type { Config } from './config.ts';
 import { ConfigError, type ConfigProblem } from './config-problem.ts';
 import { configShape } from './config-shape.ts';
 import { Reading, TooManyValues } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
-import { parseYaml } from './yaml-text.ts';
 
 const configFileLimit = 1024 ** 2;
 

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import type { YamlText } from '#yaml/yaml-text.ts';
 import type { ConfigProblem } from './config-problem.ts';
-import type { YamlText } from './yaml-text.ts';
 
 /** One value of the file. `node` is null for an empty value; of an alias it is the node of the anchor. `offset` is in the text. */
 export interface Place {

@@ -1,8 +1,8 @@
 import { isScalar } from 'yaml';
-import { didYouMean } from './nearest.ts';
+import { didYouMean } from '#yaml/nearest.ts';
+import { listed, shown } from '#yaml/wording.ts';
 import { type Place, scalarOf, wrongKind } from './place.ts';
 import { isUntagged, type Shape } from './shape.ts';
-import { listed, shown } from './wording.ts';
 
 /** The value of a text, or a fault. The fault follows the key path in a message: "server.port: is text". */
 export type Parsed<T> = { readonly value: T } | { readonly fault: string };

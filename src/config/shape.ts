@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq } from 'yaml';
-import { didYouMean } from './nearest.ts';
+import { didYouMean } from '#yaml/nearest.ts';
+import { listed, shown } from '#yaml/wording.ts';
 import { type Entry, entriesOf, itemsOf, memberOf, memberPath, type Place, scalarOf, wrongKind } from './place.ts';
-import { listed, shown } from './wording.ts';
 
 /**
  * The values allowed at one place of the configuration: how to read them, and their type for the reference.
