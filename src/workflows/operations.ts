@@ -1,0 +1,50 @@
+import type { FunctionName, Task, Workflow } from './workflow.ts';
+
+/** What a workflow may do beyond its own data. */
+export interface Operations {
+  /** The functions that it calls. A schema that it fetches counts as `http`. */
+  readonly functions: ReadonlySet<FunctionName>;
+  /** The workflows that it runs, which count as all the calls in them. */
+  readonly workflows: readonly { readonly id: string; readonly version: string }[];
+}
+
+/** Every call that some run of the workflow can make, also those of functions and error handlers. */
+export function operationsOf({ tasks, input, output }: Pick<Workflow, 'tasks' | 'input' | 'output'>): Operations {
+  const functions = new Set<FunctionName>();
+  const workflows = new Map<string, { readonly id: string; readonly version: string }>();
+  const noteSchemas = (...data: readonly { readonly schema?: { readonly resource?: unknown } }[]): void => {
+    if (data.some(({ schema }) => schema?.resource !== undefined)) functions.add('http');
+  };
+  // Calls of one function share its body, which is looked at once.
+  const seen = new Set<Task>();
+  const open = [...tasks];
+  noteSchemas(input, output);
+  for (let task = open.pop(); task !== undefined; task = open.pop()) {
+    if (seen.has(task)) continue;
+    seen.add(task);
+    noteSchemas(task.input, task.output, task.export);
+    if (task.kind === 'call') functions.add(task.function);
+    if (task.kind === 'run') workflows.set(`${task.workflow} ${task.version}`, { id: task.workflow, version: task.version });
+    if (task.kind === 'listen' && task.foreach !== undefined) noteSchemas(task.foreach.output, task.foreach.export);
+    open.push(...innerTasks(task));
+  }
+  return { functions, workflows: [...workflows.values()] };
+}
+
+function innerTasks(task: Task): readonly Task[] {
+  switch (task.kind) {
+    case 'do':
+    case 'for':
+      return task.tasks;
+    case 'fork':
+      return task.branches;
+    case 'function':
+      return [task.body];
+    case 'listen':
+      return task.foreach?.tasks ?? [];
+    case 'try':
+      return [...task.tasks, ...(task.catch.tasks ?? [])];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,75 @@
+import { type LocatedText, locate } from '#yaml/located.ts';
+import { excessOf } from '#yaml/yaml-limits.ts';
+import { parseYaml } from '#yaml/yaml-text.ts';
+import type { ExpressionPool } from './expression-pool.ts';
+import { isLoose, readDocument } from './reader/document-reader.ts';
+import { checkExpressions } from './reader/expression-checks.ts';
+import { looseTexts } from './reader/loose-mode.ts';
+import { Reading, type WorkflowProblem } from './reader/reading.ts';
+import type { Workflow } from './workflow.ts';
+
+interface ReadWorkflowOptions {
+  /** YAML 1.2 or JSON. */
+  readonly text: string;
+  readonly known: {
+    /** Names of adapter instances. A call to another one is a warning, because the configuration may change. */
+    readonly adapters: readonly string[];
+  };
+  /** Compiles the expressions of the document. None of them is run. */
+  readonly expressions: Pick<ExpressionPool, 'problemOf'>;
+}
+
+/** A workflow, or every problem of its document, at most 100, in the order of the text. */
+export type WorkflowReading =
+  | { readonly workflow: Workflow; readonly warnings: readonly WorkflowProblem[] }
+  | { readonly problems: readonly WorkflowProblem[]; readonly warnings: readonly WorkflowProblem[] };
+
+/** Bytes of UTF-8. */
+export const workflowSizeLimit = 1024 ** 2;
+
+export async function readWorkflow({ text, known, expressions }: ReadWorkflowOptions): Promise<WorkflowReading> {
+  const whole = { line: 1, column: 1 };
+  if (Buffer.byteLength(text) > workflowSizeLimit)
+    return {
+      problems: [{ pointer: '', detail: 'the document is larger than 1 MiB; split it into several workflows', ...whole }],
+      warnings: [],
+    };
+  const excess = excessOf(text);
+  if (excess !== undefined) {
+    const before = text.slice(0, excess.offset).split('\n');
+    const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+    return { problems: [{ pointer: '', detail: excess.message, ...position }], warnings: [] };
+  }
+  const yaml = parseYaml(text);
+  if (yaml.faults.length > 0)
+    return {
+      problems: yaml.faults.slice(0, 100).map(({ message, ...position }) => ({ pointer: '', detail: message, ...position })),
+      warnings: [],
+    };
+  const reading = new Reading(yaml.positionOf);
+  const located = locate(yaml);
+  for (const fault of located.faults) reading.unreadable(fault, fault.message);
+  if (!located.isWhole) return { problems: reading.problems, warnings: [] };
+  return await judge(reading, located, { known, expressions });
+}
+
+async function judge(
+  reading: Reading,
+  { root }: LocatedText,
+  { known: { adapters }, expressions }: Omit<ReadWorkflowOptions, 'text'>,
+): Promise<WorkflowReading> {
+  const loose = isLoose(reading, root) ? await looseTexts(reading, root, expressions) : undefined;
+  const workflow = readDocument({ reading, root, adapters, loose });
+  await checkExpressions(reading, expressions);
+  checkSecrets(reading, workflow);
+  const { problems, warnings } = reading;
+  return problems.length > 0 ? { problems, warnings } : { workflow, warnings };
+}
+
+/** Secrets are named in expressions, where a regular expression finds them well enough for a warning. */
+function checkSecrets(reading: Reading, { secrets }: Workflow): void {
+  for (const { place, jq } of reading.expressions)
+    for (const [, name = ''] of jq.matchAll(/\$secrets\.([A-Za-z_]\w*)/gu))
+      if (!secrets.includes(name))
+        reading.warning(place, `uses the secret "${name}", which is not listed in use.secrets; the task will fail`);
+}

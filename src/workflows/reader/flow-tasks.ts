@@ -1,0 +1,143 @@
+import type { Located } from '#yaml/located.ts';
+import { shown } from '#yaml/wording.ts';
+import type { Expression, Task } from '../workflow.ts';
+import type { Context } from './context.ts';
+import { expressionIn } from './jq-source.ts';
+import { integerOf, itemsOf, type Members, membersOf, onlyMember } from './members.ts';
+import { isName, isVersion } from './names.ts';
+import { at, type Scope, within } from './scope.ts';
+import { type BaseOf, directive, type Targets } from './task-base.ts';
+import { expression, lineExpression, nothing, template, textOrExpression } from './template.ts';
+import { variablePair } from './variable-names.ts';
+
+export function forTask(context: Context, members: Members, node: Located, base: BaseOf, scope: Scope): Task {
+  const { reading } = context;
+  const loop = membersOf(reading, node, { wanted: 'an object with "in"', known: ['each', 'in', 'at'] });
+  const list = loop.required('in', 'an expression that gives a list');
+  const [each, index] = variablePair(reading, loop, ['each', 'at']);
+  const inside = within(scope, [each, index]);
+  const condition = members.get('while');
+  return {
+    ...base,
+    kind: 'for',
+    each,
+    at: index,
+    in: list === undefined ? nothing : expression(context, list, at(scope, 'task')),
+    ...(condition === undefined ? {} : { while: expression(context, condition, at(inside, 'task')) }),
+    tasks: context.tasks(members.required('do', 'the tasks for each item'), inside),
+  };
+}
+
+export function forkTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
+  const members = membersOf(context.reading, node, { wanted: 'an object with "branches"', known: ['branches', 'compete'] });
+  const branches = context.branches(members.required('branches', 'the tasks to do at the same time'), scope);
+  return { ...base, kind: 'fork', branches, compete: members.flag('compete') ?? false };
+}
+
+export function switchTask(context: Context, node: Located, base: BaseOf, scope: Scope, targets: Targets): Task {
+  const { reading } = context;
+  const names = new Set<string>();
+  let hasDefault = false;
+  const wanted = 'a list of cases, each "- NAME: { when, then }"';
+  const items = itemsOf(reading, node, wanted);
+  if (node.kind === 'array' && items.length === 0) reading.problem(node, 'needs at least one case');
+  const cases = items.flatMap((item) => {
+    const only = onlyMember(reading, item, 'one case');
+    if (only === undefined) return [];
+    if (names.has(only.name)) reading.problem(only.place, 'is the name of two cases; choose another one');
+    names.add(only.name);
+    const members = membersOf(reading, only.value, { wanted: 'an object with "then"', known: ['when', 'then'] });
+    const [when, then] = [members.get('when'), members.required('then', 'the task that follows, or continue, exit or end')];
+    if (when === undefined && hasDefault)
+      reading.problem(only.place, 'has no "when", as another case; only one can be the default');
+    if (when === undefined) hasDefault = true;
+    return [
+      {
+        name: only.name,
+        ...(when === undefined ? {} : { when: expression(context, when, at(scope, 'task')) }),
+        then: then === undefined ? ('continue' as const) : directive(context, then, targets),
+      },
+    ];
+  });
+  return { ...base, kind: 'switch', cases };
+}
+
+export function setTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
+  const { reading } = context;
+  const isExpression = node.kind === 'string' && (typeof expressionIn(node.value) === 'object' || context.loose !== undefined);
+  if (node.kind !== 'object' && !isExpression) reading.wrongKind(node, 'an object, or an expression in ${ }');
+  else if (node.kind === 'object' && node.members.length === 0)
+    reading.problem(node, 'is empty; write the members of the new data');
+  return { ...base, kind: 'set', value: template(context, node, at(scope, 'task')) };
+}
+
+export function raiseTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
+  const { reading, definitions } = context;
+  const members = membersOf(reading, node, { wanted: 'an object with "error"', known: ['error'] });
+  const error = members.required('error', 'the error, or the name of one in use.errors');
+  const found = error?.kind === 'string' ? definitions.find(reading, 'errors', error.value, error) : error;
+  return { ...base, kind: 'raise', error: found === undefined ? nothing : errorDefinition(context, found, at(scope, 'task')) };
+}
+
+const errorMembers = ['type', 'status', 'title', 'detail', 'instance'] as const;
+
+export function errorDefinition(context: Context, node: Located, scope: Scope): Expression {
+  const { reading } = context;
+  const members = membersOf(reading, node, { wanted: 'an object with "type" and "status"', known: errorMembers });
+  if (node.kind !== 'object') return nothing;
+  const type = members.required('type', 'the URI of the kind of error');
+  if (type !== undefined && lineExpression(context, type, scope) === undefined) {
+    if (type.kind !== 'string') reading.wrongKind(type, 'a URI in quotes');
+    else if (!/^[a-z][a-z\d+\-.]*:\/\/(?:[^\p{Cc} "'<>%\\^`{|}]|%[\da-f]{2})*$/iu.test(type.value))
+      reading.problem(type, `${shown(type.value)} is no URI with "://"; write one such as https://example.net/errors/not-ready`);
+  }
+  const status = members.required('status', 'an HTTP status, such as 400');
+  if (status !== undefined) integerOf(reading, status, 0);
+  const instance = members.get('instance');
+  if (instance !== undefined && lineExpression(context, instance, scope) === undefined) {
+    if (instance.kind !== 'string') reading.wrongKind(instance, 'a JSON pointer');
+    else if (!/^(?:\/(?:[^~/]|~[01])*)*$/u.test(instance.value))
+      reading.problem(instance, 'is no JSON pointer; write one such as /do/0/task');
+  }
+  for (const name of ['title', 'detail'] as const) {
+    const value = members.get(name);
+    if (value !== undefined) textOrExpression(context, value, scope, 'text in quotes');
+  }
+  return template(context, node, scope);
+}
+
+const noPrograms =
+  'is not supported: the gateway runs no programs on its machine; call a service instead (call: http, or an orchestrator call)';
+
+export function runTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task | undefined {
+  const { reading } = context;
+  const refused = {
+    container: noPrograms,
+    script: noPrograms,
+    shell: noPrograms,
+    return: 'belongs to programs, which the gateway does not run; the output of the workflow is the output of the task',
+  };
+  const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known: ['workflow', 'await'], refused });
+  const workflow = members.get('workflow');
+  if (workflow === undefined) {
+    if (node.kind === 'object' && !node.members.some(({ name }) => Object.hasOwn(refused, name)))
+      reading.problem(node, 'needs "workflow": namespace, name and version of the workflow to run');
+    return undefined;
+  }
+  const wanted = 'an object with "namespace", "name" and "version"';
+  const target = membersOf(reading, workflow, { wanted, known: ['namespace', 'name', 'version', 'input'] });
+  const part = (name: string, isValid: (text: string) => boolean, form: string): string => {
+    const value = target.required(name, form);
+    const text = value === undefined ? undefined : target.text(name, form);
+    if (value !== undefined && text !== undefined && !isValid(text))
+      reading.problem(value, `${shown(text)} is none; write ${form}`);
+    return text ?? '';
+  };
+  const namespace = part('namespace', isName, 'the namespace of the workflow');
+  const name = part('name', isName, 'the name of the workflow');
+  const version = part('version', (text) => text === 'latest' || isVersion(text), 'a version such as 1.0.0, or latest');
+  const input = target.get('input');
+  if (input !== undefined && input.kind !== 'object') reading.wrongKind(input, 'an object');
+  const given = input === undefined ? {} : { with: template(context, input, at(scope, 'task')) };
+  return { ...base, kind: 'run', workflow: `${namespace}.${name}`, version, ...given, await: members.flag('await') ?? true };
+}

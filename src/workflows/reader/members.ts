@@ -1,0 +1,115 @@
+import type { Located, LocatedMember, Place } from '#yaml/located.ts';
+import { didYouMean } from '#yaml/nearest.ts';
+import { listed, shown } from '#yaml/wording.ts';
+import type { Reading } from './reading.ts';
+
+/** The members of an object by name, after unknown ones were reported. */
+export class Members {
+  readonly #reading: Reading;
+  readonly #place: Place;
+  readonly #members: ReadonlyMap<string, Located>;
+
+  constructor(reading: Reading, place: Place, members: ReadonlyMap<string, Located>) {
+    this.#reading = reading;
+    this.#place = place;
+    this.#members = members;
+  }
+
+  get(name: string): Located | undefined {
+    return this.#members.get(name);
+  }
+
+  required(name: string, meaning: string): Located | undefined {
+    const value = this.#members.get(name);
+    if (value === undefined) this.#reading.problem(this.#place, `needs "${name}": ${meaning}`);
+    return value;
+  }
+
+  /** The text of a member; undefined where it is absent or no text. */
+  text(name: string, wanted: string): string | undefined {
+    const node = this.#members.get(name);
+    return node === undefined ? undefined : textOf(this.#reading, node, wanted);
+  }
+
+  flag(name: string): boolean | undefined {
+    const node = this.#members.get(name);
+    if (node === undefined || node.kind === 'boolean') return node?.value;
+    return this.#reading.wrongKind(node, 'true or false, without quotes');
+  }
+}
+
+interface Wanted {
+  /** Completes "write …" where the value is no object. */
+  readonly wanted: string;
+  readonly known: readonly string[];
+  /** Why a member is refused, by its name. */
+  readonly refused?: Readonly<Record<string, string>>;
+}
+
+/** Reads an object. Of any other value, reports the kind and has no members. */
+export function membersOf(reading: Reading, node: Located, { wanted, known, refused = {} }: Wanted): Members {
+  if (node.kind !== 'object') {
+    reading.wrongKind(node, wanted);
+    return new Members(reading, node, new Map());
+  }
+  for (const { name, place } of node.members) {
+    if (Object.hasOwn(refused, name)) reading.problem(place, `${refused[name]}`);
+    else if (!known.includes(name)) reading.problem(place, unknownMember(name, known));
+  }
+  return new Members(reading, node, new Map(node.members.map(({ name, value }) => [name, value])));
+}
+
+function unknownMember(name: string, known: readonly string[]): string {
+  return `is unknown here${didYouMean(name, known) || `; known are ${listed(known)}`}`;
+}
+
+export function textOf(reading: Reading, node: Located, wanted: string): string | undefined {
+  return node.kind === 'string' ? node.value : reading.wrongKind(node, wanted);
+}
+
+/** One of these words. */
+export function wordOf<const T extends string>(reading: Reading, node: Located, words: readonly T[]): T | undefined {
+  const wanted = words.length === 1 ? `${words[0]}` : `one of ${listed(words)}`;
+  const text = textOf(reading, node, wanted);
+  const word = words.find((candidate) => candidate === text);
+  if (word === undefined && text !== undefined)
+    reading.problem(node, `${shown(text)} is unknown here; write ${wanted}${didYouMean(text, words)}`);
+  return word;
+}
+
+/** A whole number of at least `atLeast`. */
+export function integerOf(reading: Reading, node: Located, atLeast: number): number | undefined {
+  const wanted = `a whole number of at least ${atLeast}`;
+  if (node.kind !== 'number') return reading.wrongKind(node, wanted);
+  const value = Number(node.json);
+  if (Number.isSafeInteger(value) && value >= atLeast) return value;
+  reading.problem(node, `${shown(node.json)} is out of range; write ${wanted}`);
+  return undefined;
+}
+
+/** The entries of an object whose names the author chooses. */
+export function entriesOf(reading: Reading, node: Located | undefined, wanted: string): readonly LocatedMember[] {
+  if (node === undefined) return [];
+  if (node.kind === 'object') return node.members;
+  reading.wrongKind(node, wanted);
+  return [];
+}
+
+export function itemsOf(reading: Reading, node: Located | undefined, wanted: string): readonly Located[] {
+  if (node === undefined) return [];
+  if (node.kind === 'array') return node.items;
+  reading.wrongKind(node, wanted);
+  return [];
+}
+
+/** The one member of an object, as entries of lists of tasks and of cases have it. */
+export function onlyMember(reading: Reading, node: Located, wanted: string): LocatedMember | undefined {
+  if (node.kind !== 'object') return reading.wrongKind(node, wanted);
+  const [only] = node.members;
+  if (node.members.length === 1) return only;
+  reading.problem(
+    node,
+    `has ${node.members.length} names; write ${wanted}, one in each entry of the list${node.members.length > 1 ? ': is the indentation right, or a "- " missing?' : ''}`,
+  );
+  return undefined;
+}

@@ -1,0 +1,138 @@
+import type { Located, LocatedMember } from '#yaml/located.ts';
+import { didYouMean } from '#yaml/nearest.ts';
+import { listed } from '#yaml/wording.ts';
+import type { Task } from '../workflow.ts';
+import { callTask } from './call-reader.ts';
+import type { Context } from './context.ts';
+import { duration } from './durations.ts';
+import { emitTask, listenTask } from './events.ts';
+import { forkTask, forTask, raiseTask, runTask, setTask, switchTask } from './flow-tasks.ts';
+import { itemsOf, type Members, membersOf, onlyMember } from './members.ts';
+import { unreachable } from './reachable.ts';
+import { at, type Scope } from './scope.ts';
+import { baseMembers, directives, type TaskPlace, taskBase } from './task-base.ts';
+import { tryTask } from './try-reader.ts';
+
+/** The member that makes a task one of its kind, and the other members of the kind. */
+const kinds = {
+  call: ['with'],
+  emit: [],
+  for: ['while', 'do'],
+  fork: [],
+  listen: ['foreach'],
+  raise: [],
+  run: [],
+  set: [],
+  switch: [],
+  try: ['catch'],
+  wait: [],
+  // Last, since a `for` has a `do` as well.
+  do: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+type Kind = keyof typeof kinds;
+
+const kindNames = Object.keys(kinds) as readonly Kind[];
+
+const longestName = 255;
+
+/** A list of tasks that follow each other. */
+export function taskList(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
+  const items = namedTasks(context, node);
+  const names = items.map(({ name }) => name);
+  const tasks = items.map((item) => task(context, item, { scope, targets: { names } }));
+  const whole = tasks.filter((read) => read !== undefined);
+  // Where a task could not be read, it is not known what follows it.
+  if (whole.length === tasks.length) reportUnreachable(context, items, whole);
+  return whole;
+}
+
+function reportUnreachable({ reading }: Context, items: readonly LocatedMember[], tasks: readonly Task[]): void {
+  const [first] = unreachable(tasks);
+  const item = first === undefined ? undefined : items[first];
+  if (item !== undefined)
+    reading.problem(item.place, 'can never be reached: the tasks before it go elsewhere with "then", and no "then" leads here');
+}
+
+/** Tasks that run at the same time. */
+export function branchList(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
+  return namedTasks(context, node).flatMap((item) => task(context, item, { scope, targets: {} }) ?? []);
+}
+
+function namedTasks({ reading }: Context, node: Located | undefined): readonly LocatedMember[] {
+  const wanted = 'a list of tasks, each "- NAME: { … }"';
+  const items = itemsOf(reading, node, wanted);
+  if (node?.kind === 'array' && items.length === 0) reading.problem(node, 'needs at least one task');
+  const seen = new Set<string>();
+  return items.flatMap((item) => {
+    const only = onlyMember(reading, item, 'one task');
+    if (only === undefined) return [];
+    const { name, place } = only;
+    if (seen.has(name)) reading.problem(place, 'is the name of two tasks of this list, so that "then" cannot tell them apart');
+    else if (directives.some((word) => word === name)) reading.problem(place, 'has a meaning in "then"; choose another name');
+    else if (name === '' || name.length > longestName)
+      reading.problem(place, `is no name of a task; write 1 to ${longestName} characters`);
+    seen.add(name);
+    return [only];
+  });
+}
+
+/** One task with its name; undefined where its kind cannot be read, which is reported. */
+export function task(context: Context, item: LocatedMember, place: TaskPlace): Task | undefined {
+  const { reading } = context;
+  const { value } = item;
+  if (value.kind !== 'object') return reading.wrongKind(value, `a task: an object with one of ${listed(kindNames)}`);
+  const given = new Set(value.members.map(({ name }) => name));
+  const found = kindNames.filter((kind) => given.has(kind) && !(kind === 'do' && given.has('for')));
+  const [kind] = found;
+  if (kind === undefined) {
+    const near = value.members.map(({ name }) => didYouMean(name, kindNames)).find((text) => text !== '');
+    reading.problem(value, `says nothing to do${near ?? `; write one of ${listed(kindNames)}`}`);
+    return undefined;
+  }
+  if (found.length > 1) {
+    reading.problem(value, `is ${listed(found)} at once; write one of them, and the others as tasks of their own`);
+    return undefined;
+  }
+  const members = membersOf(reading, value, { wanted: 'a task', known: [...baseMembers, kind, ...kinds[kind]] });
+  return ofKind(context, { kind, item, members }, place);
+}
+
+interface Recognized {
+  readonly kind: Kind;
+  readonly item: LocatedMember;
+  readonly members: Members;
+}
+
+function ofKind(context: Context, { kind, item, members }: Recognized, place: TaskPlace): Task | undefined {
+  const { scope, targets } = place;
+  const base = taskBase(context, item, members, place);
+  const node = members.get(kind);
+  if (node === undefined) return undefined;
+  switch (kind) {
+    case 'call':
+      return callTask(context, members, base, scope);
+    case 'do':
+      return { ...base, kind, tasks: context.tasks(node, scope) };
+    case 'emit':
+      return emitTask(context, node, base, scope);
+    case 'for':
+      return forTask(context, members, node, base, scope);
+    case 'fork':
+      return forkTask(context, node, base, scope);
+    case 'listen':
+      return listenTask(context, members, node, base, scope);
+    case 'raise':
+      return raiseTask(context, node, base, scope);
+    case 'run':
+      return runTask(context, node, base, scope);
+    case 'set':
+      return setTask(context, node, base, scope);
+    case 'switch':
+      return switchTask(context, node, base, scope, targets);
+    case 'try':
+      return tryTask(context, members, node, base, scope);
+    case 'wait':
+      return { ...base, kind, duration: duration(context, node, at(scope, 'task')) };
+  }
+}
