@@ -29,13 +29,15 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
     .find((found) => found !== undefined);
   if (fault !== undefined) return { fault };
   const { operands } = command;
+  const isRepeated = operands.at(-1)?.endsWith('…') === true;
   if (positionals.length < operands.length) return { fault: `${operands[positionals.length]} is missing` };
-  if (positionals.length > operands.length)
+  if (positionals.length > operands.length && !isRepeated)
     return { fault: `unexpected argument ${JSON.stringify(positionals[operands.length])}` };
   return {
     option: (name) => String(values[name] ?? command.options[name]?.default),
     flag: (name) => values[name] === true,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
+    operands: (name) => positionals.slice(operands.indexOf(name)),
   };
 }
 

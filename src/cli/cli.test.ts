@@ -51,6 +51,7 @@ test('an unknown command, option or argument is refused with the nearest known o
     [['serve', 'gateway.yaml'], /unexpected argument "gateway.yaml"/u],
     [['check-config'], /FILE is missing/u],
     [['check-config', 'a', 'b'], /unexpected argument "b"/u],
+    [['check-workflow'], /FILE… is missing/u],
   ] as const) {
     const { code, out, err } = await runCommandLine(t, argv);
     assert.deepEqual([code, out], [2, ''], argv.join(' '));
@@ -186,6 +187,25 @@ test('demo takes its password from GATEWAY_ADMIN_PASSWORD, or generates one', as
   ];
   for (const { demonstrated } of [first, second]) assert.match(demonstrated[0]?.adminPassword ?? '', /^[a-zA-Z2-9]{22}$/u);
   assert.notEqual(first.demonstrated[0]?.adminPassword, second.demonstrated[0]?.adminPassword);
+});
+
+test('check-workflow prints ok or every problem of each file, and warnings do not change the exit code', async (t) => {
+  const workflow = (task: string): string =>
+    `document: { dsl: 1.0.3, namespace: lab, name: sync, version: 1.0.0 }\ndo:\n  - first:\n      ${task}\n`;
+  const files = {
+    'good.yaml': workflow('set: { text: "for ${ .name }" }'),
+    'good.json': '{"document":{"dsl":"1.0.0","namespace":"lab","name":"a","version":"1.0.0"},"do":[{"first":{"wait":"PT1S"}}]}',
+    'bad.yaml': workflow('set: { a: "${ .b | c }" }\n      them: end'),
+  };
+  const good = await runCommandLine(t, ['check-workflow', 'good.yaml', 'good.json'], { files });
+  assert.deepEqual([good.code, good.out], [0, 'good.yaml: ok\ngood.json: ok\n']);
+  assert.match(good.err, /^good\.yaml:4:20: \/do\/0\/first\/set\/text: has \$\{ \} within a longer text.* \(warning\)\n$/u);
+
+  const bad = await runCommandLine(t, ['check-workflow', 'bad.yaml', 'none.yaml', 'good.json'], { files });
+  assert.deepEqual([bad.code, bad.out], [1, 'good.json: ok\n']);
+  assert.match(bad.err, /^bad\.yaml:4:17: \/do\/0\/first\/set\/a: calls "c", which is no function of jq/u);
+  assert.match(bad.err, /\nbad\.yaml:5:7: \/do\/0\/first\/them: is unknown here; did you mean "then"\?\n/u);
+  assert.match(bad.err, /\nnone\.yaml:1:1: the file .*none\.yaml does not exist\n$/u);
 });
 
 test('docs/reference/command-line.md contains the help of every command, and no other help', async () => {

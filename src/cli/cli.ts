@@ -12,6 +12,7 @@ import { configInit } from './commands/config-init.ts';
 import { demoRun } from './commands/demo-run.ts';
 import { gatewayServe } from './commands/gateway-serve.ts';
 import { passwordHash } from './commands/password-hash.ts';
+import { workflowCheck } from './commands/workflow-check.ts';
 import { commandHelp, program, programHelp, usage } from './help.ts';
 import { OutputFailed, print } from './output.ts';
 
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   configInit,
   demoRun,
   configCheck,
+  workflowCheck,
   passwordHash,
   automationImport,
   automationExport,

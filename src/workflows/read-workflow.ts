@@ -12,8 +12,8 @@ interface ReadWorkflowOptions {
   /** YAML 1.2 or JSON. */
   readonly text: string;
   readonly known: {
-    /** Names of adapter instances. A call to another one is a warning, because the configuration may change. */
-    readonly adapters: readonly string[];
+    /** Names of adapter instances. A call to another one is a warning, because the configuration may change. Absent: not known. */
+    readonly adapters?: readonly string[];
   };
   /** Compiles the expressions of the document. None of them is run. */
   readonly expressions: Pick<ExpressionPool, 'problemOf'>;
@@ -27,7 +27,9 @@ export type WorkflowReading =
 /** Bytes of UTF-8. */
 export const workflowSizeLimit = 1024 ** 2;
 
-export async function readWorkflow({ text, known, expressions }: ReadWorkflowOptions): Promise<WorkflowReading> {
+export async function readWorkflow({ text: written, known, expressions }: ReadWorkflowOptions): Promise<WorkflowReading> {
+  // A lone carriage return is a line break of YAML and white space of JSON, which the library takes for text.
+  const text = written.replace(/\r(?!\n)/gu, '\n');
   const whole = { line: 1, column: 1 };
   if (Buffer.byteLength(text) > workflowSizeLimit)
     return {
@@ -59,7 +61,12 @@ async function judge(
   { known: { adapters }, expressions }: Omit<ReadWorkflowOptions, 'text'>,
 ): Promise<WorkflowReading> {
   const loose = isLoose(reading, root) ? await looseTexts(reading, root, expressions) : undefined;
-  const workflow = readDocument({ reading, root, adapters, loose });
+  const workflow = readDocument({
+    reading,
+    root,
+    ...(adapters === undefined ? {} : { adapters }),
+    ...(loose === undefined ? {} : { loose }),
+  });
   await checkExpressions(reading, expressions);
   checkSecrets(reading, workflow);
   const { problems, warnings } = reading;

@@ -51,7 +51,7 @@ const uri: Shape = ({ reading }, node) => {
 
 const adapter: Shape = ({ reading, adapters }, node) => {
   if (node.kind !== 'string') reading.wrongKind(node, 'the name of an adapter instance');
-  else if (!adapters.includes(node.value))
+  else if (adapters?.includes(node.value) === false)
     reading.warning(
       node,
       `${shown(node.value)} is no adapter instance of this gateway${suggestion(node.value, adapters)}; calls to it will fail`,

@@ -8,8 +8,8 @@ import type { Scope } from './scope.ts';
 export interface Context {
   readonly reading: Reading;
   readonly definitions: Definitions;
-  /** Names of the adapter instances in the configuration. */
-  readonly adapters: readonly string[];
+  /** Names of the adapter instances in the configuration, where they are known. */
+  readonly adapters?: readonly string[];
   /** Absent in strict mode. Whether a text without `${ }` is an expression. */
   readonly loose?: (text: string, scope: Scope) => boolean;
   /** Reads a list of tasks, each with its name. */

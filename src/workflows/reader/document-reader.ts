@@ -21,8 +21,8 @@ const refused = {
 interface DocumentOptions {
   readonly reading: Reading;
   readonly root: Located;
-  readonly adapters: readonly string[];
-  readonly loose: Context['loose'];
+  readonly adapters?: readonly string[];
+  readonly loose?: NonNullable<Context['loose']>;
 }
 
 const firstScope: Scope = { moment: 'task', own: [] };
@@ -35,7 +35,7 @@ export function readDocument({ reading, root, adapters, loose }: DocumentOptions
   const context: Context = {
     reading,
     definitions,
-    adapters,
+    ...(adapters === undefined ? {} : { adapters }),
     ...(loose === undefined ? {} : { loose }),
     tasks: (node, scope) => taskList(context, node, scope),
     branches: (node, scope) => branchList(context, node, scope),

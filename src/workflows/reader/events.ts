@@ -114,7 +114,7 @@ function consumption(context: Context, node: Located, scope: Scope, isUntil = fa
   const filters = kind === undefined ? undefined : members.get(kind);
   if (node.kind === 'object' && given.length !== 1) reading.problem(node, 'needs exactly one of "one", "all" and "any"');
   const until = members.get('until');
-  if (until !== undefined && kind !== 'any') reading.problem(until, '"until" belongs to "any"; remove it');
+  if (until !== undefined && kind !== 'any' && !isUntil) reading.problem(until, '"until" belongs to "any"; remove it');
   if (kind === undefined || filters === undefined) return { kind: 'any', filters: [] };
   if (kind === 'one') return { kind, filter: eventFilter(context, filters, scope) };
   const list = itemsOf(reading, filters, 'a list of event filters').map((item) => eventFilter(context, item, scope));

@@ -111,16 +111,14 @@ const noPrograms =
 
 export function runTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task | undefined {
   const { reading } = context;
-  const refused = {
-    container: noPrograms,
-    script: noPrograms,
-    shell: noPrograms,
-    return: 'belongs to programs, which the gateway does not run; the output of the workflow is the output of the task',
-  };
-  const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known: ['workflow', 'await'], refused });
+  const programs = { container: noPrograms, script: noPrograms, shell: noPrograms };
+  const isProgram = node.kind === 'object' && node.members.some(({ name }) => Object.hasOwn(programs, name));
+  const refused = isProgram ? programs : { return: 'belongs to programs, which the gateway does not run; remove it' };
+  const known = ['workflow', 'await', ...(isProgram ? ['return'] : [])];
+  const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known, refused });
   const workflow = members.get('workflow');
   if (workflow === undefined) {
-    if (node.kind === 'object' && !node.members.some(({ name }) => Object.hasOwn(refused, name)))
+    if (node.kind === 'object' && !isProgram)
       reading.problem(node, 'needs "workflow": namespace, name and version of the workflow to run');
     return undefined;
   }

@@ -10,16 +10,16 @@ export function quoted(text: string): string {
 export function expressionIn(text: string): { readonly expression: string } | 'partial' | undefined {
   const whole = /^\s*\$\{(.*)\}\s*$/su.exec(text)?.[1];
   // `${ .a } and ${ .b }` begins and ends like one expression, but its first brace closes before the end.
-  if (whole !== undefined && closesAt(whole) === undefined) return { expression: whole.trim() };
+  if (whole !== undefined && !closesEarly(whole)) return { expression: whole.trim() };
   return /\$\{.*\}/su.test(text) ? 'partial' : undefined;
 }
 
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
-/** Where a bracket closes that the text did not open; undefined if there is none. */
-function closesAt(jq: string): number | undefined {
+/** Whether a `}` closes the `${` around the text before its end. */
+function closesEarly(jq: string): boolean {
   const end = scan(jq);
-  return 'surplus' in end ? end.surplus : undefined;
+  return 'surplus' in end && jq[end.surplus] === '}';
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Located, LocatedMember, Place } from '#yaml/located.ts';
+import type { Located, LocatedMember } from '#yaml/located.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
 import type { Reading } from './reading.ts';
@@ -6,13 +6,13 @@ import type { Reading } from './reading.ts';
 /** The members of an object by name, after unknown ones were reported. */
 export class Members {
   readonly #reading: Reading;
-  readonly #place: Place;
+  readonly #node: Located;
   readonly #members: ReadonlyMap<string, Located>;
 
-  constructor(reading: Reading, place: Place, members: ReadonlyMap<string, Located>) {
+  constructor(reading: Reading, node: Located) {
     this.#reading = reading;
-    this.#place = place;
-    this.#members = members;
+    this.#node = node;
+    this.#members = new Map(node.kind === 'object' ? node.members.map(({ name, value }) => [name, value]) : []);
   }
 
   get(name: string): Located | undefined {
@@ -21,7 +21,8 @@ export class Members {
 
   required(name: string, meaning: string): Located | undefined {
     const value = this.#members.get(name);
-    if (value === undefined) this.#reading.problem(this.#place, `needs "${name}": ${meaning}`);
+    // Of what is no object, this is reported instead.
+    if (value === undefined && this.#node.kind === 'object') this.#reading.problem(this.#node, `needs "${name}": ${meaning}`);
     return value;
   }
 
@@ -50,13 +51,13 @@ interface Wanted {
 export function membersOf(reading: Reading, node: Located, { wanted, known, refused = {} }: Wanted): Members {
   if (node.kind !== 'object') {
     reading.wrongKind(node, wanted);
-    return new Members(reading, node, new Map());
+    return new Members(reading, node);
   }
   for (const { name, place } of node.members) {
     if (Object.hasOwn(refused, name)) reading.problem(place, `${refused[name]}`);
     else if (!known.includes(name)) reading.problem(place, unknownMember(name, known));
   }
-  return new Members(reading, node, new Map(node.members.map(({ name, value }) => [name, value])));
+  return new Members(reading, node);
 }
 
 function unknownMember(name: string, known: readonly string[]): string {

@@ -1,0 +1,405 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { valueText } from '../../test/support/callers/json-text.ts';
+import { createExpressionPool } from './expression-pool.ts';
+import { operationsOf } from './operations.ts';
+import { readWorkflow, type WorkflowReading } from './read-workflow.ts';
+import type { Task, Workflow } from './workflow.ts';
+
+const pool = createExpressionPool({ threads: 2, timeLimit: 10_000 });
+after(() => pool.close());
+
+const head = 'document: { dsl: 1.0.3, namespace: lab, name: sync, version: 1.2.0 }\n';
+
+const read = (text: string): Promise<WorkflowReading> =>
+  readWorkflow({ text, known: { adapters: ['Local NSO', 'Core'] }, expressions: pool });
+
+async function workflowOf(text: string): Promise<Workflow> {
+  const reading = await read(text);
+  assert.ok('workflow' in reading, JSON.stringify(reading));
+  return reading.workflow;
+}
+
+/** The lines of the document begin behind its `document`. */
+async function problemsOf(body: string): Promise<readonly string[]> {
+  const reading = await read(head + body);
+  assert.ok('problems' in reading, 'the document has no problem');
+  return reading.problems.map(({ line, column, pointer, detail }) => `${line}:${column} ${pointer} ${detail}`);
+}
+
+async function taskOf(task: string): Promise<Task> {
+  const [first] = (await workflowOf(`${head}do:\n  - first: ${task}\n`)).tasks;
+  assert.ok(first !== undefined);
+  return first;
+}
+
+async function valueOf(jq: string, dot: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
+  const evaluated = await pool.evaluate({ expressions: [jq], dot, variables });
+  assert.ok('results' in evaluated, JSON.stringify(evaluated));
+  return String(evaluated.results[0]);
+}
+
+describe('a workflow', () => {
+  test('is read with its identity, its flow and its digits', async () => {
+    const workflow = await workflowOf(`${head}
+input: { schema: { document: { type: object } }, from: .request }
+output: { as: { done: "\${ .n }" } }
+timeout: { after: { hours: 1, milliseconds: 1500 } }
+do:
+  - list:
+      call: orchestratorQuery
+      with: { adapter: Local NSO, params: { path: data, accept: application/json } }
+      if: .wanted
+      then: each
+  - late: { wait: PT30S, then: exit }
+  - each:
+      for: { each: device, in: .devices }
+      while: $index < 3
+      do:
+        - one: { set: { n: 18446744073709551615, share: 1.0, name: "\${ $device.name }" } }
+      then: late
+`);
+    assert.deepEqual([workflow.id, workflow.version], ['lab.sync', '1.2.0']);
+    assert.deepEqual(workflow.timeout, { iso: 'P0DT1H0M1.500S' });
+    const [list, late, each] = workflow.tasks;
+    assert.deepEqual([list?.then, late?.then, each?.then], [{ index: 2 }, 'exit', { index: 1 }]);
+    assert.deepEqual(list?.if, { jq: '.wanted' });
+    assert.ok(each?.kind === 'for');
+    assert.deepEqual([each.each, each.at, each.in.jq, each.while?.jq], ['device', 'index', '.devices', '$index < 3']);
+    const [one] = each.tasks;
+    assert.equal(one?.reference, '/do/2/each/do/0/one');
+    assert.ok(one?.kind === 'set');
+    assert.equal(
+      await valueOf(one.value.jq, 'null', { device: '{"name":"a"}' }),
+      '{"n":18446744073709551615,"share":1.0,"name":"a"}',
+    );
+    assert.match(workflow.definition, /"n":18446744073709551615,"share":1\.0,/u);
+    assert.equal(JSON.parse(one.definition).set.share, 1);
+  });
+
+  test('of JSON text is the same as its YAML text', async () => {
+    const yaml = await workflowOf(`${head}do:\n  - a: { set: { n: 0x10, b: [1.50, .5, +7, 1e3, ~] } }\n`);
+    assert.deepEqual(await workflowOf(yaml.definition), yaml);
+    assert.match(yaml.definition, /"n":16,"b":\[1\.50,0\.5,7,1e3,null\]/u);
+  });
+
+  test('expands aliases, each of the last anchor of its name before it', async () => {
+    const { definition } = await workflowOf(
+      `${head}do:\n  - a: { set: { x: &v 1, y: *v } }\n  - b: { set: { x: &v 2, y: *v } }\n`,
+    );
+    assert.match(definition, /"x":1,"y":1.*"x":2,"y":2/u);
+  });
+
+  test('has the calls of its functions, error handlers and schemas among its operations', async () => {
+    const workflow = await workflowOf(`${head}
+input: { schema: { resource: { endpoint: https://example.net/schema.json } } }
+use:
+  functions:
+    ask: { call: restCall, with: { uri: https://example.net, verb: GET } }
+    twice: { do: [{ a: { call: ask } }, { b: { call: ask } }] }
+do:
+  - go:
+      try: [{ a: { call: twice } }]
+      catch: { do: [{ b: { run: { workflow: { namespace: lab, name: undo, version: latest } } } }] }
+`);
+    const { functions, workflows } = operationsOf(workflow);
+    assert.deepEqual([...functions].toSorted(), ['http', 'restCall']);
+    assert.deepEqual(workflows, [{ id: 'lab.undo', version: 'latest' }]);
+  });
+});
+
+describe('a template', () => {
+  test('gives a value without expressions back to the last digit, as a constant', async () => {
+    await fc.assert(
+      fc.asyncProperty(valueText, async (text) => {
+        const reading = await read(
+          `{"document":{"dsl":"1.0.0","namespace":"a","name":"b","version":"1.0.0"},"do":[{"a":{"set":{"v":${text}}}}]}`,
+        );
+        // Lone surrogates, repeated members and texts like "${" are refused or expressions.
+        fc.pre('workflow' in reading && !text.includes('$'));
+        const [task] = reading.workflow.tasks;
+        assert.ok(task?.kind === 'set');
+        const constant = `{"v":${await valueOf('.', text)}}`;
+        assert.equal(await valueOf(task.value.jq, 'null'), constant);
+        assert.equal(await valueOf('.', task.value.constant ?? ''), constant);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('evaluates what is in ${ }, and never what is within a literal', async () => {
+    const task = await taskOf(
+      `{ set: { a: "\${ .x # comment }", b: '\\(.x)', c: ' \${ { "d": [.x] } } ', "k\\"\${ .x }": 1, n: -0, e: ["\${ .x }"] } }`,
+    );
+    assert.ok(task.kind === 'set');
+    assert.equal(await valueOf(task.value.jq, '{"x":5}'), '{"a":5,"b":"\\\\(.x)","c":{"d":[5]},"k\\"${ .x }":1,"n":-0,"e":[5]}');
+  });
+
+  test('in loose mode evaluates a text that compiles, and keeps one that does not', async () => {
+    const workflow = await workflowOf(
+      `${head}evaluate: { mode: loose }\ndo:\n  - a: { set: { a: .x, b: plain text, c: .x.y, d: length, e: $nothing } }\n`,
+    );
+    const [task] = workflow.tasks;
+    assert.ok(task?.kind === 'set');
+    assert.equal(await valueOf(task.value.jq, '{"x":[1]}'), '{"a":[1],"b":"plain text","c":".x.y","d":1,"e":"$nothing"}');
+  });
+});
+
+describe('an address', () => {
+  const uriOf = async (endpoint: string, dot: string): Promise<string> => {
+    const task = await taskOf(`{ call: http, with: { method: get, endpoint: ${endpoint} } }`);
+    assert.ok(task.kind === 'call');
+    return valueOf(`(${task.with.jq}) | .endpoint`, dot);
+  };
+
+  test('takes members of the input by {name}, percent-encoded', async () => {
+    assert.equal(
+      await uriOf('"https://example.net/{a}/{b}?c={c}&d={d}"', '{"a":"x y/é","b":18446744073709551615,"c":true}'),
+      '"https://example.net/x%20y%2F%C3%A9/18446744073709551615?c=true&d="',
+    );
+    assert.equal(await uriOf('"https://example.net/{a}"', 'null'), '"https://example.net/"');
+    assert.equal(await uriOf('\'${ "https://" + .h }\'', '{"h":"a{b}"}'), '"https://a{b}"');
+  });
+
+  test('with a member that is an object or a list is an error of the expression', async () => {
+    const task = await taskOf('{ call: http, with: { method: get, endpoint: "https://example.net/{a}" } }');
+    assert.ok(task.kind === 'call');
+    const evaluated = await pool.evaluate({ expressions: [task.with.jq], dot: '{"a":[1]}', variables: {} });
+    assert.ok('detail' in evaluated);
+    assert.match(evaluated.detail, /^\{a\} of the address is an array; only text/u);
+  });
+
+  test('has the authentication that it refers to, and secrets by name', async () => {
+    const workflow = await workflowOf(`${head}
+use:
+  secrets: [nso, key]
+  authentications: { lab: { basic: { use: nso } } }
+do:
+  - a: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { use: lab } } } }
+  - b: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { bearer: { use: key } } } } }
+  - c: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { basic: { username: "\${ .u }", password: p } } } } }
+`);
+    const secrets = '{"nso":"admin:a:b","key":"t0"}';
+    const found = await Promise.all(
+      workflow.tasks.map((task) =>
+        task.kind === 'call' ? valueOf(`(${task.with.jq}) | .endpoint.authentication`, '{"u":"me"}', { secrets }) : '',
+      ),
+    );
+    assert.deepEqual(found, [
+      '{"basic":{"username":"admin","password":"a:b"}}',
+      '{"bearer":{"token":"t0"}}',
+      '{"basic":{"username":"me","password":"p"}}',
+    ]);
+  });
+});
+
+test('a filter of events compares literals, regular expressions and expressions', async () => {
+  const task = await taskOf(
+    '{ listen: { to: { one: { with: { type: com.example.a, subject: "dev-[0-9]+", data: "${ .t > 38 }", source: "${ \\"https://\\" + $context.h }" } } } } }',
+  );
+  assert.ok(task.kind === 'listen' && task.to.kind === 'one');
+  const { jq } = task.to.filter.matches;
+  const event = { type: 'com.example.a', subject: 'dev-7', data: { t: 39 }, source: 'https://a' };
+  const matches = (change: object): Promise<string> =>
+    valueOf(jq, JSON.stringify({ ...event, ...change }), { context: '{"h":"a"}' });
+  assert.equal(await matches({}), 'true');
+  for (const change of [
+    { type: 'comXexample.a' },
+    { subject: 'x-dev-7' },
+    { data: { t: 38 } },
+    { source: 'https://b' },
+    { subject: undefined },
+  ])
+    assert.equal(await matches(change), 'false', JSON.stringify(change));
+});
+
+describe('a document with problems', () => {
+  test('names all of them, each with its place', async () => {
+    assert.deepEqual(
+      await problemsOf(`schedule: { cron: 0 0 * * * }
+do:
+  - first: { set: { a: 1 }, then: secnd }
+  - second: { cal: http }
+  - third: { call: http, with: { methd: get, endpoint: "ftp://x" } }
+`),
+      [
+        '2:1 /schedule is not part of a workflow here: the automation that runs it has the schedule (repeatInterval or cron)',
+        '4:35 /do/0/first/then "secnd": names no task of this list, and "then" cannot leave it; did you mean "second"?',
+        '5:13 /do/1/second says nothing to do; did you mean "call"?',
+        '6:32 /do/2/third/with needs "method": the HTTP method',
+        '6:34 /do/2/third/with/methd is unknown here; did you mean "method"?',
+        '6:56 /do/2/third/with/endpoint "ftp://x" is no address; write http:// or https:// and a host, or an expression in ${ }',
+      ],
+    );
+  });
+
+  const refusals: readonly (readonly [task: string, expected: RegExp])[] = [
+    ['{ run: { shell: { command: ls } } }', /\/run\/shell is not supported: the gateway runs no programs/u],
+    ['{ call: grpc, with: {} }', /\/call grpc is not supported/u],
+    ['{ call: "log:1.0.0@shared" }', /is no known function; functions of catalogs/u],
+    ['{ call: orchestratorQeury, with: {} }', /is no known function; did you mean "orchestratorQuery"/u],
+    [
+      '{ call: orchestratorQuery, with: { adapter: Core, params: { path: 5, accept: a } } }',
+      /params\/path is a number; write text/u,
+    ],
+    ['{ call: orchestratorAction, with: { adapter: Core } }', /needs "params": path and accept/u],
+    ['{ call: restCall, with: { uri: https://a.example, verb: get } }', /"get" is unknown here; .*did you mean "GET"/u],
+    ['{ call: approval, with: { message: ok?, approvers: { rolls: [admin] } } }', /rolls is unknown here; did you mean "roles"/u],
+    ['{ call: http, with: { method: get, endpoint: "https://a/{+x}" } }', /without an operator of RFC 6570/u],
+    [
+      '{ call: http, with: { method: get, endpoint: { uri: https://a, authentication: { oauth2: {} } } } }',
+      /oauth2 is not supported/u,
+    ],
+    [
+      '{ call: http, with: { method: get, endpoint: { uri: https://a, authentication: { use: lab } } } }',
+      /"lab" is not defined in use.authentications/u,
+    ],
+    [
+      '{ call: http, with: { method: get, endpoint: { uri: https://a, authentication: { bearer: { use: key } } } } }',
+      /"key" is not listed in use.secrets/u,
+    ],
+    ['{ set: { a: "${ .x | }" } }', /set\/a is no valid jq expression: syntax error/u],
+    ['{ set: { a: "${ .x) | (.y }" } }', /set\/a is no valid jq expression/u],
+    ['{ set: { a: "${ .x } and ${ .y }" } }', /holds more than one/u],
+    ['{ set: { a: "${ $ouput }" } }', /uses \$ouput, which is not defined here; did you mean "\$input"/u],
+    ['{ set: { a: "${ $output }" } }', /uses \$output, which does not exist at this place/u],
+    ['{ set: {}, }', /is empty; write the members/u],
+    ['{ set: { a: 1 }, wait: PT1S }', /is set and wait at once/u],
+    ['{ wait: 30s }', /"30s" is no ISO 8601 duration/u],
+    ['{ wait: P1.5DT1H }', /is no ISO 8601 duration/u],
+    ['{ for: { each: $x, in: .a }, do: [{ b: { set: { c: 1 } } }] }', /each "\$x" is no name of a variable/u],
+    ['{ for: { each: input, in: .a }, do: [{ b: { set: { c: 1 } } }] }', /\$input has a meaning of its own/u],
+    ['{ fork: { branches: [{ a: { wait: PT1S, then: b } }, { b: { wait: PT1S } }] } }', /here "then" leads to no other task/u],
+    ['{ try: [{ a: { wait: PT1S } }], catch: { retry: fast } }', /"fast" is not defined in use.retries/u],
+    ['{ raise: { error: { type: urn:x, status: 400 } } }', /"urn:x" is no URI with/u],
+    ['{ emit: { event: { with: { type: a.b } } } }', /needs "source"/u],
+    ['{ listen: { to: { any: [], until: { one: { with: { type: a } }, until: .x } } } }', /cannot be part of another "until"/u],
+    ['{ switch: [{ a: { then: end } }, { b: { then: end } }] }', /only one can be the default/u],
+    ['!!map { wait: PT1S }', /carries a YAML tag/u],
+    ['{ <<: { wait: PT1S }, set: { a: 1 } }', /is a merge key/u],
+    ['{ set: { a: .inf } }', /is a number that JSON does not have/u],
+    ['{ set: { a: "\\uD800" } }', /half of a surrogate pair/u],
+    ['{ wait: PT1S, wait: PT2S }', /is given twice/u],
+    ['{ set: { a: *missing } }', /is an alias .* without its anchor/u],
+    [
+      '{ run: { workflow: { namespace: lab, name: x, version: newest } } }',
+      /"newest" is none; write a version such as 1\.0\.0, or latest/u,
+    ],
+  ];
+  for (const [task, expected] of refusals)
+    test(`says why it refuses ${task}`, async () => {
+      const problems = await problemsOf(`do:\n  - first: ${task}\n`);
+      assert.match(problems.join('\n'), expected);
+      assert.equal(problems.length, 1, problems.join('\n'));
+    });
+
+  test('has a task that "then" leaves unreachable among them', async () => {
+    assert.deepEqual(await problemsOf('do:\n  - a: { wait: PT1S, then: end }\n  - b: { wait: PT1S }\n'), [
+      '4:5 /do/1/b can never be reached: the tasks before it go elsewhere with "then", and no "then" leads here',
+    ]);
+    for (const list of [
+      '[{ a: { wait: PT1S, then: c } }, { b: { wait: PT1S, then: end } }, { c: { wait: PT1S, then: b } }]',
+      '[{ a: { if: .x, wait: PT1S, then: end } }, { b: { wait: PT1S } }]',
+      '[{ a: { switch: [{ x: { when: .x, then: c } }], then: end } }, { c: { wait: PT1S } }]',
+    ])
+      await workflowOf(`${head}do: ${list}\n`);
+  });
+
+  test('has a function that calls itself, a definition that nobody uses and a name of a function that exists', async () => {
+    const problems = await problemsOf(`use:
+  functions: { a: { call: b }, b: { call: a }, http: { wait: PT1S } }
+  timeouts: { long: { after: soon } }
+do: [{ c: { call: a } }]
+`);
+    assert.match(problems.join('\n'), /"a" calls itself/u);
+    assert.match(problems.join('\n'), /use\/timeouts\/long\/after "soon" is no ISO 8601 duration/u);
+    assert.match(problems.join('\n'), /use\/functions\/http is the name of a function that exists/u);
+  });
+
+  test('has broken expressions among many good ones, each at its own place', async () => {
+    const tasks = Array.from(
+      { length: 450 },
+      (_, index) => `  - t${index}: { set: { a: "\${ .a${index}${index % 150 === 7 ? ' |' : ''} }" } }`,
+    );
+    assert.deepEqual(
+      (await problemsOf(`do:\n${tasks.join('\n')}\n`)).map((problem) => problem.split(' ')[1]),
+      ['/do/7/t7/set/a', '/do/157/t157/set/a', '/do/307/t307/set/a'],
+    );
+  });
+
+  test('has a wrong identity', async () => {
+    const reading = await read('document: { dsl: 1.1.0, namespace: a.b, name: -x, version: 1.0 }\ndo: []\n');
+    assert.ok('problems' in reading);
+    assert.deepEqual(
+      reading.problems.map(({ pointer }) => pointer),
+      ['/document/dsl', '/document/namespace', '/document/name', '/document/version', '/do'],
+    );
+  });
+
+  test('that is no workflow, or no YAML, is refused in one sentence', async () => {
+    for (const [text, expected] of [
+      ['', /is empty; write a workflow/u],
+      ['[]', /is a list; write a workflow/u],
+      ['a: "', /is not valid YAML/u],
+      ['a: 1\n---\nb: 2\n', /a second document begins here/u],
+    ] as const) {
+      const reading = await read(text);
+      assert.ok('problems' in reading && reading.problems.length === 1, text);
+      assert.match(reading.problems[0]?.detail ?? '', expected);
+    }
+  });
+});
+
+test('a warning says what may be a mistake, and the workflow is read', async () => {
+  const reading = await read(
+    `${head}do:\n  - a: { call: orchestratorQuery, with: { adapter: Local NOS, params: { path: "x/\${ .p }", accept: a } } }\n  - b: { set: { t: "\${ $secrets.key }" } }\n`,
+  );
+  assert.ok('workflow' in reading);
+  assert.deepEqual(
+    reading.warnings.map(({ pointer, detail }) => `${pointer} ${detail}`),
+    [
+      '/do/0/a/with/adapter "Local NOS" is no adapter instance of this gateway; did you mean "Local NSO"?; calls to it will fail',
+      '/do/0/a/with/params/path has ${ } within a longer text, which stays as it is; write ${ "text \\(.name)" } to insert a value',
+      '/do/1/b/set/t uses the secret "key", which is not listed in use.secrets; the task will fail',
+    ],
+  );
+});
+
+describe('a hostile document', () => {
+  const nested = (depth: number): string => `${head}do:\n  - a: { set: { v: ${'['.repeat(depth)}${']'.repeat(depth)} } }\n`;
+  const bomb = Array.from({ length: 9 }, (_, index) => `  a${index + 1}: &a${index + 1} [${`*a${index},`.repeat(9)}]`).join('\n');
+  const hostile: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
+    ['more than 1 MiB', `${head}# ${'x'.repeat(1024 ** 2)}`, /larger than 1 MiB/u],
+    ['101 levels', nested(101), /nested (?:deeper than 100 levels|too deeply)/u],
+    ['a megabyte of brackets', '['.repeat(1_000_000), /nested (?:deeper than 100 levels|too deeply)/u],
+    ['a megabyte of dashes', '- '.repeat(500_000), /nested (?:deeper than 100 levels|too deeply)/u],
+    ['a megabyte of quotes', '"'.repeat(1_000_000), /nested (?:deeper than 100 levels|too deeply)/u],
+    ['a megabyte of short values', `[${'1,'.repeat(500_000)}1]`, /more than 400,000 tokens/u],
+    [
+      'a thousand levels of indentation',
+      Array.from({ length: 1_000 }, (_, level) => `${' '.repeat(level)}a:`).join('\n'),
+      /nested deeper than 100 levels/u,
+    ],
+    ['an alias bomb', `x:\n  a0: &a0 [1]\n${bomb}\n`, /more than 100,000 values/u],
+    ['an alias of itself', 'a: &a [*a]\n', /nested (?:deeper than 100 levels|too deeply)/u],
+  ];
+  for (const [what, text, expected] of hostile)
+    test(`with ${what} is refused`, async () => {
+      const reading = await read(text);
+      assert.ok('problems' in reading);
+      assert.match(reading.problems.map(({ detail }) => detail).join('\n'), expected);
+    });
+
+  test('of functions that call each other a thousand levels deep is refused', async () => {
+    const functions = Array.from({ length: 1_000 }, (_, index) => `    f${index}: { call: f${index + 1} }`).join('\n');
+    const problems = await problemsOf(`use:\n  functions:\n${functions}\n    f1000: { wait: PT1S }\ndo: [{ a: { call: f0 } }]\n`);
+    assert.match(problems.join('\n'), /calls itself/u);
+  });
+
+  test('of 90 levels and of 10,000 tasks is read', async () => {
+    await workflowOf(nested(90));
+    const tasks = Array.from({ length: 10_000 }, (_, index) => `  - t${index}: { set: { a: "\${ .a${index % 500} }" } }`);
+    assert.equal((await workflowOf(`${head}do:\n${tasks.join('\n')}\n`)).tasks.length, 10_000);
+  });
+});
