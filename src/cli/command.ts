@@ -106,7 +106,7 @@ export interface Command {
   readonly options: Readonly<Record<string, CommandOption>>;
   /** Options without a value, and their meanings. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Required arguments in order, such as `FILE`. The last one may end in `…`: it stands for one argument or more. */
+  /** Required arguments in order, such as `FILE`. The last one may end in `…`: it means one argument or more. */
   readonly operands: readonly string[];
   /** Resolves with the exit code: 0 success, 1 failure. */
   readonly run: (context: CommandContext, given: GivenArguments) => Promise<number>;

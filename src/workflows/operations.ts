@@ -1,7 +1,7 @@
 import type { FunctionName, Task, Workflow } from './workflow.ts';
 
 /** What a workflow may do beyond its own data. */
-export interface Operations {
+interface Operations {
   /** The functions that it calls. A schema that it fetches counts as `http`. */
   readonly functions: ReadonlySet<FunctionName>;
   /** The workflows that it runs, which count as all the calls in them. */

@@ -306,7 +306,7 @@ do:
       await workflowOf(`${head}do: ${list}\n`);
   });
 
-  test('has a function that calls itself, a definition that nobody uses and a name of a function that exists', async () => {
+  test('has a function that calls itself, a definition that no task uses and a name of a function that exists', async () => {
     const problems = await problemsOf(`use:
   functions: { a: { call: b }, b: { call: a }, http: { wait: PT1S } }
   timeouts: { long: { after: soon } }
@@ -371,18 +371,18 @@ describe('a hostile document', () => {
   const bomb = Array.from({ length: 9 }, (_, index) => `  a${index + 1}: &a${index + 1} [${`*a${index},`.repeat(9)}]`).join('\n');
   const hostile: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
     ['more than 1 MiB', `${head}# ${'x'.repeat(1024 ** 2)}`, /larger than 1 MiB/u],
-    ['101 levels', nested(101), /nested (?:deeper than 100 levels|too deeply)/u],
-    ['a megabyte of brackets', '['.repeat(1_000_000), /nested (?:deeper than 100 levels|too deeply)/u],
-    ['a megabyte of dashes', '- '.repeat(500_000), /nested (?:deeper than 100 levels|too deeply)/u],
-    ['a megabyte of quotes', '"'.repeat(1_000_000), /nested (?:deeper than 100 levels|too deeply)/u],
+    ['101 levels', nested(101), /nested deeper than 100 levels/u],
+    ['a megabyte of brackets', '['.repeat(1_000_000), /nested deeper than 100 levels/u],
+    ['a megabyte of dashes', '- '.repeat(500_000), /nested deeper than 100 levels/u],
+    ['a megabyte of quotes', '"'.repeat(1_000_000), /nested deeper than 100 levels/u],
     ['a megabyte of short values', `[${'1,'.repeat(500_000)}1]`, /more than 400,000 tokens/u],
     [
       'a thousand levels of indentation',
       Array.from({ length: 1_000 }, (_, level) => `${' '.repeat(level)}a:`).join('\n'),
-      /nested deeper than 100 levels/u,
+      /nested (?:deeper than 100 levels|too deeply)/u,
     ],
     ['an alias bomb', `x:\n  a0: &a0 [1]\n${bomb}\n`, /more than 100,000 values/u],
-    ['an alias of itself', 'a: &a [*a]\n', /nested (?:deeper than 100 levels|too deeply)/u],
+    ['an alias of itself', 'a: &a [*a]\n', /nested deeper than 100 levels/u],
   ];
   for (const [what, text, expected] of hostile)
     test(`with ${what} is refused`, async () => {

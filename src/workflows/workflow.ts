@@ -59,7 +59,7 @@ export interface DataOutput {
 /** Milliseconds, or an expression that gives an ISO 8601 duration. `iso` may have years and months, which count from the moment of use. */
 export type Duration = { readonly iso: string } | { readonly expression: Expression };
 
-/** What follows a task: the next one of its list, the end of the list, the end of the run, or a task of the same list by its index. */
+/** What follows a task: the next one, the end of its list or of the run, or the task of its list with this index. */
 export type Directive = 'continue' | 'exit' | 'end' | { readonly index: number };
 
 interface TaskBase {

@@ -1,7 +1,7 @@
 import { CST, Lexer } from 'yaml';
 
 /** Where a text exceeds a limit, and which. */
-export interface Excess {
+interface Excess {
   readonly offset: number;
   readonly message: string;
 }

@@ -141,7 +141,7 @@ const shapes: Readonly<Record<Exclude<FunctionName, 'http' | 'openapi'>, Shape>>
   }),
 };
 
-export type ShapedFunction = keyof typeof shapes;
+type ShapedFunction = keyof typeof shapes;
 
 export function isShaped(name: string): name is ShapedFunction {
   return Object.hasOwn(shapes, name);

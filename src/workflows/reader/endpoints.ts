@@ -8,7 +8,7 @@ import { membersOf } from './members.ts';
 import type { Scope } from './scope.ts';
 import { collection, lineExpression, nothing } from './template.ts';
 
-/** What an address may hold besides `{name}` (RFC 6570, 2.1). */
+/** What an address may hold in addition to `{name}` (RFC 6570, 2.1). */
 const literal = /^(?:[^\p{Cc} "'<>%\\^`{|}]|%[\da-f]{2})*$/iu;
 
 /** An address: an expression, or a text with `{name}` for members of the input. */

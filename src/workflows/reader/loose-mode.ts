@@ -8,8 +8,8 @@ import { at, reservedNames, variablesOf } from './scope.ts';
 const textsAtMost = 2_000;
 
 /**
- * In loose mode a text without `${ }` is an expression where it compiles. Compiles all texts of the document once, with all variables that
- * it has somewhere; the scope of each place decides later whether the text's variables exist there.
+ * In loose mode a text without `${ }` is an expression where it compiles. Compiles each text of the document once, with all variables that
+ * exist somewhere in it. The scope of a place decides later whether the variables of its text exist there.
  */
 export async function looseTexts(
   reading: Reading,

@@ -12,7 +12,7 @@ export interface WorkflowProblem extends Position {
 }
 
 /** An expression that has to compile. */
-export interface WrittenExpression {
+interface WrittenExpression {
   readonly place: Place;
   readonly jq: string;
   readonly variables: readonly string[];

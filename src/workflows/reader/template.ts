@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { expressionIn, quoted } from './jq-source.ts';
 import type { Scope } from './scope.ts';
 
-/** Stands for a value that has a problem. */
+/** In place of a value that has a problem. */
 export const nothing: Expression = { jq: 'null', constant: 'null' };
 
 const none: ReadonlyMap<Located, Expression> = new Map();
