@@ -182,8 +182,8 @@ do:
 `);
     const secrets = '{"nso":"admin:a:b","key":"t0"}';
     const found = await Promise.all(
-      workflow.tasks.map((task) =>
-        task.kind === 'call' ? valueOf(`(${task.with.jq}) | .endpoint.authentication`, '{"u":"me"}', { secrets }) : '',
+      workflow.tasks.map(async (task) =>
+        task.kind === 'call' ? await valueOf(`(${task.with.jq}) | .endpoint.authentication`, '{"u":"me"}', { secrets }) : '',
       ),
     );
     assert.deepEqual(found, [

@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/no-thenable -- the directive of a task is no promise */
 import fc from 'fast-check';
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -302,7 +303,7 @@ const { task } = fc.letrec<{ task: Json; kind: Json }>((tie) => ({
       catch: fc.record({ as: fc.constant('problem'), when: expression, do: listOf(tie('task')) }, { requiredKeys: [] }),
     }),
   ),
-  task: fc.tuple(tie('kind'), base).map(([kind, more]) => ({ ...more, ...(kind as object) }) as Json),
+  task: fc.tuple(tie('kind'), base).map(([kind, more]) => ({ ...more, ...(kind as object) })),
 }));
 
 /** A random document of supported parts. */
@@ -311,4 +312,4 @@ export const workflowDocument: fc.Arbitrary<Json> = fc
     { input: fc.record({ from: fc.constantFrom('.a', '.') }), output: fc.record({ as: expression }), do: listOf(task) },
     { requiredKeys: ['do'] },
   )
-  .map((more) => ({ document, ...more }) as Json);
+  .map((more) => ({ document, ...more }));

@@ -1,4 +1,4 @@
-import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
 import { depthAtMost, tooDeep } from './yaml-limits.ts';
 import type { YamlText } from './yaml-text.ts';
 
@@ -81,28 +81,20 @@ class Locator {
     if (isAlias(node)) {
       const target = anchors.get(node.source);
       if (target !== undefined) this.#targets.set(node, target);
-      return;
+    } else if (isMap(node) || isSeq(node) || isScalar(node)) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      for (const inner of innerNodes(node)) this.#findAnchors(inner, anchors);
     }
-    if (isMap(node) || isSeq(node) || isScalar(node)) if (node.anchor !== undefined) anchors.set(node.anchor, node as Node);
-    if (isMap(node)) {
-      for (const { key, value } of node.items) {
-        this.#findAnchors(key, anchors);
-        this.#findAnchors(value, anchors);
-      }
-    } else if (isSeq(node)) for (const item of node.items) this.#findAnchors(item, anchors);
   }
 
   #value(written: unknown, parent: Place, depth: number): Located {
     const node = isAlias(written) ? this.#targets.get(written) : written;
     const place = { pointer: parent.pointer, offset: startOf(node) ?? startOf(written) ?? parent.offset };
-    if (isAlias(written) && node === undefined)
-      return this.#fault(place, 'is an alias (*name) without its anchor (&name); text that begins with * must be quoted');
     this.#values += 1;
     if (this.#values > valuesAtMost || this.#characters > textAtMost) return this.#overflow(place);
-    if (depth > depthAtMost) return this.#fault(place, tooDeep);
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined && node.tag !== '')
-      return this.#fault(place, 'carries a YAML tag (!name); remove it, and put text in quotes');
-    if (isMap(node)) return this.#object(node.items as Pair[], place, depth);
+    const refusal = depth > depthAtMost ? tooDeep : refusalOf(written, node);
+    if (refusal !== undefined) return this.#fault(place, refusal);
+    if (isMap(node)) return this.#object(node.items, place, depth);
     if (isSeq(node)) return this.#array(node.items, place, depth);
     return isScalar(node) ? this.#scalar(node, place) : nullAt(place);
   }
@@ -173,6 +165,18 @@ class Locator {
   }
 }
 
+function innerNodes(node: YAMLMap | YAMLSeq | Scalar): readonly unknown[] {
+  if (isMap(node)) return node.items.flatMap(({ key, value }) => [key, value]);
+  return isSeq(node) ? node.items : [];
+}
+
+function refusalOf(written: unknown, node: unknown): string | undefined {
+  if (isAlias(written) && node === undefined)
+    return 'is an alias (*name) without its anchor (&name); text that begins with * must be quoted';
+  const tag = isMap(node) || isSeq(node) || isScalar(node) ? node.tag : undefined;
+  return tag === undefined || tag === '' ? undefined : 'carries a YAML tag (!name); remove it, and put text in quotes';
+}
+
 function nullAt(place: Place): Located {
   return { kind: 'null', ...place, json: 'null' };
 }
@@ -183,8 +187,8 @@ function startOf(node: unknown): number | undefined {
 
 function nameOf(key: unknown): string | undefined {
   if (!isScalar(key) || key.value === null) return undefined;
-  const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
-  return name.isWellFormed() ? name : undefined;
+  const name = typeof key.value === 'string' ? key.value : key.source;
+  return name?.isWellFormed() === true ? name : undefined;
 }
 
 function childPointer(parent: string, name: string): string {
@@ -195,8 +199,15 @@ function childPointer(parent: string, name: string): string {
 function jsonNumber(source: string): string | undefined {
   if (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/u.test(source)) return source;
   if (/^0[xo]/u.test(source)) return BigInt(source).toString();
-  const [, sign, whole, fraction = '', exponent = ''] = /^([-+]?)(\d*)(?:\.(\d*))?([eE][-+]?\d+)?$/u.exec(source) ?? [];
-  if (whole === undefined || whole + fraction === '') return undefined;
+  return decimal(source);
+}
+
+/** A number with a plus sign, leading zeros, or nothing before or behind its point. */
+function decimal(source: string): string | undefined {
+  const parts = /^([-+]?)(\d*)\.?(\d*)((?:[eE][-+]?\d+)?)$/u.exec(source);
+  if (parts === null) return undefined;
+  const [sign, whole, fraction, exponent] = parts.slice(1) as [string, string, string, string];
+  if (whole + fraction === '') return undefined;
   const digits = whole.replace(/^0+(?=\d)/u, '') || '0';
-  return `${sign === '-' ? '-' : ''}${digits}${fraction === '' ? '' : `.${fraction}`}${exponent}`;
+  return `${sign === '-' ? '-' : ''}${digits}${fraction && `.${fraction}`}${exponent}`;
 }

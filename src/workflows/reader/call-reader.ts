@@ -1,7 +1,7 @@
 import type { Located } from '#yaml/located.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import type { Expression, Task } from '../workflow.ts';
+import type { Expression, FunctionName, Task } from '../workflow.ts';
 import { authentication } from './authentication.ts';
 import { checkArguments, checkMethod, isShaped, shapedFunctions } from './call-shapes.ts';
 import type { Context } from './context.ts';
@@ -26,18 +26,24 @@ export function callTask(context: Context, members: Members, base: BaseOf, scope
   if (call === undefined || name === undefined) return undefined;
   const given = members.get('with');
   const inside = at(scope, 'task');
-  if (name === 'http' || name === 'openapi') {
-    const read = name === 'http' ? httpArguments : openapiArguments;
-    return { ...base, kind: 'call', function: name, with: read(context, argumentsIn(context, call, given), inside) };
-  }
-  if (isShaped(name)) {
-    const found = argumentsIn(context, call, given);
-    if (found?.kind === 'object') checkArguments(context, name, found);
-    return { ...base, kind: 'call', function: name, with: found === undefined ? nothing : template(context, found, inside) };
-  }
-  return Object.hasOwn(refusedFunctions, name)
-    ? void reading.problem(call, `${name} ${refusedFunctions[name]}`)
-    : functionTask(context, { call, name, given }, base, inside);
+  if (name === 'http' || name === 'openapi' || isShaped(name))
+    return { ...base, kind: 'call', function: name, with: argumentsOf(context, { call, name, given }, inside) };
+  const refusal = Object.hasOwn(refusedFunctions, name) ? refusedFunctions[name] : undefined;
+  if (refusal === undefined) return functionTask(context, { call, name, given }, base, inside);
+  reading.problem(call, `${name} ${refusal}`);
+  return undefined;
+}
+
+function argumentsOf(
+  context: Context,
+  { call, name, given }: FunctionCall & { readonly name: FunctionName },
+  scope: Scope,
+): Expression {
+  const found = argumentsIn(context, call, given);
+  if (name === 'http') return httpArguments(context, found, scope);
+  if (name === 'openapi') return openapiArguments(context, found, scope);
+  if (found?.kind === 'object') checkArguments(context, name, found);
+  return found === undefined ? nothing : template(context, found, scope);
 }
 
 /** `with`, which has to be there and an object. */
@@ -56,26 +62,24 @@ interface FunctionCall {
 function functionTask(context: Context, { call, name, given }: FunctionCall, base: BaseOf, scope: Scope): Task | undefined {
   const { reading, definitions } = context;
   const names = definitions.names('functions');
+  if (given !== undefined && given.kind !== 'object') reading.wrongKind(given, 'an object with the arguments of the call');
   if (!names.includes(name)) {
-    const all = [...names, 'http', 'openapi', ...shapedFunctions];
-    const foreign = /[@/]/u.test(name)
-      ? '; functions of catalogs and addresses are not supported, so define it in use.functions'
-      : '';
-    reading.problem(
-      call,
-      `${shown(name)} is no known function${foreign || didYouMean(name, all) || `; known are ${listed(all)}`}`,
-    );
+    reading.problem(call, unknownFunction(name, [...names, 'http', 'openapi', ...shapedFunctions]));
     return undefined;
   }
-  if (given !== undefined && given.kind !== 'object') reading.wrongKind(given, 'an object with the arguments of the call');
   const node = definitions.find(reading, 'functions', name, call);
   const body = node === undefined ? undefined : context.body(name, node);
-  if (body === undefined) return undefined;
-  if (body === 'recursive') {
+  if (body === 'recursive')
     reading.problem(call, `${shown(name)} calls itself, directly or through other functions, so that it would never end`);
-    return undefined;
-  }
+  if (body === undefined || body === 'recursive') return undefined;
   return { ...base, kind: 'function', ...(given === undefined ? {} : { with: template(context, given, scope) }), body };
+}
+
+function unknownFunction(name: string, known: readonly string[]): string {
+  const foreign = /[@/]/u.test(name)
+    ? '; functions of catalogs and addresses are not supported, so define it in use.functions'
+    : '';
+  return `${shown(name)} is no known function${foreign || didYouMean(name, known) || `; known are ${listed(known)}`}`;
 }
 
 const httpMembers = ['method', 'endpoint', 'headers', 'body', 'query', 'output', 'redirect'] as const;

@@ -4,7 +4,7 @@ import type { DataSchema, Expression, ExternalResource } from '../workflow.ts';
 import { authentication } from './authentication.ts';
 import type { Context } from './context.ts';
 import { expressionIn, quoted } from './jq-source.ts';
-import { membersOf } from './members.ts';
+import { membersOf, textOf } from './members.ts';
 import type { Scope } from './scope.ts';
 import { collection, lineExpression, nothing } from './template.ts';
 
@@ -26,6 +26,14 @@ function address(context: Context, node: Located, scope: Scope): Expression {
   else
     reading.problem(node, `${shown(node.value)} is no address; write http:// or https:// and a host, or an expression in \${ }`);
   return nothing;
+}
+
+/** A URI that is no address to call: it names something. */
+export function checkUri(context: Context, node: Located, scope: Scope, example: string): void {
+  if (lineExpression(context, node, scope) !== undefined) return;
+  if (node.kind !== 'string') context.reading.wrongKind(node, 'a URI in quotes');
+  else if (!/^[a-z][a-z\d+\-.]*:\/\//iu.test(node.value) || !literal.test(node.value))
+    context.reading.problem(node, `${shown(node.value)} is no URI with "://"; write one such as ${example}`);
 }
 
 /** Simple string expansion of RFC 6570. */
@@ -83,23 +91,24 @@ export function externalResource(
 /** `schema` of an input, an output or an export. */
 export function dataSchema(context: Context, node: Located, scope: Scope): DataSchema {
   const { reading } = context;
-  const members = membersOf(reading, node, {
-    wanted: 'an object with "document" or "resource"',
-    known: ['format', 'document', 'resource'],
-  });
-  const format = members.text('format', 'json');
-  if (format !== undefined && !/^json(?::.+)?$/u.test(format))
-    reading.problem(
-      members.get('format') ?? node,
-      `${shown(format)} is unknown here; the gateway knows json (JSON Schema 2020-12)`,
-    );
-  const document = members.get('document');
-  const resource = members.get('resource');
-  const { pointer } = node;
+  const known = ['format', 'document', 'resource'];
+  const members = membersOf(reading, node, { wanted: 'an object with "document" or "resource"', known });
+  const [document, resource, format] = [members.get('document'), members.get('resource'), members.get('format')];
+  if (format !== undefined) checkFormat(context, format);
   if (node.kind === 'object' && (document === undefined) === (resource === undefined))
     reading.problem(node, 'needs either "document" (the schema itself) or "resource" (where it is)');
+  const { pointer } = node;
   if (resource !== undefined) return { pointer, resource: externalResource(context, resource, scope).resource };
-  if (document !== undefined && document.kind !== 'object' && document.kind !== 'boolean')
-    reading.wrongKind(document, 'a JSON Schema, such as { type: object }');
-  return { pointer, document: document?.json ?? 'true' };
+  return { pointer, document: document === undefined ? 'true' : schemaText(context, document) };
+}
+
+function checkFormat({ reading }: Context, node: Located): void {
+  const format = textOf(reading, node, 'json');
+  if (format !== undefined && !/^json(?::.+)?$/u.test(format))
+    reading.problem(node, `${shown(format)} is unknown here; the gateway knows json (JSON Schema 2020-12)`);
+}
+
+function schemaText({ reading }: Context, node: Located): string {
+  if (node.kind !== 'object' && node.kind !== 'boolean') reading.wrongKind(node, 'a JSON Schema, such as { type: object }');
+  return node.json;
 }

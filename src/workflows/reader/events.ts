@@ -2,6 +2,7 @@ import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
 import type { Consumption, EventFilter, Expression, Task } from '../workflow.ts';
 import type { Context } from './context.ts';
+import { checkUri } from './endpoints.ts';
 import { expressionIn, quoted } from './jq-source.ts';
 import { entriesOf, itemsOf, type Members, membersOf, wordOf } from './members.ts';
 import { at, type Scope, within } from './scope.ts';
@@ -19,18 +20,11 @@ function checkAttributes(context: Context, node: Located, scope: Scope): void {
     if (!/^[a-z0-9]{1,64}$/u.test(name))
       reading.problem(place, 'is no name of an attribute (CloudEvents 1.0): small letters and digits only');
     else if (texts.includes(name)) textOrExpression(context, value, scope, 'text in quotes');
-    else if (addresses.includes(name)) checkAddress(context, value, scope);
+    else if (addresses.includes(name)) checkUri(context, value, scope, 'https://example.net/source');
     else if (name === 'time') checkTime(context, value, scope);
     else if (name !== 'data' && (value.kind === 'object' || value.kind === 'array'))
       reading.wrongKind(value, 'text, a number, true or false');
   }
-}
-
-function checkAddress(context: Context, node: Located, scope: Scope): void {
-  if (lineExpression(context, node, scope) !== undefined) return;
-  if (node.kind !== 'string') context.reading.wrongKind(node, 'an address in quotes');
-  else if (!/^[a-z][a-z\d+\-.]*:\/\/(?:[^\p{Cc} "'<>%\\^`{|}]|%[\da-f]{2})*$/iu.test(node.value))
-    context.reading.problem(node, `${shown(node.value)} is no address; write one such as https://example.net/source`);
 }
 
 function checkTime(context: Context, node: Located, scope: Scope): void {
@@ -110,24 +104,32 @@ function consumption(context: Context, node: Located, scope: Scope, isUntil = fa
   const refused = isUntil ? { until: 'cannot be part of another "until"' } : {};
   const members = membersOf(reading, node, { wanted: 'an object with "one", "all" or "any"', known, refused });
   const given = kinds.filter((kind) => members.get(kind) !== undefined);
-  const [kind] = given;
-  const filters = kind === undefined ? undefined : members.get(kind);
+  const [kind = 'any'] = given;
   if (node.kind === 'object' && given.length !== 1) reading.problem(node, 'needs exactly one of "one", "all" and "any"');
-  const until = members.get('until');
-  if (until !== undefined && kind !== 'any' && !isUntil) reading.problem(until, '"until" belongs to "any"; remove it');
-  if (kind === undefined || filters === undefined) return { kind: 'any', filters: [] };
-  if (kind === 'one') return { kind, filter: eventFilter(context, filters, scope) };
-  const list = itemsOf(reading, filters, 'a list of event filters').map((item) => eventFilter(context, item, scope));
+  const until = isUntil ? undefined : members.get('until');
+  if (until !== undefined && kind !== 'any') reading.problem(until, '"until" belongs to "any"; remove it');
+  return consumptionOf(context, { kind, written: members.get(kind), until }, scope);
+}
+
+interface WrittenConsumption {
+  readonly kind: Consumption['kind'];
+  readonly written: Located | undefined;
+  readonly until: Located | undefined;
+}
+
+function consumptionOf(context: Context, { kind, written, until }: WrittenConsumption, scope: Scope): Consumption {
+  const { reading } = context;
+  if (kind === 'one' && written !== undefined) return { kind, filter: eventFilter(context, written, scope) };
+  const filters = itemsOf(reading, written, 'a list of event filters').map((item) => eventFilter(context, item, scope));
   if (kind === 'all') {
-    if (list.length === 0) reading.problem(filters, 'needs at least one event filter');
-    return { kind, filters: list };
+    if (written?.kind === 'array' && filters.length === 0) reading.problem(written, 'needs at least one event filter');
+    return { kind, filters };
   }
-  if (until === undefined) return { kind, filters: list };
-  return {
-    kind,
-    filters: list,
-    until: until.kind === 'object' ? consumption(context, until, scope, true) : expression(context, until, scope),
-  };
+  return { kind: 'any', filters, ...(until === undefined ? {} : { until: untilOf(context, until, scope) }) };
+}
+
+function untilOf(context: Context, node: Located, scope: Scope): Expression | Consumption {
+  return node.kind === 'object' ? consumption(context, node, scope, true) : expression(context, node, scope);
 }
 
 function eventFilter(context: Context, node: Located, scope: Scope): EventFilter {

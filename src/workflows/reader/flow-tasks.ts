@@ -1,7 +1,8 @@
 import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
-import type { Expression, Task } from '../workflow.ts';
+import type { Expression, RunTask, Task } from '../workflow.ts';
 import type { Context } from './context.ts';
+import { checkUri } from './endpoints.ts';
 import { expressionIn } from './jq-source.ts';
 import { integerOf, itemsOf, type Members, membersOf, onlyMember } from './members.ts';
 import { isName, isVersion } from './names.ts';
@@ -55,6 +56,7 @@ export function switchTask(context: Context, node: Located, base: BaseOf, scope:
       {
         name: only.name,
         ...(when === undefined ? {} : { when: expression(context, when, at(scope, 'task')) }),
+        // oxlint-disable-next-line unicorn/no-thenable -- the directive of a case is no promise
         then: then === undefined ? ('continue' as const) : directive(context, then, targets),
       },
     ];
@@ -86,24 +88,23 @@ export function errorDefinition(context: Context, node: Located, scope: Scope): 
   const members = membersOf(reading, node, { wanted: 'an object with "type" and "status"', known: errorMembers });
   if (node.kind !== 'object') return nothing;
   const type = members.required('type', 'the URI of the kind of error');
-  if (type !== undefined && lineExpression(context, type, scope) === undefined) {
-    if (type.kind !== 'string') reading.wrongKind(type, 'a URI in quotes');
-    else if (!/^[a-z][a-z\d+\-.]*:\/\/(?:[^\p{Cc} "'<>%\\^`{|}]|%[\da-f]{2})*$/iu.test(type.value))
-      reading.problem(type, `${shown(type.value)} is no URI with "://"; write one such as https://example.net/errors/not-ready`);
-  }
+  if (type !== undefined) checkUri(context, type, scope, 'https://example.net/errors/not-ready');
   const status = members.required('status', 'an HTTP status, such as 400');
   if (status !== undefined) integerOf(reading, status, 0);
   const instance = members.get('instance');
-  if (instance !== undefined && lineExpression(context, instance, scope) === undefined) {
-    if (instance.kind !== 'string') reading.wrongKind(instance, 'a JSON pointer');
-    else if (!/^(?:\/(?:[^~/]|~[01])*)*$/u.test(instance.value))
-      reading.problem(instance, 'is no JSON pointer; write one such as /do/0/task');
-  }
+  if (instance !== undefined) checkInstance(context, instance, scope);
   for (const name of ['title', 'detail'] as const) {
     const value = members.get(name);
     if (value !== undefined) textOrExpression(context, value, scope, 'text in quotes');
   }
   return template(context, node, scope);
+}
+
+function checkInstance(context: Context, node: Located, scope: Scope): void {
+  if (lineExpression(context, node, scope) !== undefined) return;
+  if (node.kind !== 'string') context.reading.wrongKind(node, 'a JSON pointer');
+  else if (!/^(?:\/(?:[^~/]|~[01])*)*$/u.test(node.value))
+    context.reading.problem(node, 'is no JSON pointer; write one such as /do/0/task');
 }
 
 const noPrograms =
@@ -116,17 +117,20 @@ export function runTask(context: Context, node: Located, base: BaseOf, scope: Sc
   const refused = isProgram ? programs : { return: 'belongs to programs, which the gateway does not run; remove it' };
   const known = ['workflow', 'await', ...(isProgram ? ['return'] : [])];
   const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known, refused });
-  const workflow = members.get('workflow');
-  if (workflow === undefined) {
-    if (node.kind === 'object' && !isProgram)
-      reading.problem(node, 'needs "workflow": namespace, name and version of the workflow to run');
-    return undefined;
-  }
+  const isAwaited = members.flag('await') ?? true;
+  const workflow = isProgram
+    ? members.get('workflow')
+    : members.required('workflow', 'namespace, name and version of the workflow to run');
+  return workflow === undefined ? undefined : { ...base, kind: 'run', ...target(context, workflow, scope), await: isAwaited };
+}
+
+function target(context: Context, node: Located, scope: Scope): Pick<RunTask, 'workflow' | 'version' | 'with'> {
+  const { reading } = context;
   const wanted = 'an object with "namespace", "name" and "version"';
-  const target = membersOf(reading, workflow, { wanted, known: ['namespace', 'name', 'version', 'input'] });
+  const members = membersOf(reading, node, { wanted, known: ['namespace', 'name', 'version', 'input'] });
   const part = (name: string, isValid: (text: string) => boolean, form: string): string => {
-    const value = target.required(name, form);
-    const text = value === undefined ? undefined : target.text(name, form);
+    const value = members.required(name, form);
+    const text = members.text(name, form);
     if (value !== undefined && text !== undefined && !isValid(text))
       reading.problem(value, `${shown(text)} is none; write ${form}`);
     return text ?? '';
@@ -134,8 +138,8 @@ export function runTask(context: Context, node: Located, base: BaseOf, scope: Sc
   const namespace = part('namespace', isName, 'the namespace of the workflow');
   const name = part('name', isName, 'the name of the workflow');
   const version = part('version', (text) => text === 'latest' || isVersion(text), 'a version such as 1.0.0, or latest');
-  const input = target.get('input');
+  const input = members.get('input');
   if (input !== undefined && input.kind !== 'object') reading.wrongKind(input, 'an object');
   const given = input === undefined ? {} : { with: template(context, input, at(scope, 'task')) };
-  return { ...base, kind: 'run', workflow: `${namespace}.${name}`, version, ...given, await: members.flag('await') ?? true };
+  return { workflow: `${namespace}.${name}`, version, ...given };
 }

@@ -14,7 +14,8 @@ export function expressionIn(text: string): { readonly expression: string } | 'p
   return /\$\{.*\}/su.test(text) ? 'partial' : undefined;
 }
 
-const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
+/** What has to come after each opening character. */
+const opening: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '"': '"' };
 
 /** Whether a `}` closes the `${` around the text before its end. */
 function closesEarly(jq: string): boolean {
@@ -33,25 +34,30 @@ export function isBalanced(jq: string): boolean {
 
 /** Reads jq as its lexer does: strings with `\( )` in them, comments, brackets. */
 function scan(jq: string): { readonly open: number; readonly hasComment: boolean } | { readonly surplus: number } {
-  // A quote for an open string, else the bracket that has to come.
   const open: string[] = [];
   let hasComment = false;
   for (let index = 0; index < jq.length; index += 1) {
     const character = jq.charAt(index);
-    if (open.at(-1) === '"') {
-      if (character === '"') open.pop();
-      else if (character === '\\') {
-        index += 1;
-        if (jq[index] === '(') open.push(')');
-      }
-    } else if (character === '"') open.push('"');
+    const closing = opening[character];
+    if (open.at(-1) === '"') index = afterStringPart(jq, index, open);
     else if (character === '#') {
       hasComment = true;
-      while (index < jq.length && jq[index] !== '\n') index += 1;
-    } else if (closing[character] !== undefined) open.push(closing[character]);
-    else if (character === ')' || character === ']' || character === '}') {
-      if (open.pop() !== character) return { surplus: index };
-    }
+      index = lineEnd(jq, index);
+    } else if (closing !== undefined) open.push(closing);
+    else if (')]}'.includes(character) && open.pop() !== character) return { surplus: index };
   }
   return { open: open.length, hasComment };
+}
+
+/** Reads one character or escape of a string. Returns the index of its last character. */
+function afterStringPart(jq: string, index: number, open: string[]): number {
+  if (jq[index] === '"') open.pop();
+  if (jq[index] !== '\\') return index;
+  if (jq[index + 1] === '(') open.push(')');
+  return index + 1;
+}
+
+function lineEnd(jq: string, from: number): number {
+  const end = jq.indexOf('\n', from);
+  return end === -1 ? jq.length : end;
 }

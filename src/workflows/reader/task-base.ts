@@ -40,6 +40,7 @@ export function taskBase(context: Context, { name, value }: LocatedMember, membe
     output: dataOutput(context, members.get('output'), at(scope, 'task')),
     export: dataOutput(context, members.get('export'), at(scope, 'taskExport')),
     ...(limit === undefined ? {} : { timeout: timeout(context, limit, at(scope, 'task')) }),
+    // oxlint-disable-next-line unicorn/no-thenable -- the directive of a task is no promise
     then: next === undefined ? ('continue' as const) : directive(context, next, targets),
   };
 }

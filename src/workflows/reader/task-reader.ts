@@ -10,7 +10,7 @@ import { forkTask, forTask, raiseTask, runTask, setTask, switchTask } from './fl
 import { itemsOf, type Members, membersOf, onlyMember } from './members.ts';
 import { unreachable } from './reachable.ts';
 import { at, type Scope } from './scope.ts';
-import { baseMembers, directives, type TaskPlace, taskBase } from './task-base.ts';
+import { type BaseOf, baseMembers, directives, type TaskPlace, taskBase } from './task-base.ts';
 import { tryTask } from './try-reader.ts';
 
 /** The member that makes a task one of its kind, and the other members of the kind. */
@@ -95,44 +95,37 @@ export function task(context: Context, item: LocatedMember, place: TaskPlace): T
     return undefined;
   }
   const members = membersOf(reading, value, { wanted: 'a task', known: [...baseMembers, kind, ...kinds[kind]] });
-  return ofKind(context, { kind, item, members }, place);
+  const node = members.get(kind);
+  return node === undefined
+    ? undefined
+    : readers[kind]({ context, members, node, base: taskBase(context, item, members, place), place });
 }
 
 interface Recognized {
-  readonly kind: Kind;
-  readonly item: LocatedMember;
+  readonly context: Context;
   readonly members: Members;
+  /** The value of the member that makes the kind. */
+  readonly node: Located;
+  readonly base: BaseOf;
+  readonly place: TaskPlace;
 }
 
-function ofKind(context: Context, { kind, item, members }: Recognized, place: TaskPlace): Task | undefined {
-  const { scope, targets } = place;
-  const base = taskBase(context, item, members, place);
-  const node = members.get(kind);
-  if (node === undefined) return undefined;
-  switch (kind) {
-    case 'call':
-      return callTask(context, members, base, scope);
-    case 'do':
-      return { ...base, kind, tasks: context.tasks(node, scope) };
-    case 'emit':
-      return emitTask(context, node, base, scope);
-    case 'for':
-      return forTask(context, members, node, base, scope);
-    case 'fork':
-      return forkTask(context, node, base, scope);
-    case 'listen':
-      return listenTask(context, members, node, base, scope);
-    case 'raise':
-      return raiseTask(context, node, base, scope);
-    case 'run':
-      return runTask(context, node, base, scope);
-    case 'set':
-      return setTask(context, node, base, scope);
-    case 'switch':
-      return switchTask(context, node, base, scope, targets);
-    case 'try':
-      return tryTask(context, members, node, base, scope);
-    case 'wait':
-      return { ...base, kind, duration: duration(context, node, at(scope, 'task')) };
-  }
-}
+/** Reads what is special to a kind. */
+const readers: Readonly<Record<Kind, (task: Recognized) => Task | undefined>> = {
+  call: ({ context, members, base, place }) => callTask(context, members, base, place.scope),
+  do: ({ context, node, base, place }) => ({ ...base, kind: 'do', tasks: context.tasks(node, place.scope) }),
+  emit: ({ context, node, base, place }) => emitTask(context, node, base, place.scope),
+  for: ({ context, members, node, base, place }) => forTask(context, members, node, base, place.scope),
+  fork: ({ context, node, base, place }) => forkTask(context, node, base, place.scope),
+  listen: ({ context, members, node, base, place }) => listenTask(context, members, node, base, place.scope),
+  raise: ({ context, node, base, place }) => raiseTask(context, node, base, place.scope),
+  run: ({ context, node, base, place }) => runTask(context, node, base, place.scope),
+  set: ({ context, node, base, place }) => setTask(context, node, base, place.scope),
+  switch: ({ context, node, base, place }) => switchTask(context, node, base, place.scope, place.targets),
+  try: ({ context, members, node, base, place }) => tryTask(context, members, node, base, place.scope),
+  wait: ({ context, node, base, place }) => ({
+    ...base,
+    kind: 'wait',
+    duration: duration(context, node, at(place.scope, 'task')),
+  }),
+};

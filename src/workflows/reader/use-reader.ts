@@ -15,28 +15,35 @@ const refused = {
   catalogs: 'are not supported: the gateway takes no functions from elsewhere; define them in use.functions',
 } as const;
 
+const builtIn: readonly string[] = [...functionNames, 'grpc', 'asyncapi', 'a2a', 'mcp'];
+
 /** Reads what no task uses, so that its problems show too. Everything else was read where a task uses it. */
 export function readUse(context: Context, node: Located | undefined): void {
   if (node === undefined) return;
   const { reading, definitions } = context;
   const members = membersOf(reading, node, { wanted: 'an object', known, refused });
-  for (const part of ['authentications', 'errors', 'functions', 'retries', 'timeouts'] as const)
-    for (const { name, place } of entriesOf(reading, members.get(part), `an object of ${part}`))
-      if (part === 'functions' && [...functionNames, 'grpc', 'asyncapi', 'a2a', 'mcp'].includes(name))
-        reading.problem(place, 'is the name of a function that exists; choose another name');
-  const seen = new Set<string>();
-  for (const item of itemsOf(reading, members.get('secrets'), 'a list of names')) {
-    const name = textOf(reading, item, 'the name of a secret');
-    if (name !== undefined && seen.has(name)) reading.problem(item, 'is listed twice; keep one');
-    if (name !== undefined) seen.add(name);
+  for (const part of ['authentications', 'errors', 'retries', 'timeouts'] as const)
+    entriesOf(reading, members.get(part), `an object of ${part}`);
+  for (const { name, place, value } of entriesOf(reading, members.get('functions'), 'an object of functions')) {
+    if (builtIn.includes(name)) reading.problem(place, 'is the name of a function that exists; choose another name');
+    context.body(name, value);
   }
-  const functions = entriesOf(reading, members.get('functions'), 'an object of functions');
-  for (const { name, value } of functions) context.body(name, value);
+  readSecrets(context, members.get('secrets'));
   const scope = anyScope(node);
   for (const value of definitions.unused('authentications')) policy(context, value, scope);
   for (const value of definitions.unused('errors')) errorDefinition(context, value, scope);
   for (const value of definitions.unused('retries')) retryPolicy(context, value, scope);
   for (const value of definitions.unused('timeouts')) timeoutDefinition(context, value, scope);
+}
+
+function readSecrets({ reading }: Context, node: Located | undefined): void {
+  const seen = new Set<string>();
+  for (const item of itemsOf(reading, node, 'a list of names')) {
+    const name = textOf(reading, item, 'the name of a secret');
+    if (name === undefined) continue;
+    if (seen.has(name)) reading.problem(item, 'is listed twice; keep one');
+    seen.add(name);
+  }
 }
 
 /** A definition that nothing uses may use any variable: the one that will hold an error is not known. */
