@@ -90,8 +90,7 @@ class Locator {
   #value(written: unknown, parent: Place, depth: number): Located {
     const node = isAlias(written) ? this.#targets.get(written) : written;
     const place = { pointer: parent.pointer, offset: startOf(node) ?? startOf(written) ?? parent.offset };
-    this.#values += 1;
-    if (this.#values > valuesAtMost || this.#characters > textAtMost) return this.#overflow(place);
+    if (this.#exceedsLimits()) return this.#overflow(place);
     const refusal = depth > depthAtMost ? tooDeep : refusalOf(written, node);
     if (refusal !== undefined) return this.#fault(place, refusal);
     if (isMap(node)) return this.#object(node.items, place, depth);
@@ -154,6 +153,11 @@ class Locator {
   #fault(place: Place, message: string): Located {
     this.#faults.push({ ...place, message });
     return nullAt(place);
+  }
+
+  #exceedsLimits(): boolean {
+    this.#values += 1;
+    return this.#values > valuesAtMost || this.#characters > textAtMost;
   }
 
   #overflow(place: Place): Located {
