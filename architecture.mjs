@@ -6,7 +6,7 @@
 export const mayImport = {
   base: [],
   json: ['base'],
-  yaml: ['base', 'json'],
+  yaml: [],
   xml: ['base', 'json'],
   config: ['base', 'yaml', 'access', 'outbound'],
   database: ['base'],

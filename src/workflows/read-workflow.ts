@@ -5,7 +5,7 @@ import type { ExpressionPool } from './expression-pool.ts';
 import { isLoose, readDocument } from './reader/document-reader.ts';
 import { checkExpressions } from './reader/expression-checks.ts';
 import { looseTexts } from './reader/loose-mode.ts';
-import { Reading, type WorkflowProblem } from './reader/reading.ts';
+import { DocumentReading, type WorkflowProblem } from './reader/reading.ts';
 import type { Workflow } from './workflow.ts';
 
 interface ReadWorkflowOptions {
@@ -48,7 +48,7 @@ export async function readWorkflow({ text: written, known, expressions }: ReadWo
       problems: yaml.faults.slice(0, 100).map(({ message, ...position }) => ({ pointer: '', detail: message, ...position })),
       warnings: [],
     };
-  const reading = new Reading(yaml.positionOf);
+  const reading = new DocumentReading(yaml.positionOf);
   const located = locate(yaml);
   for (const fault of located.faults) reading.unreadable(fault, fault.message);
   if (!located.isWhole) return { problems: reading.problems, warnings: [] };
@@ -56,7 +56,7 @@ export async function readWorkflow({ text: written, known, expressions }: ReadWo
 }
 
 async function judge(
-  reading: Reading,
+  reading: DocumentReading,
   { root }: LocatedText,
   { known: { adapters }, expressions }: Omit<ReadWorkflowOptions, 'text'>,
 ): Promise<WorkflowReading> {
@@ -74,7 +74,7 @@ async function judge(
 }
 
 /** Secrets are named in expressions, where a regular expression finds them well enough for a warning. */
-function checkSecrets(reading: Reading, { secrets }: Workflow): void {
+function checkSecrets(reading: DocumentReading, { secrets }: Workflow): void {
   for (const { place, jq } of reading.expressions)
     for (const [, name = ''] of jq.matchAll(/\$secrets\.([A-Za-z_]\w*)/gu))
       if (!secrets.includes(name))

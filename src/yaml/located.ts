@@ -5,14 +5,14 @@ import type { YamlText } from './yaml-text.ts';
 /** A value of a YAML or JSON text, with its place. Aliases are expanded. */
 export type Located = LocatedObject | LocatedArray | LocatedScalar;
 
-export interface Place {
+export interface TextPlace {
   /** RFC 6901, without a limit of length. */
   readonly pointer: string;
   /** In the text. */
   readonly offset: number;
 }
 
-interface LocatedBase extends Place {
+interface LocatedBase extends TextPlace {
   /** The value as JSON text, with the digits that the text has. */
   readonly json: string;
 }
@@ -25,7 +25,7 @@ export interface LocatedObject extends LocatedBase {
 export interface LocatedMember {
   readonly name: string;
   /** Of the name. */
-  readonly place: Place;
+  readonly place: TextPlace;
   readonly value: Located;
 }
 
@@ -44,7 +44,7 @@ type LocatedScalar = LocatedBase &
 export interface LocatedText {
   readonly root: Located;
   /** Values that JSON does not have, or that the limits exclude. The tree has null in their place. */
-  readonly faults: readonly (Place & { readonly message: string })[];
+  readonly faults: readonly (TextPlace & { readonly message: string })[];
   /** False where the text exceeds a limit, so that values are missing from the tree. */
   readonly isWhole: boolean;
 }
@@ -60,7 +60,7 @@ export function locate(yaml: YamlText): LocatedText {
 
 class Locator {
   readonly #root: Node | null;
-  readonly #faults: (Place & { readonly message: string })[] = [];
+  readonly #faults: (TextPlace & { readonly message: string })[] = [];
   readonly #targets = new Map<Alias, Node>();
   #values = 0;
   #characters = 0;
@@ -87,7 +87,7 @@ class Locator {
     }
   }
 
-  #value(written: unknown, parent: Place, depth: number): Located {
+  #value(written: unknown, parent: TextPlace, depth: number): Located {
     const node = isAlias(written) ? this.#targets.get(written) : written;
     const place = { pointer: parent.pointer, offset: startOf(node) ?? startOf(written) ?? parent.offset };
     if (this.#exceedsLimits()) return this.#overflow(place);
@@ -98,7 +98,7 @@ class Locator {
     return isScalar(node) ? this.#scalar(node, place) : nullAt(place);
   }
 
-  #object(pairs: readonly Pair[], place: Place, depth: number): Located {
+  #object(pairs: readonly Pair[], place: TextPlace, depth: number): Located {
     const members: LocatedMember[] = [];
     const names = new Set<string>();
     let json = '';
@@ -119,7 +119,7 @@ class Locator {
     return { kind: 'object', ...place, members, json: `{${json}}` };
   }
 
-  #array(nodes: readonly unknown[], place: Place, depth: number): Located {
+  #array(nodes: readonly unknown[], place: TextPlace, depth: number): Located {
     const items: Located[] = [];
     let json = '';
     for (const [index, node] of nodes.entries()) {
@@ -131,7 +131,7 @@ class Locator {
     return { kind: 'array', ...place, items, json: `[${json}]` };
   }
 
-  #scalar({ value, source }: Scalar, place: Place): Located {
+  #scalar({ value, source }: Scalar, place: TextPlace): Located {
     if (typeof value === 'string') {
       if (!value.isWellFormed()) return this.#fault(place, 'holds half of a surrogate pair; write well-formed Unicode');
       return { kind: 'string', ...place, value, json: this.#string(value) };
@@ -150,7 +150,7 @@ class Locator {
     return json;
   }
 
-  #fault(place: Place, message: string): Located {
+  #fault(place: TextPlace, message: string): Located {
     this.#faults.push({ ...place, message });
     return nullAt(place);
   }
@@ -160,7 +160,7 @@ class Locator {
     return this.#values > valuesAtMost || this.#characters > textAtMost;
   }
 
-  #overflow(place: Place): Located {
+  #overflow(place: TextPlace): Located {
     if (this.#full) return nullAt(place);
     this.#full = true;
     const message =
@@ -181,7 +181,7 @@ function refusalOf(written: unknown, node: unknown): string | undefined {
   return tag === undefined || tag === '' ? undefined : 'carries a YAML tag (!name); remove it, and put text in quotes';
 }
 
-function nullAt(place: Place): Located {
+function nullAt(place: TextPlace): Located {
   return { kind: 'null', ...place, json: 'null' };
 }
 

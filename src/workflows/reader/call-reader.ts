@@ -7,7 +7,7 @@ import { checkArguments, checkMethod, isShaped, shapedFunctions } from './call-s
 import type { Context } from './context.ts';
 import { endpoint, externalResource } from './endpoints.ts';
 import { expressionIn } from './jq-source.ts';
-import { type Members, membersOf, textOf, wordOf } from './members.ts';
+import { membersOf, type ObjectMembers, readText, wordOf } from './members.ts';
 import { at, type Scope } from './scope.ts';
 import type { BaseOf } from './task-base.ts';
 import { nothing, template } from './template.ts';
@@ -19,10 +19,10 @@ const refusedFunctions: Readonly<Record<string, string>> = {
   mcp: 'is not supported: the gateway calls no tools of other servers; call the service by its HTTP interface (call: http)',
 };
 
-export function callTask(context: Context, members: Members, base: BaseOf, scope: Scope): Task | undefined {
+export function callTask(context: Context, members: ObjectMembers, base: BaseOf, scope: Scope): Task | undefined {
   const { reading } = context;
   const call = members.get('call');
-  const name = call === undefined ? undefined : textOf(reading, call, 'the name of a function');
+  const name = call === undefined ? undefined : readText(reading, call, 'the name of a function');
   if (call === undefined || name === undefined) return undefined;
   const given = members.get('with');
   const inside = at(scope, 'task');
@@ -103,7 +103,7 @@ function openapiArguments(context: Context, node: Located | undefined, scope: Sc
   const members = membersOf(reading, node, { wanted: 'an object', known: openapiMembers });
   const document = members.required('document', 'where the OpenAPI document is: { endpoint }');
   const operation = members.required('operationId', 'the operation of the document');
-  if (operation !== undefined) textOf(reading, operation, 'the operationId of an operation');
+  if (operation !== undefined) readText(reading, operation, 'the operationId of an operation');
   const parameters = members.get('parameters');
   if (parameters !== undefined && parameters.kind !== 'object') reading.wrongKind(parameters, 'an object of parameters');
   checkReply(context, members);
@@ -114,7 +114,7 @@ function openapiArguments(context: Context, node: Located | undefined, scope: Sc
   return template(context, node, scope, replaced);
 }
 
-function checkReply({ reading }: Context, members: Members): void {
+function checkReply({ reading }: Context, members: ObjectMembers): void {
   const output = members.get('output');
   if (output !== undefined) wordOf(reading, output, ['raw', 'content', 'response']);
   members.flag('redirect');

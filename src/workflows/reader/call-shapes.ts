@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { suggestion } from './definitions.ts';
 import { isDurationText } from './durations.ts';
 import { expressionIn } from './jq-source.ts';
-import { integerOf, itemsOf, membersOf, wordOf } from './members.ts';
+import { integerOf, listItems, membersOf, wordOf } from './members.ts';
 
 /** Checks a literal value. Values with expressions are checked when the call is made. */
 type Shape = (context: Context, node: Located) => void;
@@ -67,7 +67,7 @@ const expiry: Shape = ({ reading }, node) => {
 };
 
 const texts: Shape = (context, node) => {
-  for (const item of itemsOf(context.reading, node, 'a list of names')) literal(context, item, filledText);
+  for (const item of listItems(context.reading, node, 'a list of names')) literal(context, item, filledText);
 };
 
 /** An object of exactly these members. */

@@ -1,12 +1,12 @@
 import type { Located } from '#yaml/located.ts';
 import type { Task } from '../workflow.ts';
 import type { Definitions } from './definitions.ts';
-import type { Reading } from './reading.ts';
+import type { DocumentReading } from './reading.ts';
 import type { Scope } from './scope.ts';
 
 /** What the readers of all parts share. */
 export interface Context {
-  readonly reading: Reading;
+  readonly reading: DocumentReading;
   readonly definitions: Definitions;
   /** Names of the adapter instances in the configuration, where they are known. */
   readonly adapters?: readonly string[];

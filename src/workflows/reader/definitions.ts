@@ -1,9 +1,9 @@
-import type { Located, Place } from '#yaml/located.ts';
+import type { Located, TextPlace } from '#yaml/located.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import type { Reading } from './reading.ts';
+import type { DocumentReading } from './reading.ts';
 
-/** Members of `use` that tasks refer to by name. */
+/** ObjectMembers of `use` that tasks refer to by name. */
 const parts = ['authentications', 'errors', 'functions', 'retries', 'timeouts'] as const;
 
 type Part = (typeof parts)[number];
@@ -31,7 +31,7 @@ export class Definitions {
   }
 
   /** What `name` means, or undefined after the reference at `place` was reported. */
-  find(reading: Reading, part: Part, name: string, place: Place): Located | undefined {
+  find(reading: DocumentReading, part: Part, name: string, place: TextPlace): Located | undefined {
     const found = this.#parts.get(part)?.get(name);
     if (found === undefined)
       reading.problem(place, `${shown(name)} is not defined in use.${part}${suggestion(name, this.names(part))}`);

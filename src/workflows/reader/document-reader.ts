@@ -4,9 +4,9 @@ import type { Task, Workflow } from '../workflow.ts';
 import type { Context } from './context.ts';
 import { Definitions } from './definitions.ts';
 import { timeout } from './durations.ts';
-import { type Members, membersOf, wordOf } from './members.ts';
+import { membersOf, type ObjectMembers, wordOf } from './members.ts';
 import { isName, isVersion } from './names.ts';
-import type { Reading } from './reading.ts';
+import type { DocumentReading } from './reading.ts';
 import { at, type Scope, workflowScope } from './scope.ts';
 import { dataInput, dataOutput } from './task-base.ts';
 import { branchList, task, taskList } from './task-reader.ts';
@@ -19,7 +19,7 @@ const refused = {
 } as const;
 
 interface DocumentOptions {
-  readonly reading: Reading;
+  readonly reading: DocumentReading;
   readonly root: Located;
   readonly adapters?: readonly string[];
   readonly loose?: NonNullable<Context['loose']>;
@@ -76,8 +76,8 @@ function bodyReader(context: () => Context): Context['body'] {
 }
 
 function readIdentity(
-  reading: Reading,
-  members: Members,
+  reading: DocumentReading,
+  members: ObjectMembers,
 ): Pick<Workflow, 'id' | 'namespace' | 'name' | 'version' | 'title' | 'summary'> {
   const node = members.required('document', 'dsl, namespace, name and version of the workflow');
   const names = ['dsl', 'namespace', 'name', 'version', 'title', 'summary', 'tags', 'metadata'] as const;
@@ -112,7 +112,7 @@ function readIdentity(
 }
 
 /** `evaluate.mode`, before all else is read. */
-export function isLoose(reading: Reading, root: Located): boolean {
+export function isLoose(reading: DocumentReading, root: Located): boolean {
   const node = root.kind === 'object' ? root.members.find(({ name }) => name === 'evaluate')?.value : undefined;
   if (node === undefined) return false;
   const members = membersOf(reading, node, { wanted: 'an object', known: ['language', 'mode'] });

@@ -16,7 +16,7 @@ const iso =
 
 const example = 'such as PT30S, { minutes: 5 }, or an expression in ${ }';
 
-export function duration(context: Context, node: Located, scope: Scope): Duration {
+export function readDuration(context: Context, node: Located, scope: Scope): Duration {
   const { reading } = context;
   if (node.kind === 'object') return inline(context, node);
   const expression = lineExpression(context, node, scope);
@@ -66,7 +66,7 @@ export function timeout(context: Context, node: Located, scope: Scope): Duration
 export function timeoutDefinition(context: Context, node: Located, scope: Scope): Duration {
   const wanted = 'an object with "after", or the name of a timeout in use.timeouts';
   const after = membersOf(context.reading, node, { wanted, known: ['after'] }).get('after');
-  if (after !== undefined) return duration(context, after, scope);
+  if (after !== undefined) return readDuration(context, after, scope);
   if (node.kind === 'object') context.reading.problem(node, 'needs "after": the longest time, such as PT5M');
   return noTime;
 }

@@ -4,7 +4,7 @@ import type { DataSchema, Expression, ExternalResource } from '../workflow.ts';
 import { authentication } from './authentication.ts';
 import type { Context } from './context.ts';
 import { expressionIn, quoted } from './jq-source.ts';
-import { membersOf, textOf } from './members.ts';
+import { membersOf, readText } from './members.ts';
 import type { Scope } from './scope.ts';
 import { collection, lineExpression, nothing } from './template.ts';
 
@@ -103,7 +103,7 @@ export function dataSchema(context: Context, node: Located, scope: Scope): DataS
 }
 
 function checkFormat({ reading }: Context, node: Located): void {
-  const format = textOf(reading, node, 'json');
+  const format = readText(reading, node, 'json');
   if (format !== undefined && !/^json(?::.+)?$/u.test(format))
     reading.problem(node, `${shown(format)} is unknown here; the gateway knows json (JSON Schema 2020-12)`);
 }

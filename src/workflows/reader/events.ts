@@ -4,7 +4,7 @@ import type { Consumption, EventFilter, Expression, Task } from '../workflow.ts'
 import type { Context } from './context.ts';
 import { checkUri } from './endpoints.ts';
 import { expressionIn, quoted } from './jq-source.ts';
-import { entriesOf, itemsOf, type Members, membersOf, wordOf } from './members.ts';
+import { listItems, membersOf, namedEntries, type ObjectMembers, wordOf } from './members.ts';
 import { at, type Scope, within } from './scope.ts';
 import { type BaseOf, dataOutput } from './task-base.ts';
 import { expression, inner, lineExpression, nothing, template, textOrExpression } from './template.ts';
@@ -16,7 +16,7 @@ const addresses = ['source', 'dataschema'];
 /** Reports attributes that CloudEvents does not allow. */
 function checkAttributes(context: Context, node: Located, scope: Scope): void {
   const { reading } = context;
-  for (const { name, place, value } of entriesOf(reading, node, 'an object with the attributes of an event')) {
+  for (const { name, place, value } of namedEntries(reading, node, 'an object with the attributes of an event')) {
     if (!/^[a-z0-9]{1,64}$/u.test(name))
       reading.problem(place, 'is no name of an attribute (CloudEvents 1.0): small letters and digits only');
     else if (texts.includes(name)) textOrExpression(context, value, scope, 'text in quotes');
@@ -65,7 +65,7 @@ export function emitTask(context: Context, node: Located, base: BaseOf, scope: S
 }
 
 /** `listen`, with its `foreach`. */
-export function listenTask(context: Context, members: Members, node: Located, base: BaseOf, scope: Scope): Task {
+export function listenTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
   const { reading } = context;
   const inside = at(scope, 'task');
   const listen = membersOf(reading, node, { wanted: 'an object with "to"', known: ['to', 'read'] });
@@ -120,7 +120,7 @@ interface WrittenConsumption {
 function consumptionOf(context: Context, { kind, written, until }: WrittenConsumption, scope: Scope): Consumption {
   const { reading } = context;
   if (kind === 'one' && written !== undefined) return { kind, filter: eventFilter(context, written, scope) };
-  const filters = itemsOf(reading, written, 'a list of event filters').map((item) => eventFilter(context, item, scope));
+  const filters = listItems(reading, written, 'a list of event filters').map((item) => eventFilter(context, item, scope));
   if (kind === 'all') {
     if (written?.kind === 'array' && filters.length === 0) reading.problem(written, 'needs at least one event filter');
     return { kind, filters };
@@ -136,7 +136,7 @@ function eventFilter(context: Context, node: Located, scope: Scope): EventFilter
   const { reading } = context;
   const members = membersOf(reading, node, { wanted: 'an object with "with"', known: ['with', 'correlate'] });
   const attributes = members.required('with', 'the attributes that an event must have');
-  const correlate = entriesOf(reading, members.get('correlate'), 'an object of correlations').map(({ name, value }) => {
+  const correlate = namedEntries(reading, members.get('correlate'), 'an object of correlations').map(({ name, value }) => {
     const correlation = membersOf(reading, value, { wanted: 'an object with "from"', known: ['from', 'expect'] });
     const from = correlation.required('from', 'an expression on the event');
     const expect = correlation.get('expect');

@@ -1,10 +1,9 @@
-import { mostProblems } from '#json/problem-list.ts';
-import type { Place } from '#yaml/located.ts';
+import type { TextPlace } from '#yaml/located.ts';
 import { listed, shown } from '#yaml/wording.ts';
 import type { ExpressionPool } from '../expression-pool.ts';
 import { suggestion } from './definitions.ts';
 import { isBalanced } from './jq-source.ts';
-import type { Reading } from './reading.ts';
+import type { DocumentReading } from './reading.ts';
 import { reservedNames } from './scope.ts';
 
 type Compiler = Pick<ExpressionPool, 'problemOf'>;
@@ -12,7 +11,7 @@ type Compiler = Pick<ExpressionPool, 'problemOf'>;
 interface Distinct {
   readonly jq: string;
   readonly variables: readonly string[];
-  readonly places: Place[];
+  readonly places: TextPlace[];
 }
 
 const distinctAtMost = 10_000;
@@ -22,7 +21,7 @@ const batchSize = 100;
 const atOnce = 4;
 
 /** Compiles every expression of a document, and reports those that do not compile. */
-export async function checkExpressions(reading: Reading, compiler: Compiler): Promise<void> {
+export async function checkExpressions(reading: DocumentReading, compiler: Compiler): Promise<void> {
   const distinct = distinctExpressions(reading);
   if (distinct.length > distinctAtMost) {
     reading.problem(
@@ -39,7 +38,7 @@ export async function checkExpressions(reading: Reading, compiler: Compiler): Pr
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-function distinctExpressions(reading: Reading): readonly Distinct[] {
+function distinctExpressions(reading: DocumentReading): readonly Distinct[] {
   const found = new Map<string, Distinct>();
   for (const { place, jq, variables } of reading.expressions) {
     const key = `${variables.join()}\n${jq}`;
@@ -61,9 +60,9 @@ function batchesOf(list: readonly Distinct[]): readonly (readonly Distinct[])[] 
 }
 
 /** A batch that does not compile is halved until its faulty expressions are alone. */
-async function checkBatch(reading: Reading, compiler: Compiler, batch: readonly Distinct[]): Promise<void> {
+async function checkBatch(reading: DocumentReading, compiler: Compiler, batch: readonly Distinct[]): Promise<void> {
   const [first] = batch;
-  if (first === undefined || reading.problems.length >= mostProblems) return;
+  if (first === undefined || reading.isFull) return;
   const program = batch.length === 1 ? first.jq : batch.map(({ jq }) => `(${jq}\n)`).join(', ');
   const problem = await compiler.problemOf(program, first.variables);
   if (problem === undefined) return;

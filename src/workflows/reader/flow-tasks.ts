@@ -4,14 +4,14 @@ import type { Expression, RunTask, Task } from '../workflow.ts';
 import type { Context } from './context.ts';
 import { checkUri } from './endpoints.ts';
 import { expressionIn } from './jq-source.ts';
-import { integerOf, itemsOf, type Members, membersOf, onlyMember } from './members.ts';
+import { integerOf, listItems, membersOf, type ObjectMembers, onlyMember } from './members.ts';
 import { isName, isVersion } from './names.ts';
 import { at, type Scope, within } from './scope.ts';
 import { type BaseOf, directive, type Targets } from './task-base.ts';
 import { expression, lineExpression, nothing, template, textOrExpression } from './template.ts';
 import { variablePair } from './variable-names.ts';
 
-export function forTask(context: Context, members: Members, node: Located, base: BaseOf, scope: Scope): Task {
+export function forTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
   const { reading } = context;
   const loop = membersOf(reading, node, { wanted: 'an object with "in"', known: ['each', 'in', 'at'] });
   const list = loop.required('in', 'an expression that gives a list');
@@ -40,7 +40,7 @@ export function switchTask(context: Context, node: Located, base: BaseOf, scope:
   const names = new Set<string>();
   let hasDefault = false;
   const wanted = 'a list of cases, each "- NAME: { when, then }"';
-  const items = itemsOf(reading, node, wanted);
+  const items = listItems(reading, node, wanted);
   if (node.kind === 'array' && items.length === 0) reading.problem(node, 'needs at least one case');
   const cases = items.flatMap((item) => {
     const only = onlyMember(reading, item, 'one case');

@@ -2,7 +2,7 @@ import type { Located } from '#yaml/located.ts';
 import type { ExpressionPool } from '../expression-pool.ts';
 import type { Context } from './context.ts';
 import { expressionIn } from './jq-source.ts';
-import type { Reading } from './reading.ts';
+import type { DocumentReading } from './reading.ts';
 import { at, reservedNames, variablesOf } from './scope.ts';
 
 const textsAtMost = 2_000;
@@ -12,7 +12,7 @@ const textsAtMost = 2_000;
  * exist somewhere in it. The scope of a place decides later whether the variables of its text exist there.
  */
 export async function looseTexts(
-  reading: Reading,
+  reading: DocumentReading,
   root: Located,
   compiler: Pick<ExpressionPool, 'problemOf'>,
 ): Promise<NonNullable<Context['loose']>> {

@@ -1,15 +1,15 @@
 import type { Located, LocatedMember } from '#yaml/located.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import type { Reading } from './reading.ts';
+import type { DocumentReading } from './reading.ts';
 
 /** The members of an object by name, after unknown ones were reported. */
-export class Members {
-  readonly #reading: Reading;
+export class ObjectMembers {
+  readonly #reading: DocumentReading;
   readonly #node: Located;
   readonly #members: ReadonlyMap<string, Located>;
 
-  constructor(reading: Reading, node: Located) {
+  constructor(reading: DocumentReading, node: Located) {
     this.#reading = reading;
     this.#node = node;
     this.#members = new Map(node.kind === 'object' ? node.members.map(({ name, value }) => [name, value]) : []);
@@ -29,7 +29,7 @@ export class Members {
   /** The text of a member; undefined where it is absent or no text. */
   text(name: string, wanted: string): string | undefined {
     const node = this.#members.get(name);
-    return node === undefined ? undefined : textOf(this.#reading, node, wanted);
+    return node === undefined ? undefined : readText(this.#reading, node, wanted);
   }
 
   flag(name: string): boolean | undefined {
@@ -48,30 +48,31 @@ interface Wanted {
 }
 
 /** Reads an object. Of any other value, reports the kind and has no members. */
-export function membersOf(reading: Reading, node: Located, { wanted, known, refused = {} }: Wanted): Members {
+export function membersOf(reading: DocumentReading, node: Located, { wanted, known, refused = {} }: Wanted): ObjectMembers {
   if (node.kind !== 'object') {
     reading.wrongKind(node, wanted);
-    return new Members(reading, node);
+    return new ObjectMembers(reading, node);
   }
   for (const { name, place } of node.members) {
+    if (reading.isFull) break;
     if (Object.hasOwn(refused, name)) reading.problem(place, `${refused[name]}`);
     else if (!known.includes(name)) reading.problem(place, unknownMember(name, known));
   }
-  return new Members(reading, node);
+  return new ObjectMembers(reading, node);
 }
 
 function unknownMember(name: string, known: readonly string[]): string {
   return `is unknown here${didYouMean(name, known) || `; known are ${listed(known)}`}`;
 }
 
-export function textOf(reading: Reading, node: Located, wanted: string): string | undefined {
+export function readText(reading: DocumentReading, node: Located, wanted: string): string | undefined {
   return node.kind === 'string' ? node.value : reading.wrongKind(node, wanted);
 }
 
 /** One of these words. */
-export function wordOf<const T extends string>(reading: Reading, node: Located, words: readonly T[]): T | undefined {
+export function wordOf<const T extends string>(reading: DocumentReading, node: Located, words: readonly T[]): T | undefined {
   const wanted = words.length === 1 ? `${words[0]}` : `one of ${listed(words)}`;
-  const text = textOf(reading, node, wanted);
+  const text = readText(reading, node, wanted);
   const word = words.find((candidate) => candidate === text);
   if (word === undefined && text !== undefined)
     reading.problem(node, `${shown(text)} is unknown here; write ${wanted}${didYouMean(text, words)}`);
@@ -79,7 +80,7 @@ export function wordOf<const T extends string>(reading: Reading, node: Located, 
 }
 
 /** A whole number of at least `atLeast`. */
-export function integerOf(reading: Reading, node: Located, atLeast: number): number | undefined {
+export function integerOf(reading: DocumentReading, node: Located, atLeast: number): number | undefined {
   const wanted = `a whole number of at least ${atLeast}`;
   if (node.kind !== 'number') return reading.wrongKind(node, wanted);
   const value = Number(node.json);
@@ -89,14 +90,14 @@ export function integerOf(reading: Reading, node: Located, atLeast: number): num
 }
 
 /** The entries of an object whose names the author chooses. */
-export function entriesOf(reading: Reading, node: Located | undefined, wanted: string): readonly LocatedMember[] {
+export function namedEntries(reading: DocumentReading, node: Located | undefined, wanted: string): readonly LocatedMember[] {
   if (node === undefined) return [];
   if (node.kind === 'object') return node.members;
   reading.wrongKind(node, wanted);
   return [];
 }
 
-export function itemsOf(reading: Reading, node: Located | undefined, wanted: string): readonly Located[] {
+export function listItems(reading: DocumentReading, node: Located | undefined, wanted: string): readonly Located[] {
   if (node === undefined) return [];
   if (node.kind === 'array') return node.items;
   reading.wrongKind(node, wanted);
@@ -104,7 +105,7 @@ export function itemsOf(reading: Reading, node: Located | undefined, wanted: str
 }
 
 /** The one member of an object, as entries of lists of tasks and of cases have it. */
-export function onlyMember(reading: Reading, node: Located, wanted: string): LocatedMember | undefined {
+export function onlyMember(reading: DocumentReading, node: Located, wanted: string): LocatedMember | undefined {
   if (node.kind !== 'object') return reading.wrongKind(node, wanted);
   const [only] = node.members;
   if (node.members.length === 1) return only;

@@ -1,5 +1,5 @@
 import { mostProblems } from '#json/problem-list.ts';
-import type { Located, Place } from '#yaml/located.ts';
+import type { Located, TextPlace } from '#yaml/located.ts';
 import type { Position } from '#yaml/yaml-text.ts';
 import { type Scope, variablesOf } from './scope.ts';
 
@@ -13,7 +13,7 @@ export interface WorkflowProblem extends Position {
 
 /** An expression that has to compile. */
 interface WrittenExpression {
-  readonly place: Place;
+  readonly place: TextPlace;
   readonly jq: string;
   readonly variables: readonly string[];
 }
@@ -22,7 +22,7 @@ interface WrittenExpression {
 const longestPointer = 1_024;
 
 /** One pass over one document. Collects problems, warnings and expressions. */
-export class Reading {
+export class DocumentReading {
   readonly #positionOf: (offset: number) => Position;
   readonly #problems = new Map<string, WorkflowProblem>();
   readonly #warnings = new Map<string, WorkflowProblem>();
@@ -37,6 +37,11 @@ export class Reading {
     return inOrder(this.#problems);
   }
 
+  /** True where further problems would not be listed. */
+  get isFull(): boolean {
+    return this.#problems.size >= mostProblems;
+  }
+
   get warnings(): readonly WorkflowProblem[] {
     return inOrder(this.#warnings);
   }
@@ -45,21 +50,21 @@ export class Reading {
     return this.#expressions;
   }
 
-  problem(place: Place, detail: string): void {
+  problem(place: TextPlace, detail: string): void {
     if (!this.#unreadable.has(place.pointer)) this.#add(this.#problems, place, detail);
   }
 
   /** Reports a value that could not be read. Further problems of it would mislead. */
-  unreadable(place: Place, detail: string): void {
+  unreadable(place: TextPlace, detail: string): void {
     this.#add(this.#problems, place, detail);
     this.#unreadable.add(place.pointer);
   }
 
-  warning(place: Place, detail: string): void {
+  warning(place: TextPlace, detail: string): void {
     this.#add(this.#warnings, place, detail);
   }
 
-  expression(place: Place, jq: string, scope: Scope): void {
+  expression(place: TextPlace, jq: string, scope: Scope): void {
     this.#expressions.push({ place, jq, variables: variablesOf(scope) });
   }
 
@@ -70,7 +75,7 @@ export class Reading {
   }
 
   /** A definition that several tasks use is read for each of them: its problems count once. */
-  #add(list: Map<string, WorkflowProblem>, { pointer, offset }: Place, detail: string): void {
+  #add(list: Map<string, WorkflowProblem>, { pointer, offset }: TextPlace, detail: string): void {
     if (list.size >= mostProblems) return;
     const shown = pointer.length > longestPointer ? `${pointer.slice(0, longestPointer)}…` : pointer;
     list.set(`${shown} ${detail}`, { pointer: shown, detail, ...this.#positionOf(offset) });

@@ -5,7 +5,7 @@ import type { DataInput, DataOutput, Directive } from '../workflow.ts';
 import type { Context } from './context.ts';
 import { timeout } from './durations.ts';
 import { dataSchema } from './endpoints.ts';
-import { type Members, membersOf, textOf } from './members.ts';
+import { membersOf, type ObjectMembers, readText } from './members.ts';
 import { at, type Moment, type Scope } from './scope.ts';
 import { expression, expressionOrObject } from './template.ts';
 
@@ -25,7 +25,12 @@ export interface TaskPlace {
 export type BaseOf = ReturnType<typeof taskBase>;
 
 /** What tasks of all kinds have in common. */
-export function taskBase(context: Context, { name, value }: LocatedMember, members: Members, { targets, scope }: TaskPlace) {
+export function taskBase(
+  context: Context,
+  { name, value }: LocatedMember,
+  members: ObjectMembers,
+  { targets, scope }: TaskPlace,
+) {
   const condition = members.get('if');
   const limit = members.get('timeout');
   const next = members.get('then');
@@ -74,7 +79,7 @@ export function dataOutput(context: Context, node: Located | undefined, scope: S
 export const directives = ['continue', 'exit', 'end'] as const;
 
 export function directive({ reading }: Context, node: Located, { names }: Targets): Directive {
-  const text = textOf(reading, node, `${listed(directives)}, or the name of a task`);
+  const text = readText(reading, node, `${listed(directives)}, or the name of a task`);
   if (text === undefined) return 'continue';
   const known = directives.find((word) => word === text);
   if (known !== undefined) return known;

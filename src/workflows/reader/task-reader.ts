@@ -4,10 +4,10 @@ import { listed } from '#yaml/wording.ts';
 import type { Task } from '../workflow.ts';
 import { callTask } from './call-reader.ts';
 import type { Context } from './context.ts';
-import { duration } from './durations.ts';
+import { readDuration } from './durations.ts';
 import { emitTask, listenTask } from './events.ts';
 import { forkTask, forTask, raiseTask, runTask, setTask, switchTask } from './flow-tasks.ts';
-import { itemsOf, type Members, membersOf, onlyMember } from './members.ts';
+import { listItems, membersOf, type ObjectMembers, onlyMember } from './members.ts';
 import { unreachable } from './reachable.ts';
 import { at, type Scope } from './scope.ts';
 import { type BaseOf, baseMembers, directives, type TaskPlace, taskBase } from './task-base.ts';
@@ -61,7 +61,7 @@ export function branchList(context: Context, node: Located | undefined, scope: S
 
 function namedTasks({ reading }: Context, node: Located | undefined): readonly LocatedMember[] {
   const wanted = 'a list of tasks, each "- NAME: { … }"';
-  const items = itemsOf(reading, node, wanted);
+  const items = listItems(reading, node, wanted);
   if (node?.kind === 'array' && items.length === 0) reading.problem(node, 'needs at least one task');
   const seen = new Set<string>();
   return items.flatMap((item) => {
@@ -103,7 +103,7 @@ export function task(context: Context, item: LocatedMember, place: TaskPlace): T
 
 interface Recognized {
   readonly context: Context;
-  readonly members: Members;
+  readonly members: ObjectMembers;
   /** The value of the member that makes the kind. */
   readonly node: Located;
   readonly base: BaseOf;
@@ -126,6 +126,6 @@ const readers: Readonly<Record<Kind, (task: Recognized) => Task | undefined>> = 
   wait: ({ context, node, base, place }) => ({
     ...base,
     kind: 'wait',
-    duration: duration(context, node, at(place.scope, 'task')),
+    duration: readDuration(context, node, at(place.scope, 'task')),
   }),
 };

@@ -1,16 +1,16 @@
 import type { Located } from '#yaml/located.ts';
 import type { Catch, Expression, Retry, Task } from '../workflow.ts';
 import type { Context } from './context.ts';
-import { duration } from './durations.ts';
+import { readDuration } from './durations.ts';
 import { expressionIn } from './jq-source.ts';
-import { integerOf, type Members, membersOf, textOf } from './members.ts';
+import { integerOf, membersOf, type ObjectMembers, readText } from './members.ts';
 import { at, type Scope, within } from './scope.ts';
 import type { BaseOf } from './task-base.ts';
 import { expression } from './template.ts';
 import { variableName } from './variable-names.ts';
 
 /** `try` with its `catch`. */
-export function tryTask(context: Context, members: Members, node: Located, base: BaseOf, scope: Scope): Task {
+export function tryTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
   const clause = members.required('catch', 'what happens with errors; {} catches all of them');
   return {
     ...base,
@@ -39,7 +39,7 @@ function readCatch(context: Context, node: Located, scope: Scope): Catch {
 
 function conditions(
   context: Context,
-  members: Members,
+  members: ObjectMembers,
   scope: Scope,
 ): { readonly when?: Expression; readonly exceptWhen?: Expression } {
   const [when, exceptWhen] = [members.get('when'), members.get('exceptWhen')];
@@ -60,7 +60,7 @@ function errorFilter({ reading }: Context, node: Located): NonNullable<Catch['er
     reading.problem(filter, 'is empty; remove "errors" to catch all errors');
   const constant = (name: (typeof known)[number]): string | undefined => {
     const value = found.get(name);
-    const text = value === undefined ? undefined : textOf(reading, value, 'text');
+    const text = value === undefined ? undefined : readText(reading, value, 'text');
     if (value !== undefined && text !== undefined && typeof expressionIn(text) === 'object')
       reading.problem(value, 'must be a constant here; put the expression into "when"');
     return text;
@@ -100,7 +100,7 @@ export function retryPolicy(context: Context, node: Located, scope: Scope): Retr
   const [delay, jitter] = [members.get('delay'), members.get('jitter')];
   return {
     ...conditions(context, members, inside),
-    ...(delay === undefined ? {} : { delay: duration(context, delay, inside) }),
+    ...(delay === undefined ? {} : { delay: readDuration(context, delay, inside) }),
     backoff: backoff(context, members.get('backoff')),
     ...(jitter === undefined ? {} : { jitter: readJitter(context, jitter, inside) }),
     limit: limit(context, members.get('limit'), inside),
@@ -126,7 +126,7 @@ function readJitter(context: Context, node: Located, scope: Scope): NonNullable<
   const members = membersOf(context.reading, node, { wanted: 'an object with "from" and "to"', known: ['from', 'to'] });
   const bound = (name: 'from' | 'to') => {
     const value = members.required(name, 'a duration');
-    return value === undefined ? { iso: 'PT0S' } : duration(context, value, scope);
+    return value === undefined ? { iso: 'PT0S' } : readDuration(context, value, scope);
   };
   return { from: bound('from'), to: bound('to') };
 }
@@ -141,7 +141,7 @@ function limit(context: Context, node: Located | undefined, scope: Scope): Retry
   const [count, longest] = [each?.get('count'), each?.get('duration')];
   return defined({
     count: count === undefined ? undefined : integerOf(reading, count, 0),
-    attemptDuration: longest === undefined ? undefined : duration(context, longest, scope),
-    duration: total === undefined ? undefined : duration(context, total, scope),
+    attemptDuration: longest === undefined ? undefined : readDuration(context, longest, scope),
+    duration: total === undefined ? undefined : readDuration(context, total, scope),
   });
 }

@@ -4,7 +4,7 @@ import { policy } from './authentication.ts';
 import type { Context } from './context.ts';
 import { timeoutDefinition } from './durations.ts';
 import { errorDefinition } from './flow-tasks.ts';
-import { entriesOf, itemsOf, membersOf, textOf } from './members.ts';
+import { listItems, membersOf, namedEntries, readText } from './members.ts';
 import { type Scope, within } from './scope.ts';
 import { retryPolicy } from './try-reader.ts';
 
@@ -23,8 +23,8 @@ export function readUse(context: Context, node: Located | undefined): void {
   const { reading, definitions } = context;
   const members = membersOf(reading, node, { wanted: 'an object', known, refused });
   for (const part of ['authentications', 'errors', 'retries', 'timeouts'] as const)
-    entriesOf(reading, members.get(part), `an object of ${part}`);
-  for (const { name, place, value } of entriesOf(reading, members.get('functions'), 'an object of functions')) {
+    namedEntries(reading, members.get(part), `an object of ${part}`);
+  for (const { name, place, value } of namedEntries(reading, members.get('functions'), 'an object of functions')) {
     if (builtIn.includes(name)) reading.problem(place, 'is the name of a function that exists; choose another name');
     context.body(name, value);
   }
@@ -38,8 +38,8 @@ export function readUse(context: Context, node: Located | undefined): void {
 
 function readSecrets({ reading }: Context, node: Located | undefined): void {
   const seen = new Set<string>();
-  for (const item of itemsOf(reading, node, 'a list of names')) {
-    const name = textOf(reading, item, 'the name of a secret');
+  for (const item of listItems(reading, node, 'a list of names')) {
+    const name = readText(reading, item, 'the name of a secret');
     if (name === undefined) continue;
     if (seen.has(name)) reading.problem(item, 'is listed twice; keep one');
     seen.add(name);

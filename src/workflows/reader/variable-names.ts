@@ -1,12 +1,12 @@
 import { shown } from '#yaml/wording.ts';
-import { type Members, textOf } from './members.ts';
-import type { Reading } from './reading.ts';
+import { type ObjectMembers, readText } from './members.ts';
+import type { DocumentReading } from './reading.ts';
 import { reservedNames } from './scope.ts';
 
 /** The name of a variable that a member gives, without `$`. */
-export function variableName(reading: Reading, members: Members, member: string, standard: string): string {
+export function variableName(reading: DocumentReading, members: ObjectMembers, member: string, standard: string): string {
   const node = members.get(member);
-  const name = node === undefined ? standard : textOf(reading, node, 'the name of a variable, without $');
+  const name = node === undefined ? standard : readText(reading, node, 'the name of a variable, without $');
   if (node === undefined || name === undefined) return standard;
   if (!/^(?!__)[a-z_]\w*$/iu.test(name) || name.length > 255)
     reading.problem(
@@ -20,8 +20,8 @@ export function variableName(reading: Reading, members: Members, member: string,
 
 /** Two variables of one task. */
 export function variablePair(
-  reading: Reading,
-  members: Members,
+  reading: DocumentReading,
+  members: ObjectMembers,
   [first, second]: readonly [string, string],
 ): readonly [string, string] {
   const names = [variableName(reading, members, first, 'item'), variableName(reading, members, second, 'index')] as const;
