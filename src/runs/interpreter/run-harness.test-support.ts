@@ -50,6 +50,8 @@ export interface World {
   /** Is asked before each step for an event of its own. */
   readonly interfere?: (run: TestRun) => RunEvent | undefined;
   readonly mostSteps?: number;
+  /** Which effect ends next: each number, by turns, is counted around the effects. Default: the first. */
+  readonly order?: readonly number[];
 }
 
 export const start = Date.parse('2026-01-31T12:00:00Z');
@@ -103,7 +105,9 @@ export class TestRun {
 
   #next(): RunEvent | undefined {
     const { effects } = this;
-    for (const effect of effects) {
+    const { order = [0] } = this.world;
+    const first = (order[this.steps % order.length] ?? 0) % Math.max(1, effects.length);
+    for (const effect of [...effects.slice(first), ...effects.slice(0, first)]) {
       const event = effect.kind === 'timer' ? undefined : this.answer(effect);
       if (event !== undefined) return event;
     }
