@@ -32,11 +32,17 @@ export function hasUnknown(place: Place): boolean {
   return childrenOf(place).some((child) => hasUnknown({ ...place, ...child }));
 }
 
-/** Calls that people are to decide on. */
+/** Calls that people are to decide on: no `catch` may take them any more. */
 export function undecidedIn(place: Place): readonly Omit<Place, 'run'>[] {
   const work = outsideWork(place);
   if (work !== undefined) return work.undecided === undefined ? [] : [place];
+  if (isJudging(place)) return [];
   return childrenOf(place).flatMap((child) => undecidedIn({ ...place, ...child }));
+}
+
+/** Whether a `catch` is asked about an error of the tasks in it. */
+function isJudging({ activity: { stage } }: Place): boolean {
+  return stage.kind === 'work' && stage.work.kind === 'try' && stage.work.stage.kind === 'judge';
 }
 
 /** Visits the task and all in it, the innermost first. */

@@ -102,12 +102,18 @@ function after(turn: Turn, progress: Progress<Activity>): Step {
 function goOn(turn: Turn, root: Activity, unknown: boolean): Step {
   const state = { ...kept(turn), root };
   const { suspension } = state;
-  if (unknown && suspension === undefined) {
-    for (const call of undecidedIn(rootPlace(turn, root))) turn.note({ run: turn, ...call }, 'suspended');
-    return suspend(turn, state, 'unknown-outcome');
+  if (unknown && suspension?.by !== 'people') noteSuspendedCalls(turn, root);
+  if (unknown && suspension === undefined) return suspend(turn, state, 'unknown-outcome');
+  const decided = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
+  return decided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
+}
+
+function noteSuspendedCalls(turn: Turn, root: Activity): void {
+  const { root: before } = turn.run;
+  const known = new Set((before === undefined ? [] : undecidedIn(rootPlace(turn, before))).map(({ activity: { id } }) => id));
+  for (const call of undecidedIn(rootPlace(turn, root))) {
+    if (!known.has(call.activity.id)) turn.note({ run: turn, ...call }, 'suspended');
   }
-  const open = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
-  return open ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
 }
 
 function ended(turn: Turn, status: RunStatus, more: Pick<RunState, 'output' | 'error'> = {}): Step {

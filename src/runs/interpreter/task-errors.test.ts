@@ -247,6 +247,17 @@ test('conditions of a catch are asked about an unknown outcome before people are
   assert.equal(failed.state.status, 'suspended');
 });
 
+test('people who resume a run do not take the place of a catch that is asked about an unknown outcome', () => {
+  const workflow = workflowOf([attempt('try', [call('a')], { when: jq('$error.status == 504') })]);
+  const run = performed(workflow, { calls: () => undefined });
+  run.send({ kind: 'suspend', at: start });
+  const [effect] = run.effects;
+  run.send({ kind: 'callEnded', at: start, key: effect?.key ?? '', result: unknown });
+  assert.deepEqual(undecidedCalls(workflow, run.state), []);
+  run.send({ kind: 'resume', at: start });
+  assert.equal(run.go().state.status, 'completed');
+});
+
 test('a timeout around a call in flight aborts the call, and raises what its end says', () => {
   const slow = perform('slow', [call('a'), set('never', constant(1))], { timeout: { iso: 'PT5S' } });
   const workflow = workflowOf([attempt('try', [slow], { as: 'e', tasks: [set('b', jq('$e | { type, instance }'))] })]);
