@@ -16,18 +16,18 @@ import {
   type Turn,
   type TurnPlace,
 } from './turn.ts';
-import { isExpired, type Scope } from './view.ts';
+import { isExpired, type TaskScope } from './view.ts';
 
 export const taskRunner: TaskRunner = { begin: beginTask, advance: advanceTask, drop, inFlight, hasUnknown };
 
-function beginTask(run: Turn, task: Task, raw: JsonValue, scope: Scope): Progress<Activity> {
+function beginTask(run: Turn, task: Task, raw: JsonValue, scope: TaskScope): Progress<Activity> {
   if (scope.depth > mostLevels) return limitFault(task, `Tasks are nested in more than ${mostLevels} levels.`);
   if (run.created >= mostTasks) return limitFault(task, `The run has more than ${mostTasks.toLocaleString('en')} tasks.`);
   run.created += 1;
   return beginActivity(run, task, raw, scope, run.created);
 }
 
-export function beginActivity(run: Turn, task: Task, raw: JsonValue, scope: Scope, id: number): Progress<Activity> {
+export function beginActivity(run: Turn, task: Task, raw: JsonValue, scope: TaskScope, id: number): Progress<Activity> {
   const { iteration, attempt } = scope;
   const begun = run.now;
   // The stage is replaced at once.
@@ -40,7 +40,7 @@ export function beginActivity(run: Turn, task: Task, raw: JsonValue, scope: Scop
 }
 
 /** Answers the same activity where the event changes nothing in it. */
-export function advanceTask(place: TurnPlace, event: StepEvent): Progress<Activity> {
+function advanceTask(place: TurnPlace, event: StepEvent): Progress<Activity> {
   const { run, activity, scope } = place;
   if (isExpired(place) && !countsAfterLimit(event)) return { kind: 'busy', state: activity };
   if (event.kind === 'timePassed' && limitPasses(run, activity)) return limitPassed(place);

@@ -48,7 +48,7 @@ function scan(value: JsonValue): ArraySpans {
 }
 
 /** All items of a short array. Throws TypeError where it is none. */
-export function itemsOf(text: string): readonly JsonValue[] {
+export function arrayItems(text: string): readonly JsonValue[] {
   const spans = arraySpans(new JsonValue(text));
   if (spans === undefined) throw new TypeError('The value is no array.');
   return Array.from({ length: spans.length }, (_item, index) => new JsonValue(spans.text(index)));

@@ -2,7 +2,7 @@ import type { Evaluation } from '#workflows/expression-pool.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 
 /**
- * What a run waits for. `key` stays the same while the run waits for the same thing: an engine compares keys with what it has in flight,
+ * What a run waits for. `key` stays the same while the run waits for the same thing. An engine compares keys with what it has in flight. It
  * starts what is new and aborts what vanished. Only `abort` of a call or child can change under the same key.
  */
 export type Effect =

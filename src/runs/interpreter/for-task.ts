@@ -8,7 +8,7 @@ import type { TaskBehaviour } from './task-kind.ts';
 import { advanceList, beginList, type ListPlace, listChildren, listEffects } from './task-list.ts';
 import { expressionError, faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import { innerScope, isExpired, type Place, type Scope } from './view.ts';
+import { innerScope, isExpired, type TaskPlace, type TaskScope } from './view.ts';
 
 export const forBehaviour: TaskBehaviour<ForTask, ForWork> = {
   expressions: (task) => [{ label: 'for.in', expression: task.in }],
@@ -84,7 +84,7 @@ function listOf(place: TurnPlace<ForTask>, work: ForWork): ListPlace {
   return { turn: place.run, tasks: place.task.tasks, scope: iterationScope(place, work) };
 }
 
-function iterationScope(place: Place<ForTask>, work: ForWork): Scope {
+function iterationScope(place: TaskPlace<ForTask>, work: ForWork): TaskScope {
   const { task, scope } = place;
   const variables = [
     ...scope.variables,

@@ -5,7 +5,7 @@ export const longText = 512;
 
 /**
  * A value of a run as JSON text, with the digits of its numbers. The object is the value's identity: a state that carries a value on has
- * the same object, so that its length, its hash and the places of its items are found once.
+ * the same object. So its length, its hash and the places of its items are found once.
  */
 export class JsonValue {
   readonly text: string;

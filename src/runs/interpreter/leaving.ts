@@ -2,14 +2,14 @@ import type { Directive } from '#workflows/workflow.ts';
 import type { JsonValue } from './json-value.ts';
 import { constantOf, isIdentity, valueIn } from './programs.ts';
 import { evaluatedBy } from './results.ts';
-import type { Activity, LeavingStage, Stage, Work } from './run-state.ts';
+import type { Activity, ActivityStage, LeavingStage, Work } from './run-state.ts';
 import { checkEffects, checkedBy } from './schema-check.ts';
 import type { EffectError } from './task-error.ts';
 import type { EffectSink } from './task-kind.ts';
 import { exportProgram, type LeaveProgram, leaveProgram } from './task-programs.ts';
 import { atTask, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import type { Place } from './view.ts';
+import type { TaskPlace } from './view.ts';
 
 /** What came of the work as what came of the task. */
 export function afterWork(place: TurnPlace, progress: Progress<Work>): Progress<Activity> {
@@ -32,7 +32,7 @@ export function fault(place: TurnPlace, error: EffectError, part = ''): Progress
   return afterWork(place, { kind: 'faulted', error: atTask(place.task, error, part) });
 }
 
-export function inStage(place: TurnPlace, stage: Stage): Progress<Activity> {
+export function inStage(place: TurnPlace, stage: ActivityStage): Progress<Activity> {
   return { kind: 'busy', state: { ...place.activity, stage } };
 }
 
@@ -123,7 +123,7 @@ function advanceCheck(place: TurnPlace, stage: LeavingStage, event: StepEvent): 
   return stage.kind === 'check-output' ? outputChecked(place, stage) : complete(place, stage);
 }
 
-export function leavingEffects(place: Place, stage: LeavingStage, sink: EffectSink): void {
+export function leavingEffects(place: TaskPlace, stage: LeavingStage, sink: EffectSink): void {
   const { task, activity } = place;
   const { kind, wait, output, value, context } = stage;
   if (kind === 'leave' || kind === 'export') {

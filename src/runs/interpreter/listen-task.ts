@@ -10,7 +10,7 @@ import type { TaskBehaviour } from './task-kind.ts';
 import type { WorkExpression } from './task-programs.ts';
 import { faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { bindings, evaluation } from './variables.ts';
-import { isExpired, type Place } from './view.ts';
+import { isExpired, type TaskPlace } from './view.ts';
 
 /** An event that came this long before the `listen` began counts. Milliseconds. */
 const grace = 5 * 60_000;
@@ -61,7 +61,7 @@ function giveUp(place: TurnPlace<ListenTask>, work: ListenWork, progress: Progre
   return progress;
 }
 
-function listenEffect(place: Place<ListenTask>, work: ListenWork, key: string): ListenEffect {
+function listenEffect(place: TaskPlace<ListenTask>, work: ListenWork, key: string): ListenEffect {
   const { task, activity } = place;
   const { since, position } = work;
   const match = { expressions: [matchExpression(task, work)], ...bindings(place, filterNames(task), { input: activity.input }) };

@@ -1,5 +1,5 @@
 import type { DoTask, Expression, ListenTask } from '#workflows/workflow.ts';
-import { itemsOf } from './array-spans.ts';
+import { arrayItems } from './array-spans.ts';
 import { arrayOf, isTrue, type JsonValue, nullValue } from './json-value.ts';
 import { listTask } from './list-task.ts';
 import { isSatisfied, type NumberedFilter, numberedFilters } from './listen-match.ts';
@@ -7,7 +7,7 @@ import { constantOf, oncePer } from './programs.ts';
 import type { RunEvent } from './run-events.ts';
 import type { Activity, ListenItem, ListenWork } from './run-state.ts';
 import { limitFault, mostBytes, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
-import { innerScope, type Place, type Scope } from './view.ts';
+import { innerScope, type TaskPlace, type TaskScope } from './view.ts';
 
 type Arrival = Extract<RunEvent, { readonly kind: 'eventArrived' }>;
 
@@ -47,8 +47,8 @@ export function takeEvent(place: TurnPlace<ListenTask>, before: ListenWork, even
 }
 
 function matchOf(text: string): readonly [number, readonly JsonValue[], JsonValue | undefined] {
-  const [number, values, value] = itemsOf(text);
-  return [Number(number?.text), values === undefined ? [] : itemsOf(values.text), value];
+  const [number, values, value] = arrayItems(text);
+  return [Number(number?.text), values === undefined ? [] : arrayItems(values.text), value];
 }
 
 function untilTaken({ to }: ListenTask, work: ListenWork, { index }: NumberedFilter): ListenWork {
@@ -122,13 +122,13 @@ function around(progress: Progress<Activity>, work: ListenWork, value: JsonValue
   return progress.kind === 'ended' ? { kind: 'ended', output: progress.output } : progress;
 }
 
-export function itemChildren(place: Place<ListenTask>, work: ListenWork): readonly Omit<Place, 'run'>[] {
+export function itemChildren(place: TaskPlace<ListenTask>, work: ListenWork): readonly Omit<TaskPlace, 'run'>[] {
   const { item } = work;
   if (item === undefined) return [];
   return [{ task: iterator(place.task), activity: item.activity, scope: itemScope(place, item.value, work) }];
 }
 
-function itemScope(place: Place<ListenTask>, value: JsonValue, { outputs }: ListenWork): Scope {
+function itemScope(place: TaskPlace<ListenTask>, value: JsonValue, { outputs }: ListenWork): TaskScope {
   const { foreach } = place.task;
   const index = outputs.length;
   const own = [

@@ -160,7 +160,7 @@ test('a suspended run begins nothing new, and goes on where it was', () => {
   );
 });
 
-test('the clock of a suspended run stands', () => {
+test('the clock of a suspended run is stopped', () => {
   const workflow = workflowOf([wait('a', { iso: 'PT1H' })], { timeout: { iso: 'PT2H' } });
   const run = new TestRun(workflow);
   run.send({ kind: 'timePassed', at: start });

@@ -2,9 +2,9 @@ import type { JsonValue } from './json-value.ts';
 import type { TaskError } from './task-error.ts';
 
 /** What a step did: for the timeline of a run and its lifecycle events. */
-export type Note = RunNote | TaskNote | CorrelationNote;
+export type Note = LifecycleNote | TaskNote | CorrelationNote;
 
-export interface RunNote {
+export interface LifecycleNote {
   readonly of: 'run';
   readonly kind: 'started' | 'suspended' | 'resumed' | 'cancelled' | 'faulted' | 'completed';
   readonly at: number;

@@ -59,7 +59,7 @@ export function onlyWaits(workflow: Workflow, state: RunState): boolean {
 }
 
 /** A call whose outcome people are to decide on. */
-export interface UndecidedCall {
+interface UndecidedCall {
   readonly activity: number;
   readonly reference: string;
   readonly error: TaskError;

@@ -10,7 +10,7 @@ export interface Program {
   readonly names: ReadonlySet<string>;
 }
 
-/** Where a value comes from that an expression stands for. */
+/** Where the value of an expression comes from. */
 export type Slot = { readonly constant: JsonValue } | { readonly same: true } | { readonly result: number };
 
 /** The expression, fit to be part of another one. A comment at its end ends with its line. */

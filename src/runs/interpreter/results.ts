@@ -4,7 +4,7 @@ import type { EffectError } from './task-error.ts';
 import { expressionError, type StepEvent, type Turn } from './turn.ts';
 
 /** What became of an evaluation. Undefined: the event is not for it. */
-export type ProgramResult = { readonly values: readonly JsonValue[] } | { readonly error: EffectError };
+type ProgramResult = { readonly values: readonly JsonValue[] } | { readonly error: EffectError };
 
 export function evaluatedBy(run: Turn, wait: number | undefined, program: Program, event: StepEvent): ProgramResult | undefined {
   if (wait === undefined || run.target !== wait) return undefined;

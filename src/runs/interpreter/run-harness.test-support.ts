@@ -15,7 +15,7 @@ const jq = await loadJq();
 const evaluated = new Map<string, Evaluated>();
 
 /** Real jq. What was evaluated before is looked up, as expressions depend on their data alone. */
-export function evaluate({ expressions, dot, variables }: Evaluation): Evaluated {
+function evaluate({ expressions, dot, variables }: Evaluation): Evaluated {
   const names = Object.keys(variables);
   const members = names.map((name) => `${JSON.stringify(name)}:${variables[name]}`);
   const input = `{"dot":${dot},"variables":{${members.join(',')}}}`;

@@ -27,7 +27,7 @@ export interface RunState {
   readonly serial: number;
   /** Tasks created so far, which is the last id of an activity too. */
   readonly tasks: number;
-  /** Milliseconds that the run was suspended. A suspended run's clock stands: `RunState` counts its moments without this time. */
+  /** Milliseconds that the run was suspended. The run's own clock leaves them out. */
   readonly stoppedFor: number;
   readonly suspension?: Suspension | undefined;
   /** The whole workflow as a task, while the run is under way. */
@@ -64,11 +64,11 @@ export interface Activity extends Timed {
   readonly raw: JsonValue;
   /** `$input`. The raw input until `input.from` gave another. */
   readonly input: JsonValue;
-  readonly stage: Stage;
+  readonly stage: ActivityStage;
 }
 
 /** What an activity does now. `wait` is the number of what it waits for. */
-export type Stage = EnteringStage | { readonly kind: 'work'; readonly work: Work } | LeavingStage;
+export type ActivityStage = EnteringStage | { readonly kind: 'work'; readonly work: Work } | LeavingStage;
 
 /** The work has not begun. */
 export interface EnteringStage {

@@ -6,7 +6,7 @@ import { type EffectError, standardError } from './task-error.ts';
 import type { EffectSink } from './task-kind.ts';
 import type { StepEvent, TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import type { Place } from './view.ts';
+import type { TaskPlace } from './view.ts';
 
 interface Check {
   readonly schema: DataSchema;
@@ -15,7 +15,7 @@ interface Check {
 }
 
 /** Waits for the verdict of a schema, or first for the schema. */
-export function checkEffects(place: Place, { schema, value, wait }: Check, sink: EffectSink): void {
+export function checkEffects(place: TaskPlace, { schema, value, wait }: Check, sink: EffectSink): void {
   const { pointer, resource } = schema;
   const document = schema.document ?? fetched(place, pointer);
   if (document !== undefined) {
@@ -26,16 +26,16 @@ export function checkEffects(place: Place, { schema, value, wait }: Check, sink:
   }
 }
 
-function fetched({ run }: Place, pointer: string): string | undefined {
+function fetched({ run }: TaskPlace, pointer: string): string | undefined {
   return run.run.resources.find((resource) => resource.pointer === pointer)?.document.text;
 }
 
 /** A fetch has one key for all tasks that wait for it. */
-export function fetchKey(pointer: string): string {
+function fetchKey(pointer: string): string {
   return `fetch:${pointer}`;
 }
 
-function endpointOf(place: Place, expression: Parameters<typeof constantOf>[0], value: JsonValue): Argument {
+function endpointOf(place: TaskPlace, expression: Parameters<typeof constantOf>[0], value: JsonValue): Argument {
   const constant = constantOf(expression);
   if (constant !== undefined) return { value: constant.text };
   const program: Program = { expressions: [expression.jq], labels: ['endpoint'], names: new Set(mentions(expression.jq)) };

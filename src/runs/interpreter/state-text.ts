@@ -2,7 +2,7 @@ import { JsonValue, longText } from './json-value.ts';
 import type { RunState } from './run-state.ts';
 
 /** A state as a small text, and its long values apart. Two texts of a run that have the same value name it by the same id. */
-export interface StateText {
+interface StateText {
   readonly text: string;
   readonly values: ReadonlyMap<string, string>;
 }

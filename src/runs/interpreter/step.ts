@@ -10,7 +10,7 @@ import type { Activity, RunState, RunStatus, Suspension } from './run-state.ts';
 import { type Progress, Turn } from './turn.ts';
 import { outermost } from './view.ts';
 
-export interface RunOptions {
+interface RunOptions {
   readonly id: string;
   /** Random: ids of events and jitter come from it. */
   readonly seed: string;
@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly runtime: { readonly name: string; readonly version: string };
 }
 
-export interface Step {
+interface Step {
   readonly state: RunState;
   readonly notes: readonly Note[];
 }
@@ -121,7 +121,7 @@ function ended(turn: Turn, status: RunStatus, more: Pick<RunState, 'output' | 'e
   return { state, notes: turn.notes };
 }
 
-/** The run with what the step changed beside the tree. */
+/** The run with what the step changed apart from the tree. */
 function kept({ run, context, serial, created }: Turn): RunState {
   return { ...run, context, serial, tasks: created };
 }

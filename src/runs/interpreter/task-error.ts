@@ -25,7 +25,7 @@ const statuses = {
   runtime: 500,
 } as const;
 
-export type StandardError = keyof typeof statuses;
+type StandardError = keyof typeof statuses;
 
 const spelling = /^https:\/\/serverlessworkflow\.io\/(?:spec\/1\.0\.0\/errors|dsl\/errors\/types|errors\/types)\/([a-z]+)$/u;
 

@@ -3,13 +3,13 @@ import type { JsonValue } from './json-value.ts';
 import type { Activity, ListPosition } from './run-state.ts';
 import type { EffectSink } from './task-kind.ts';
 import type { Progress, StepEvent, Turn } from './turn.ts';
-import type { Place, Scope } from './view.ts';
+import type { TaskPlace, TaskScope } from './view.ts';
 
 /** Where a list and its scope are. */
 export interface ListPlace {
   readonly turn: Turn;
   readonly tasks: readonly Task[];
-  readonly scope: Scope;
+  readonly scope: TaskScope;
 }
 
 /** Performs tasks one after the other, by their directives. */
@@ -55,8 +55,8 @@ function after(progress: Progress<Activity>, { index, data }: ListPosition): Pro
 export function listChildren(
   tasks: readonly Task[],
   list: ListPosition | undefined,
-  scope: Scope,
-): readonly Omit<Place, 'run'>[] {
+  scope: TaskScope,
+): readonly Omit<TaskPlace, 'run'>[] {
   const task = list === undefined ? undefined : tasks[list.index];
   return task === undefined || list?.child === undefined ? [] : [{ task, activity: list.child, scope }];
 }

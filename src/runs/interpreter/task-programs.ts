@@ -8,7 +8,7 @@ export interface WorkExpression {
 }
 
 /** What a task evaluates before its work, all at one moment and on its raw input. */
-export interface EnterProgram {
+interface EnterProgram {
   readonly program: Program;
   /** Absent where another moment judged `if`. */
   readonly if: Slot | undefined;

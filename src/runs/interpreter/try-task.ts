@@ -9,9 +9,9 @@ import type { TaskBehaviour } from './task-kind.ts';
 import { advanceList, beginList, type ListPlace, listChildren, listEffects } from './task-list.ts';
 import { durationExpressions } from './task-programs.ts';
 import { type AttemptEnd, advanceAttempt, attemptChildren, beginAttempt, dropAttempt } from './try-attempt.ts';
-import { expressionError, faulted, type Progress, type StepEvent, type TurnPlace, within } from './turn.ts';
+import { expressionError, faulted, type Progress, type StepEvent, type TurnPlace, wrapped } from './turn.ts';
 import { evaluation } from './variables.ts';
-import { innerScope, isExpired, type Place, type Scope, type Variable } from './view.ts';
+import { innerScope, isExpired, type TaskPlace, type TaskScope, type Variable } from './view.ts';
 
 export const tryBehaviour: TaskBehaviour<TryTask, TryWork> = {
   expressions: (task) => limits(task).flatMap(({ expression }) => expression),
@@ -33,7 +33,7 @@ export const tryBehaviour: TaskBehaviour<TryTask, TryWork> = {
         return event.kind === 'timePassed' && place.run.now >= stage.at ? nextAttempt(place, work) : unchanged(work);
       default: {
         const inside = catchList(place, stage);
-        return within(advanceList(inside, stage.list, event), stage.list, work, (list) => at(work, { ...stage, list }));
+        return wrapped(advanceList(inside, stage.list, event), stage.list, work, (list) => at(work, { ...stage, list }));
       }
     }
   },
@@ -201,20 +201,20 @@ function handle(place: TurnPlace<TryTask>, work: Omit<TryWork, 'stage'>, error: 
   }
   const inside = { turn: place.run, tasks, scope: catchScope(place, error) };
   const progress = beginList(inside, place.activity.input);
-  return within(progress, undefined, undefined, (list) => at(work, { kind: 'catch', error, list }));
+  return wrapped(progress, undefined, undefined, (list) => at(work, { kind: 'catch', error, list }));
 }
 
 function catchList(place: TurnPlace<TryTask>, stage: CatchStage): ListPlace {
   return { turn: place.run, tasks: place.task.catch.tasks ?? [], scope: catchScope(place, stage.error) };
 }
 
-function catchScope(place: Place<TryTask>, error: TaskError): Scope {
+function catchScope(place: TaskPlace<TryTask>, error: TaskError): TaskScope {
   const { variables } = errorScope(place, error);
   return innerScope(place, { variables });
 }
 
 /** The scope of expressions about the error. */
-function errorScope({ scope, task }: Place<TryTask>, error: TaskError): Scope {
+function errorScope({ scope, task }: TaskPlace<TryTask>, error: TaskError): TaskScope {
   const variable: Variable = { name: task.catch.as, text: () => errorValue(error).text };
   return { ...scope, variables: [...scope.variables, variable] };
 }

@@ -5,7 +5,7 @@ import type { Note, TaskNote } from './notes.ts';
 import type { RunEvent } from './run-events.ts';
 import type { Activity, RunState } from './run-state.ts';
 import { type EffectError, standardError, type TaskError } from './task-error.ts';
-import type { Place, RunView, Scope } from './view.ts';
+import type { RunView, TaskPlace, TaskScope } from './view.ts';
 
 /** UTF-8 bytes of the context and of one task's output together, at most. */
 export const mostBytes = 8 * 1024 * 1024;
@@ -35,23 +35,23 @@ function waitOf(key: string): number | undefined {
   return wait === undefined ? undefined : Number(wait);
 }
 
-export type TurnPlace<T extends Task = Task> = Place<T, Turn>;
+export type TurnPlace<T extends Task = Task> = TaskPlace<T, Turn>;
 
 /** What the kinds of tasks need of tasks in general. */
 export interface TaskRunner {
-  begin(turn: Turn, task: Task, raw: JsonValue, scope: Scope): Progress<Activity>;
+  begin(turn: Turn, task: Task, raw: JsonValue, scope: TaskScope): Progress<Activity>;
   advance(place: TurnPlace, event: StepEvent): Progress<Activity>;
   /** Notes the end of a task, and of all in it, that is given up. */
   drop(place: TurnPlace): void;
   /** Calls in the task that are in flight. */
-  inFlight(place: Place): number;
-  hasUnknown(place: Place): boolean;
+  inFlight(place: TaskPlace): number;
+  hasUnknown(place: TaskPlace): boolean;
 }
 
 /** `settled`: the calls that were aborted after a time limit have ended, and one outcome is unknown. */
 export type StepEvent = RunEvent | { readonly kind: 'settled'; readonly at: number };
 
-/** One step under way: what changes beside the tree of activities. It lives no longer than the step. */
+/** One step under way: what changes apart from the tree of activities. It lives no longer than the step. */
 export class Turn implements RunView {
   readonly workflow: Workflow;
   readonly run: RunState;
@@ -100,7 +100,7 @@ export class Turn implements RunView {
     return createHash('sha256').update(`${this.run.seed} ${purpose}`).digest();
   }
 
-  note({ task, activity }: Place, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
+  note({ task, activity }: TaskPlace, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
     if (activity.id === 0) return;
     const { id, iteration, attempt, requestId } = activity;
     this.notes.push({
@@ -117,7 +117,7 @@ export class Turn implements RunView {
     });
   }
 
-  /** The fault for a value that is too large beside the context. Undefined where it fits. */
+  /** The fault for a value that is too large together with the context. Undefined where it fits. */
   tooLarge(task: Task, value: JsonValue, context = this.context): Progress<never> | undefined {
     // A character has at most three bytes, so that short values need no count.
     if ((value.text.length + context.text.length) * 3 <= mostBytes) return undefined;
@@ -127,7 +127,7 @@ export class Turn implements RunView {
 }
 
 /** The progress of what is inside as the progress of what is around it. The same state gives the same object `before`. */
-export function within<Inner, Outer>(
+export function wrapped<Inner, Outer>(
   progress: Progress<Inner>,
   inner: Inner | undefined,
   before: Outer | undefined,

@@ -16,7 +16,7 @@ export interface Variable {
 }
 
 /** Where a task is within others. It follows from the state: nothing of it is kept. */
-export interface Scope {
+export interface TaskScope {
   readonly variables: readonly Variable[];
   readonly iteration?: number | undefined;
   readonly attempt: number;
@@ -25,22 +25,22 @@ export interface Scope {
   readonly expired: boolean;
 }
 
-export const outermost: Scope = { variables: [], attempt: 1, depth: 0, expired: false };
+export const outermost: TaskScope = { variables: [], attempt: 1, depth: 0, expired: false };
 
 /** A task under way, with what is around it. */
-export interface Place<T extends Task = Task, View extends RunView = RunView> {
+export interface TaskPlace<T extends Task = Task, View extends RunView = RunView> {
   readonly run: View;
   readonly task: T;
   readonly activity: Activity;
-  readonly scope: Scope;
+  readonly scope: TaskScope;
 }
 
 /** Whether a time limit passed around what the place does: only the ends of its calls count. */
-export function isExpired({ scope, activity }: Place): boolean {
+export function isExpired({ scope, activity }: TaskPlace): boolean {
   return scope.expired || activity.expired === true;
 }
 
 /** The scope of tasks inside the place. */
-export function innerScope(place: Place, more: Partial<Scope> = {}): Scope {
+export function innerScope(place: TaskPlace, more: Partial<TaskScope> = {}): TaskScope {
   return { ...place.scope, depth: place.scope.depth + 1, expired: isExpired(place), ...more };
 }
