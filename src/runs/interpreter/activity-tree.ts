@@ -5,35 +5,35 @@ import { behaviourOf } from './task-behaviours.ts';
 import type { EffectSink } from './task-kind.ts';
 import type { Inside } from './time-limit.ts';
 import type { TurnPlace } from './turn.ts';
-import { isExpired, type TaskPlace } from './view.ts';
+import { type ActivityPlace, isExpired } from './view.ts';
 
 /** The tasks in a task that are under way. What ended is not among them. */
-export function childrenOf(place: TaskPlace): Inside {
+export function childrenOf(place: ActivityPlace): Inside {
   const { task, activity } = place;
   if (activity.stage.kind !== 'work') return [];
   return behaviourOf(task).children?.(place, activity.stage.work) ?? [];
 }
 
-function outsideWork({ activity }: Pick<TaskPlace, 'activity'>): OutsideWork | undefined {
+function outsideWork({ activity }: Pick<ActivityPlace, 'activity'>): OutsideWork | undefined {
   const { stage } = activity;
   return stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work : undefined;
 }
 
-export function inFlight(place: TaskPlace): number {
+export function inFlight(place: ActivityPlace): number {
   const work = outsideWork(place);
   if (work !== undefined) return work.answer === undefined && work.undecided === undefined ? 1 : 0;
   return childrenOf(place).reduce((count, child) => count + inFlight({ ...place, ...child }), 0);
 }
 
 /** Whether the task has a call whose outcome is unknown. */
-export function hasUnknown(place: TaskPlace): boolean {
+export function hasUnknown(place: ActivityPlace): boolean {
   const work = outsideWork(place);
   if (work !== undefined) return work.undecided !== undefined || work.answer?.kind === 'unknown';
   return childrenOf(place).some((child) => hasUnknown({ ...place, ...child }));
 }
 
 /** Calls that people are to decide on: no `catch` may take them any more. */
-export function undecidedIn(place: TaskPlace): readonly Omit<TaskPlace, 'run'>[] {
+export function undecidedIn(place: ActivityPlace): readonly Omit<ActivityPlace, 'run'>[] {
   const work = outsideWork(place);
   if (work !== undefined) return work.undecided === undefined ? [] : [place];
   if (isJudging(place)) return [];
@@ -41,12 +41,12 @@ export function undecidedIn(place: TaskPlace): readonly Omit<TaskPlace, 'run'>[]
 }
 
 /** Whether a `catch` is asked about an error of the tasks in it. */
-function isJudging({ activity: { stage } }: TaskPlace): boolean {
+function isJudging({ activity: { stage } }: ActivityPlace): boolean {
   return stage.kind === 'work' && stage.work.kind === 'try' && stage.work.stage.kind === 'judge';
 }
 
 /** Visits the task and all in it, the innermost first. */
-export function visit<P extends TaskPlace>(place: P, look: (place: P) => void): void {
+export function visit<P extends ActivityPlace>(place: P, look: (place: P) => void): void {
   for (const child of childrenOf(place)) visit({ ...place, ...child }, look);
   look(place);
 }
@@ -60,7 +60,7 @@ export function drop(place: TurnPlace): void {
 }
 
 /** Hands what the task and all in it wait for to the sink. After a time limit passed, only calls are waited for. */
-export function collectEffects(place: TaskPlace, sink: EffectSink): void {
+export function collectEffects(place: ActivityPlace, sink: EffectSink): void {
   const { task, activity } = place;
   const { stage } = activity;
   if (activity.deadline !== undefined && !isExpired(place)) sink.limit(activity.deadline);

@@ -5,7 +5,7 @@ import { constantOf, enclosed, isIdentity, mentions, oncePer, type Program, Prog
 import type { OutsideWork } from './run-state.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 import { evaluation } from './variables.ts';
-import { isExpired, type TaskPlace } from './view.ts';
+import { type ActivityPlace, isExpired } from './view.ts';
 
 /** The arguments are evaluated with the call itself, so that a secret in them is in no state. */
 export const callBehaviour: TaskBehaviour<CallTask, OutsideWork> = {
@@ -29,7 +29,7 @@ export const callBehaviour: TaskBehaviour<CallTask, OutsideWork> = {
   },
 };
 
-function argumentsOf(place: TaskPlace<CallTask>): Argument {
+function argumentsOf(place: ActivityPlace<CallTask>): Argument {
   const { task, activity } = place;
   const constant = constantOf(task.with);
   if (constant !== undefined) return { value: constant.text };
@@ -41,7 +41,7 @@ function argumentsOf(place: TaskPlace<CallTask>): Argument {
  * What `input.from` makes of a secret is not kept either: `$input` has it masked. So a call whose `input.from` names `$secrets` evaluates
  * `input.from` with its arguments.
  */
-function evaluationOf(place: TaskPlace<CallTask>): TaskEvaluation {
+function evaluationOf(place: ActivityPlace<CallTask>): TaskEvaluation {
   const { task, activity } = place;
   return evaluation(place, argumentProgram(task), takesSecrets(task) ? activity.raw : activity.input);
 }

@@ -11,7 +11,7 @@ import type { EffectSink } from './task-kind.ts';
 import { enterProgram, ifProgram, judgesIfAlone } from './task-programs.ts';
 import { expressionError, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import type { TaskPlace } from './view.ts';
+import type { ActivityPlace } from './view.ts';
 
 const programOf = oncePer((task: Task) => enterProgram(task, behaviourOf(task).expressions?.(task) ?? []));
 
@@ -94,7 +94,7 @@ export function advanceEntering(place: TurnPlace, stage: EnteringStage, event: S
   return judged(place, found.values[0] ?? nullValue);
 }
 
-export function enteringEffects(place: TaskPlace, { kind, wait }: EnteringStage, sink: EffectSink): void {
+export function enteringEffects(place: ActivityPlace, { kind, wait }: EnteringStage, sink: EffectSink): void {
   const { task, activity } = place;
   if (kind === 'check-input') {
     const { schema } = task.input;

@@ -8,7 +8,7 @@ import type { TaskBehaviour } from './task-kind.ts';
 import { advanceList, beginList, type ListPlace, listChildren, listEffects } from './task-list.ts';
 import { expressionError, faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import { innerScope, isExpired, type TaskPlace, type TaskScope } from './view.ts';
+import { type ActivityPlace, innerScope, isExpired, type TaskScope } from './view.ts';
 
 export const forBehaviour: TaskBehaviour<ForTask, ForWork> = {
   expressions: (task) => [{ label: 'for.in', expression: task.in }],
@@ -49,7 +49,7 @@ function iterate(place: TurnPlace<ForTask>, from: ForWork): Progress<ForWork> {
   for (;;) {
     const work: ForWork = { kind: 'for', items: from.items, index, data };
     if (index >= length || (constant !== undefined && !isTrue(constant))) return { kind: 'ended', output: data };
-    if (run.isLong()) return { kind: 'busy', state: work };
+    if (!run.mayBegin()) return { kind: 'busy', state: work };
     if (condition !== undefined && constant === undefined) return { kind: 'busy', state: { ...work, wait: run.nextWait() } };
     const progress = beginList(listOf(place, work), data);
     if (progress.kind !== 'ended') return around(progress, work);
@@ -84,7 +84,7 @@ function listOf(place: TurnPlace<ForTask>, work: ForWork): ListPlace {
   return { turn: place.run, tasks: place.task.tasks, scope: iterationScope(place, work) };
 }
 
-function iterationScope(place: TaskPlace<ForTask>, work: ForWork): TaskScope {
+function iterationScope(place: ActivityPlace<ForTask>, work: ForWork): TaskScope {
   const { task, scope } = place;
   const variables = [
     ...scope.variables,

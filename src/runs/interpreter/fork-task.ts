@@ -3,7 +3,7 @@ import { arrayOf } from './json-value.ts';
 import type { Activity, Branch, ForkWork } from './run-state.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 import type { Progress, TurnPlace } from './turn.ts';
-import { innerScope, type TaskPlace, type TaskScope } from './view.ts';
+import { type ActivityPlace, innerScope, type TaskScope } from './view.ts';
 
 /** The first end of a branch that ends the fork: in a race any end, else a fault or the directive `end`. The others are given up. */
 export const forkBehaviour: TaskBehaviour<ForkTask, ForkWork> = {
@@ -68,7 +68,7 @@ function give({ run, ...place }: TurnPlace<ForkTask>, branches: readonly Branch[
   for (const child of underWay(place.task.branches, others, innerScope({ run, ...place }))) run.tasks.drop({ run, ...child });
 }
 
-function underWay(tasks: readonly Task[], branches: readonly Branch[], scope: TaskScope): readonly Omit<TaskPlace, 'run'>[] {
+function underWay(tasks: readonly Task[], branches: readonly Branch[], scope: TaskScope): readonly Omit<ActivityPlace, 'run'>[] {
   return tasks.flatMap((task, index) => {
     const branch = branches[index];
     return branch !== undefined && 'activity' in branch ? [{ task, activity: branch.activity, scope }] : [];

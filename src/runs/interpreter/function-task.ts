@@ -3,7 +3,7 @@ import type { ListWork } from './run-state.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 import { advanceList, beginList, type ListPlace, listChildren, listEffects } from './task-list.ts';
 import { type TurnPlace, wrapped } from './turn.ts';
-import { innerScope, type TaskPlace, type TaskScope } from './view.ts';
+import { type ActivityPlace, innerScope, type TaskScope } from './view.ts';
 
 /** The body is a list of one task. Variables of the tasks around the call do not reach it: its input is all that it gets. */
 export const functionBehaviour: TaskBehaviour<FunctionTask, ListWork> = {
@@ -18,7 +18,7 @@ function listOf(place: TurnPlace<FunctionTask>): ListPlace {
   return { turn: place.run, tasks: [place.task.body], scope: bodyScope(place) };
 }
 
-function bodyScope(place: TaskPlace): TaskScope {
+function bodyScope(place: ActivityPlace): TaskScope {
   return innerScope(place, { variables: [] });
 }
 

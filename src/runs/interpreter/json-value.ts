@@ -33,7 +33,7 @@ export const nullValue = new JsonValue('null');
 
 /** As `if` of jq: only false and null are false. */
 export function isTrue(value: JsonValue): boolean {
-  return value.text !== 'false' && value.text !== 'null';
+  return !/^\s*(?:false|null)\s*$/u.test(value.text);
 }
 
 export function arrayOf(items: readonly JsonValue[]): JsonValue {

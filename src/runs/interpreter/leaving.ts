@@ -9,7 +9,7 @@ import type { EffectSink } from './task-kind.ts';
 import { exportProgram, type LeaveProgram, leaveProgram } from './task-programs.ts';
 import { atTask, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import type { TaskPlace } from './view.ts';
+import type { ActivityPlace } from './view.ts';
 
 /** What came of the work as what came of the task. */
 export function afterWork(place: TurnPlace, progress: Progress<Work>): Progress<Activity> {
@@ -123,7 +123,7 @@ function advanceCheck(place: TurnPlace, stage: LeavingStage, event: StepEvent): 
   return stage.kind === 'check-output' ? outputChecked(place, stage) : complete(place, stage);
 }
 
-export function leavingEffects(place: TaskPlace, stage: LeavingStage, sink: EffectSink): void {
+export function leavingEffects(place: ActivityPlace, stage: LeavingStage, sink: EffectSink): void {
   const { task, activity } = place;
   const { kind, wait, output, value, context } = stage;
   if (kind === 'leave' || kind === 'export') {

@@ -2,7 +2,7 @@ import type { ListenTask } from '#workflows/workflow.ts';
 import type { ListenEffect } from './effects.ts';
 import { arrayOf, isTrue, type JsonValue } from './json-value.ts';
 import { filterNames, matchExpression, numberedFilters } from './listen-match.ts';
-import { advanceItem, correlates, goOn, itemChildren, takeEvent, untilCondition } from './listen-work.ts';
+import { advanceItem, correlates, goOn, hasNext, itemChildren, takeEvent, untilCondition } from './listen-work.ts';
 import { mentions, oncePer, type Program, ProgramBuilder } from './programs.ts';
 import { evaluatedBy } from './results.ts';
 import type { ListenWork } from './run-state.ts';
@@ -10,7 +10,7 @@ import type { TaskBehaviour } from './task-kind.ts';
 import type { WorkExpression } from './task-programs.ts';
 import { faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { bindings, evaluation } from './variables.ts';
-import { isExpired, type TaskPlace } from './view.ts';
+import { type ActivityPlace, isExpired } from './view.ts';
 
 /** An event that came this long before the `listen` began counts. Milliseconds. */
 const grace = 5 * 60_000;
@@ -31,6 +31,7 @@ export const listenBehaviour: TaskBehaviour<ListenTask, ListenWork> = {
   effects: (place, work, sink) => {
     const { task, activity } = place;
     const { until } = work;
+    if (hasNext(work)) sink.goOn();
     if (until !== undefined) {
       const moment = { input: activity.input };
       sink.add(until, (key) => {
@@ -47,6 +48,7 @@ export const listenBehaviour: TaskBehaviour<ListenTask, ListenWork> = {
 /** What the event means for the listening itself. Undefined where it is for a task of `foreach`, or for no one here. */
 function ownEvent(place: TurnPlace<ListenTask>, work: ListenWork, event: StepEvent): Progress<ListenWork> | undefined {
   const { run, task } = place;
+  if (event.kind === 'timePassed' && hasNext(work)) return goOn(place, work);
   if (run.target === work.wait && event.kind === 'failed') return giveUp(place, work, faulted(task, event.error));
   if (run.target === work.wait && event.kind === 'eventArrived') return takeEvent(place, work, event);
   const judged = evaluatedBy(run, work.until, untilProgram(task), event);
@@ -61,7 +63,7 @@ function giveUp(place: TurnPlace<ListenTask>, work: ListenWork, progress: Progre
   return progress;
 }
 
-function listenEffect(place: TaskPlace<ListenTask>, work: ListenWork, key: string): ListenEffect {
+function listenEffect(place: ActivityPlace<ListenTask>, work: ListenWork, key: string): ListenEffect {
   const { task, activity } = place;
   const { since, position } = work;
   const match = { expressions: [matchExpression(task, work)], ...bindings(place, filterNames(task), { input: activity.input }) };

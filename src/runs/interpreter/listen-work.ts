@@ -7,7 +7,7 @@ import { constantOf, oncePer } from './programs.ts';
 import type { RunEvent } from './run-events.ts';
 import type { Activity, ListenItem, ListenWork } from './run-state.ts';
 import { limitFault, mostBytes, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
-import { innerScope, type TaskPlace, type TaskScope } from './view.ts';
+import { type ActivityPlace, innerScope, type TaskScope } from './view.ts';
 
 type Arrival = Extract<RunEvent, { readonly kind: 'eventArrived' }>;
 
@@ -80,19 +80,24 @@ export function goOn(place: TurnPlace<ListenTask>, from: ListenWork): Progress<L
   if (work.item !== undefined) return { kind: 'busy', state: work };
   while (work.until === undefined && !isTooLarge(work)) {
     const [value, ...queue] = work.queue;
-    if (value === undefined) break;
+    if (value === undefined || !run.mayBegin()) break;
     const progress = run.tasks.begin(run, iterator(task), value, itemScope(place, value, work));
     if (progress.kind !== 'ended') return around(progress, { ...work, queue }, value);
     work = judgeUntil(place, { ...work, queue, outputs: [...work.outputs, progress.output] });
   }
+  return endOf(place, work);
+}
+
+function endOf({ run, task }: TurnPlace<ListenTask>, work: ListenWork): Progress<ListenWork> {
   if (isTooLarge(work)) return limitFault(task, `The events of one listen have more than ${mostBytes / 1_048_576} MiB together.`);
-  if (isOpen(work)) return { kind: 'busy', state: work };
+  if (work.until !== undefined || !work.closed || hasNext(work)) return { kind: 'busy', state: work };
   if (correlates(task)) run.notes.push({ of: 'correlation', kind: 'completed', at: run.at, keys: work.expected });
   return { kind: 'ended', output: arrayOf(work.outputs) };
 }
 
-function isOpen({ until, closed }: ListenWork): boolean {
-  return until !== undefined || !closed;
+/** Whether an event waits that `foreach` can work on at once. */
+export function hasNext({ item, until, queue }: ListenWork): boolean {
+  return item === undefined && until === undefined && queue.length > 0;
 }
 
 function isTooLarge({ queue, outputs }: ListenWork): boolean {
@@ -122,13 +127,13 @@ function around(progress: Progress<Activity>, work: ListenWork, value: JsonValue
   return progress.kind === 'ended' ? { kind: 'ended', output: progress.output } : progress;
 }
 
-export function itemChildren(place: TaskPlace<ListenTask>, work: ListenWork): readonly Omit<TaskPlace, 'run'>[] {
+export function itemChildren(place: ActivityPlace<ListenTask>, work: ListenWork): readonly Omit<ActivityPlace, 'run'>[] {
   const { item } = work;
   if (item === undefined) return [];
   return [{ task: iterator(place.task), activity: item.activity, scope: itemScope(place, item.value, work) }];
 }
 
-function itemScope(place: TaskPlace<ListenTask>, value: JsonValue, { outputs }: ListenWork): TaskScope {
+function itemScope(place: ActivityPlace<ListenTask>, value: JsonValue, { outputs }: ListenWork): TaskScope {
   const { foreach } = place.task;
   const index = outputs.length;
   const own = [

@@ -18,9 +18,9 @@ export function pending(workflow: Workflow, state: RunState): readonly Effect[] 
   };
   collectEffects(rootPlace(viewOf(workflow, state), root), {
     add: (wait, make) => {
-      // What began before a suspension goes on to its end; nothing new begins.
       if (suspension !== undefined && wait > suspension.after) return;
       const effect = make(keyOf(wait));
+      if (suspension !== undefined && isRepeatable(effect)) return;
       if (!effects.has(effect.key)) effects.set(effect.key, effect);
     },
     timer: soonest,
@@ -29,6 +29,11 @@ export function pending(workflow: Workflow, state: RunState): readonly Effect[] 
   });
   const timers = next === Infinity || suspension !== undefined ? [] : [nextTimer(state, next)];
   return [...effects.values(), ...timers];
+}
+
+/** What began outside the run before a suspension goes on to its end. The rest is done after it, from the beginning. */
+function isRepeatable({ kind }: Effect): boolean {
+  return kind === 'evaluate' || kind === 'validate' || kind === 'fetch';
 }
 
 function nextTimer({ serial, stoppedFor }: RunState, next: number): TimerEffect {

@@ -2,7 +2,7 @@ import type { DoTask, Workflow } from '#workflows/workflow.ts';
 import { listTask } from './list-task.ts';
 import { oncePer } from './programs.ts';
 import type { Activity, RunState } from './run-state.ts';
-import { outermost, type RunView, type TaskPlace } from './view.ts';
+import { type ActivityPlace, outermost, type RunView } from './view.ts';
 
 /** The workflow as a task, since its data flow and its time limit are those of a task. It is no task of the timeline. */
 export const rootTask = oncePer((workflow: Workflow): DoTask => {
@@ -11,7 +11,7 @@ export const rootTask = oncePer((workflow: Workflow): DoTask => {
   return listTask({ name, reference: '', definition, input, output, export: {}, tasks, ...limit });
 });
 
-export function rootPlace<View extends RunView>(run: View, root: Activity): TaskPlace<DoTask, View> {
+export function rootPlace<View extends RunView>(run: View, root: Activity): ActivityPlace<DoTask, View> {
   return { run, task: rootTask(run.workflow), activity: root, scope: outermost };
 }
 

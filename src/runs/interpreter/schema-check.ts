@@ -6,7 +6,7 @@ import { type EffectError, standardError } from './task-error.ts';
 import type { EffectSink } from './task-kind.ts';
 import type { StepEvent, TurnPlace } from './turn.ts';
 import { evaluation } from './variables.ts';
-import type { TaskPlace } from './view.ts';
+import type { ActivityPlace } from './view.ts';
 
 interface Check {
   readonly schema: DataSchema;
@@ -15,7 +15,7 @@ interface Check {
 }
 
 /** Waits for the verdict of a schema, or first for the schema. */
-export function checkEffects(place: TaskPlace, { schema, value, wait }: Check, sink: EffectSink): void {
+export function checkEffects(place: ActivityPlace, { schema, value, wait }: Check, sink: EffectSink): void {
   const { pointer, resource } = schema;
   const document = schema.document ?? fetched(place, pointer);
   if (document !== undefined) {
@@ -26,7 +26,7 @@ export function checkEffects(place: TaskPlace, { schema, value, wait }: Check, s
   }
 }
 
-function fetched({ run }: TaskPlace, pointer: string): string | undefined {
+function fetched({ run }: ActivityPlace, pointer: string): string | undefined {
   return run.run.resources.find((resource) => resource.pointer === pointer)?.document.text;
 }
 
@@ -35,7 +35,7 @@ function fetchKey(pointer: string): string {
   return `fetch:${pointer}`;
 }
 
-function endpointOf(place: TaskPlace, expression: Parameters<typeof constantOf>[0], value: JsonValue): Argument {
+function endpointOf(place: ActivityPlace, expression: Parameters<typeof constantOf>[0], value: JsonValue): Argument {
   const constant = constantOf(expression);
   if (constant !== undefined) return { value: constant.text };
   const program: Program = { expressions: [expression.jq], labels: ['endpoint'], names: new Set(mentions(expression.jq)) };

@@ -69,6 +69,7 @@ function started(workflow: Workflow, state: RunState, event: RunEvent): Step {
 
 function advanced(turn: Turn, root: Activity, event: RunEvent): Step {
   const { run } = turn;
+  if (run.suspension !== undefined && comesAgain(event)) return { state: run, notes: [] };
   if (event.kind === 'fetched') return { state: withResource(run, event.key, event.document), notes: [] };
   if (event.kind === 'decided' && !undecidedIn(rootPlace(turn, root)).some(({ activity: { id } }) => id === event.activity)) {
     return { state: run, notes: [] };
@@ -76,6 +77,11 @@ function advanced(turn: Turn, root: Activity, event: RunEvent): Step {
   const progress = taskRunner.advance(rootPlace(turn, root), event);
   const same = progress.kind === 'busy' && progress.state === root && progress.unknown === undefined;
   return same && turn.notes.length === 0 ? { state: run, notes: [] } : after(turn, progress);
+}
+
+/** What a suspended run does not take: its effect is pending again once the run is resumed. */
+function comesAgain({ kind }: RunEvent): boolean {
+  return kind === 'timePassed' || kind === 'evaluated' || kind === 'validated';
 }
 
 /** A schema that was fetched. What waited for it waits for its verdict now. */

@@ -4,7 +4,7 @@ import type { JsonValue } from './json-value.ts';
 import type { Work } from './run-state.ts';
 import type { WorkExpression } from './task-programs.ts';
 import type { Progress, StepEvent, TurnPlace } from './turn.ts';
-import type { TaskPlace } from './view.ts';
+import type { ActivityPlace } from './view.ts';
 
 /** The status of a run that waits for nothing else. Default: running. */
 export type WhileWaiting = 'running' | 'waiting';
@@ -28,7 +28,7 @@ export interface TaskBehaviour<T extends Task, W extends Work = never> {
   /** Absent where the work ends in the step in which it begins. Answers the same work where the event is not for it. */
   advance?(place: TurnPlace<T>, work: W, event: StepEvent): Progress<W>;
   /** What the work itself waits for, without the tasks in it. */
-  effects?(place: TaskPlace<T>, work: W, sink: EffectSink): void;
+  effects?(place: ActivityPlace<T>, work: W, sink: EffectSink): void;
   /** The tasks in it that are under way. */
-  children?(place: TaskPlace<T>, work: W): readonly Omit<TaskPlace, 'run'>[];
+  children?(place: ActivityPlace<T>, work: W): readonly Omit<ActivityPlace, 'run'>[];
 }

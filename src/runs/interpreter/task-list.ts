@@ -3,7 +3,7 @@ import type { JsonValue } from './json-value.ts';
 import type { Activity, ListPosition } from './run-state.ts';
 import type { EffectSink } from './task-kind.ts';
 import type { Progress, StepEvent, Turn } from './turn.ts';
-import type { TaskPlace, TaskScope } from './view.ts';
+import type { ActivityPlace, TaskScope } from './view.ts';
 
 /** Where a list and its scope are. */
 export interface ListPlace {
@@ -19,7 +19,7 @@ export function beginList(place: ListPlace, data: JsonValue, index = 0): Progres
   for (;;) {
     const task = tasks[position.index];
     if (task === undefined) return { kind: 'ended', output: position.data };
-    if (turn.isLong()) return { kind: 'busy', state: { ...position, pause: turn.nextWait() } };
+    if (!turn.mayBegin()) return { kind: 'busy', state: { ...position, pause: turn.nextWait() } };
     const progress = turn.tasks.begin(turn, task, position.data, scope);
     const next = after(progress, position);
     if (next.kind !== 'next') return next;
@@ -56,7 +56,7 @@ export function listChildren(
   tasks: readonly Task[],
   list: ListPosition | undefined,
   scope: TaskScope,
-): readonly Omit<TaskPlace, 'run'>[] {
+): readonly Omit<ActivityPlace, 'run'>[] {
   const task = list === undefined ? undefined : tasks[list.index];
   return task === undefined || list?.child === undefined ? [] : [{ task, activity: list.child, scope }];
 }

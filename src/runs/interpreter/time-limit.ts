@@ -1,10 +1,10 @@
 import type { Timed } from './run-state.ts';
 import { standardError, type TaskError } from './task-error.ts';
 import { atTask, type Turn } from './turn.ts';
-import type { TaskPlace } from './view.ts';
+import type { ActivityPlace } from './view.ts';
 
 /** The tasks inside a time limit. */
-export type Inside = readonly Omit<TaskPlace, 'run'>[];
+export type Inside = readonly Omit<ActivityPlace, 'run'>[];
 
 /**
  * What follows from a time limit that passed. `wait`: calls in flight are aborted, and their ends come first. `unknown`: one of them may have
@@ -21,6 +21,6 @@ export function limitVerdict(run: Turn, inside: Inside): LimitVerdict {
   return inside.some((child) => run.tasks.hasUnknown({ run, ...child })) ? 'unknown' : 'timeout';
 }
 
-export function timeoutError({ task }: Pick<TaskPlace, 'task'>, detail: string): TaskError {
+export function timeoutError({ task }: Pick<ActivityPlace, 'task'>, detail: string): TaskError {
   return atTask(task, standardError('timeout', 'Time limit passed', detail), '/timeout');
 }

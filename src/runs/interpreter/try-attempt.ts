@@ -5,7 +5,7 @@ import type { TaskError } from './task-error.ts';
 import { advanceList, beginList, type ListPlace, listChildren } from './task-list.ts';
 import { type Inside, limitPasses, limitVerdict, timeoutError } from './time-limit.ts';
 import type { Progress, StepEvent, Turn, TurnPlace } from './turn.ts';
-import { innerScope, isExpired, type TaskPlace } from './view.ts';
+import { type ActivityPlace, innerScope, isExpired } from './view.ts';
 
 /** What became of the tasks of a `try`. */
 export type AttemptEnd =
@@ -64,7 +64,7 @@ function settle(place: TurnPlace<TryTask>, work: TryWork, stage: AttemptStage, p
 }
 
 /** The tasks of the attempt that are under way. */
-export function attemptChildren(place: TaskPlace<TryTask>, work: TryWork, stage: AttemptStage): Inside {
+export function attemptChildren(place: ActivityPlace<TryTask>, work: TryWork, stage: AttemptStage): Inside {
   return listChildren(place.task.tasks, stage.list, attemptScope(place, work.attempt, stage));
 }
 
@@ -76,6 +76,6 @@ function listOf(place: TurnPlace<TryTask>, attempt: number, stage?: AttemptStage
   return { turn: place.run, tasks: place.task.tasks, scope: attemptScope(place, attempt, stage) };
 }
 
-function attemptScope(place: TaskPlace<TryTask>, attempt: number, stage?: AttemptStage): ListPlace['scope'] {
+function attemptScope(place: ActivityPlace<TryTask>, attempt: number, stage?: AttemptStage): ListPlace['scope'] {
   return innerScope(place, { attempt, expired: isExpired(place) || stage?.expired === true });
 }

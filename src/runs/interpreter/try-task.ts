@@ -11,7 +11,7 @@ import { durationExpressions } from './task-programs.ts';
 import { type AttemptEnd, advanceAttempt, attemptChildren, beginAttempt, dropAttempt } from './try-attempt.ts';
 import { expressionError, faulted, type Progress, type StepEvent, type TurnPlace, wrapped } from './turn.ts';
 import { evaluation } from './variables.ts';
-import { innerScope, isExpired, type TaskPlace, type TaskScope, type Variable } from './view.ts';
+import { type ActivityPlace, innerScope, isExpired, type TaskScope, type Variable } from './view.ts';
 
 export const tryBehaviour: TaskBehaviour<TryTask, TryWork> = {
   expressions: (task) => limits(task).flatMap(({ expression }) => expression),
@@ -189,7 +189,7 @@ function mayRetry(
 
 function retryAfter(place: TurnPlace<TryTask>, work: Omit<TryWork, 'stage'>, delay: number): Progress<TryWork> {
   const { run } = place;
-  if (delay === 0 && !run.isLong()) return nextAttempt(place, work);
+  if (delay === 0 && run.mayBegin()) return nextAttempt(place, work);
   return { kind: 'busy', state: at(work, { kind: 'delay', wait: run.nextWait(), at: run.now + delay }) };
 }
 
@@ -208,13 +208,13 @@ function catchList(place: TurnPlace<TryTask>, stage: CatchStage): ListPlace {
   return { turn: place.run, tasks: place.task.catch.tasks ?? [], scope: catchScope(place, stage.error) };
 }
 
-function catchScope(place: TaskPlace<TryTask>, error: TaskError): TaskScope {
+function catchScope(place: ActivityPlace<TryTask>, error: TaskError): TaskScope {
   const { variables } = errorScope(place, error);
   return innerScope(place, { variables });
 }
 
 /** The scope of expressions about the error. */
-function errorScope({ scope, task }: TaskPlace<TryTask>, error: TaskError): TaskScope {
+function errorScope({ scope, task }: ActivityPlace<TryTask>, error: TaskError): TaskScope {
   const variable: Variable = { name: task.catch.as, text: () => errorValue(error).text };
   return { ...scope, variables: [...scope.variables, variable] };
 }

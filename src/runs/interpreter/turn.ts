@@ -5,7 +5,7 @@ import type { Note, TaskNote } from './notes.ts';
 import type { RunEvent } from './run-events.ts';
 import type { Activity, RunState } from './run-state.ts';
 import { type EffectError, standardError, type TaskError } from './task-error.ts';
-import type { RunView, TaskPlace, TaskScope } from './view.ts';
+import type { ActivityPlace, RunView, TaskScope } from './view.ts';
 
 /** UTF-8 bytes of the context and of one task's output together, at most. */
 export const mostBytes = 8 * 1024 * 1024;
@@ -35,7 +35,7 @@ function waitOf(key: string): number | undefined {
   return wait === undefined ? undefined : Number(wait);
 }
 
-export type TurnPlace<T extends Task = Task> = TaskPlace<T, Turn>;
+export type TurnPlace<T extends Task = Task> = ActivityPlace<T, Turn>;
 
 /** What the kinds of tasks need of tasks in general. */
 export interface TaskRunner {
@@ -44,8 +44,8 @@ export interface TaskRunner {
   /** Notes the end of a task, and of all in it, that is given up. */
   drop(place: TurnPlace): void;
   /** Calls in the task that are in flight. */
-  inFlight(place: TaskPlace): number;
-  hasUnknown(place: TaskPlace): boolean;
+  inFlight(place: ActivityPlace): number;
+  hasUnknown(place: ActivityPlace): boolean;
 }
 
 /** `settled`: the calls that were aborted after a time limit have ended, and one outcome is unknown. */
@@ -85,10 +85,10 @@ export class Turn implements RunView {
     return this.serial;
   }
 
-  /** Counts a task or an iteration. True: go on in the next step. */
-  isLong(): boolean {
+  /** Is asked before each task and iteration. False: it begins in a later step, as this one is long or the run is suspended. */
+  mayBegin(): boolean {
     this.#spent += 1;
-    return this.#spent > mostInStep;
+    return this.#spent <= mostInStep && this.run.suspension === undefined;
   }
 
   /** From 0 to below 1; the same in each replay of the step. */
@@ -100,7 +100,7 @@ export class Turn implements RunView {
     return createHash('sha256').update(`${this.run.seed} ${purpose}`).digest();
   }
 
-  note({ task, activity }: TaskPlace, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
+  note({ task, activity }: ActivityPlace, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
     if (activity.id === 0) return;
     const { id, iteration, attempt, requestId } = activity;
     this.notes.push({

@@ -1,7 +1,7 @@
 import type { TaskEvaluation } from './effects.ts';
 import type { JsonValue } from './json-value.ts';
 import type { Program } from './programs.ts';
-import type { TaskPlace } from './view.ts';
+import type { ActivityPlace } from './view.ts';
 
 /** What exists only at some moments. `output` is the raw output. */
 interface Moment {
@@ -9,13 +9,13 @@ interface Moment {
   readonly output?: JsonValue;
 }
 
-export function evaluation(place: TaskPlace, program: Program, dot: JsonValue, moment: Moment = {}): TaskEvaluation {
+export function evaluation(place: ActivityPlace, program: Program, dot: JsonValue, moment: Moment = {}): TaskEvaluation {
   return { expressions: program.expressions, dot: dot.text, ...bindings(place, program.names, moment) };
 }
 
 /** The variables that are mentioned and exist here. A variable of an outer task is hidden by one of an inner task. */
 export function bindings(
-  place: TaskPlace,
+  place: ActivityPlace,
   names: ReadonlySet<string>,
   moment: Moment = {},
 ): Pick<TaskEvaluation, 'variables' | 'secrets'> {
@@ -29,7 +29,7 @@ export function bindings(
 }
 
 /** The DSL's own arguments. Those of a task do not exist around the workflow itself. */
-function argument(name: string, place: TaskPlace, moment: Moment): string | undefined {
+function argument(name: string, place: ActivityPlace, moment: Moment): string | undefined {
   const { run, activity } = place;
   switch (name) {
     case 'context':
@@ -47,7 +47,7 @@ function argument(name: string, place: TaskPlace, moment: Moment): string | unde
   }
 }
 
-function taskArgument({ task, activity }: TaskPlace, output: JsonValue | undefined): string {
+function taskArgument({ task, activity }: ActivityPlace, output: JsonValue | undefined): string {
   return objectOf([
     ['name', JSON.stringify(task.name)],
     ['reference', JSON.stringify(task.reference)],
@@ -58,7 +58,7 @@ function taskArgument({ task, activity }: TaskPlace, output: JsonValue | undefin
   ]);
 }
 
-function workflowArgument({ run: { run, workflow } }: TaskPlace): string {
+function workflowArgument({ run: { run, workflow } }: ActivityPlace): string {
   return objectOf([
     ['id', JSON.stringify(run.id)],
     ['definition', workflow.definition],

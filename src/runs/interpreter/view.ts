@@ -28,7 +28,7 @@ export interface TaskScope {
 export const outermost: TaskScope = { variables: [], attempt: 1, depth: 0, expired: false };
 
 /** A task under way, with what is around it. */
-export interface TaskPlace<T extends Task = Task, View extends RunView = RunView> {
+export interface ActivityPlace<T extends Task = Task, View extends RunView = RunView> {
   readonly run: View;
   readonly task: T;
   readonly activity: Activity;
@@ -36,11 +36,11 @@ export interface TaskPlace<T extends Task = Task, View extends RunView = RunView
 }
 
 /** Whether a time limit passed around what the place does: only the ends of its calls count. */
-export function isExpired({ scope, activity }: TaskPlace): boolean {
+export function isExpired({ scope, activity }: ActivityPlace): boolean {
   return scope.expired || activity.expired === true;
 }
 
 /** The scope of tasks inside the place. */
-export function innerScope(place: TaskPlace, more: Partial<TaskScope> = {}): TaskScope {
+export function innerScope(place: ActivityPlace, more: Partial<TaskScope> = {}): TaskScope {
   return { ...place.scope, depth: place.scope.depth + 1, expired: isExpired(place), ...more };
 }
