@@ -18,6 +18,7 @@ export const mayImport = {
   relay: ['base', 'json', 'xml', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
   workflows: ['base', 'json', 'yaml'],
+  runs: ['json', 'workflows'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'audit'],
   cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],
@@ -50,6 +51,12 @@ export const belongsTo = [
   },
   { name: 'only-database-opens-databases', packages: '^(pg|sqlite|node:sqlite)$', folders: ['database'] },
   { name: 'only-telemetry-knows-opentelemetry', packages: '^(@opentelemetry)$', folders: ['telemetry'] },
-  { name: 'only-workflows-knows-jq', packages: '^jq-wasm$', folders: ['workflows'] },
+  {
+    name: 'only-workflows-knows-jq',
+    packages: '^jq-wasm$',
+    folders: ['workflows'],
+    // Its tests evaluate in their own thread.
+    files: ['runs/interpreter/run-harness.test-support.ts'],
+  },
   { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
 ];

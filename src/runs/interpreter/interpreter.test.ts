@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Directive, Workflow } from '#workflows/workflow.ts';
+import { undecidedCalls } from './pending.ts';
+import type { RunEvent } from './run-events.ts';
+import { crashed, failure, ok, TestRun, unknown, type World } from './run-harness.test-support.ts';
+import { writeState } from './state-text.ts';
+import {
+  attempt,
+  call,
+  callFunction,
+  child,
+  choose,
+  constant,
+  type Draft,
+  emit,
+  fork,
+  jq,
+  listen,
+  loop,
+  perform,
+  raise,
+  set,
+  wait,
+  when,
+  workflowOf,
+} from './workflow-builders.test-support.ts';
+
+const directive = fc.oneof(
+  { weight: 20, arbitrary: fc.constant<Directive>('continue') },
+  fc.constantFrom<Directive>('exit', 'end'),
+);
+const plain = fc.constant({});
+const special = fc.record(
+  {
+    if: fc.constantFrom(constant(true), constant(false), jq('true')),
+    input: fc.constantFrom({}, { from: jq('[.]') }, { schema: { pointer: '/s', document: '{}' } }),
+    output: fc.constantFrom({}, { as: jq('[.]') }),
+    export: fc.constantFrom({}, { as: jq('[$output]') }),
+    timeout: fc.constantFrom({ iso: 'PT2S' }, { iso: 'PT1H' }),
+    next: directive,
+  },
+  { requiredKeys: [] },
+);
+const common = fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: special });
+const short = { iso: 'PT1S' };
+const policies = [
+  {},
+  { errors: { status: 503 } },
+  { when: jq('$error.status != 400') },
+  { retry: { backoff: 'linear', delay: short, limit: { count: 2, attemptDuration: { iso: 'PT3S' } } } },
+  { tasks: [call('handler')] },
+  { tasks: [set('handler', jq('$error.status'))], retry: { backoff: 'constant', limit: { count: 1 } } },
+] as const;
+const everyEvent = { kind: 'any', filters: [] } as const;
+
+const of = (weight: number, arbitrary: fc.Arbitrary<Draft>) => ({ weight, arbitrary });
+
+const { task } = fc.letrec<{ task: Draft; list: readonly Draft[] }>((tie) => ({
+  task: fc.oneof(
+    { maxDepth: 3, depthSize: 'medium' },
+    of(
+      4,
+      common.map((more) => set('set', constant(1), more)),
+    ),
+    of(
+      6,
+      common.map((more) => call('call', { ...more, with: jq('{ dot: . }') })),
+    ),
+    of(
+      6,
+      common.map((more) => call('action', { ...more, function: 'orchestratorAction' })),
+    ),
+    of(
+      4,
+      common.map((more) => wait('wait', short, more)),
+    ),
+    of(
+      1,
+      common.map((more) => raise('raise', constant({ type: 'urn:x', status: 400 }), more)),
+    ),
+    of(
+      2,
+      common.map((more) => child('child', more)),
+    ),
+    of(
+      1,
+      common.map((more) => emit('emit', constant({ source: 's', type: 't' }), more)),
+    ),
+    of(
+      2,
+      common.map((more) => listen('listen', everyEvent, more)),
+    ),
+    of(
+      1,
+      common.map((more) => choose('choose', [when('a', jq('false'), 'end'), when('b', undefined, 'continue')], more)),
+    ),
+    of(
+      6,
+      fc.tuple(tie('list'), common).map(([inner, more]) => perform('do', inner, more)),
+    ),
+    of(
+      6,
+      fc.tuple(tie('list'), common).map(([inner, more]) => loop('for', constant([1, 2]), inner, more)),
+    ),
+    of(
+      9,
+      fc.tuple(tie('list'), common, fc.boolean()).map(([inner, more, compete]) => fork('fork', inner, { ...more, compete })),
+    ),
+    of(
+      9,
+      fc
+        .tuple(tie('list'), common, fc.constantFrom(...policies))
+        .map(([inner, more, policy]) => attempt('try', inner, policy, more)),
+    ),
+    of(
+      2,
+      fc.tuple(tie('task'), common).map(([inner, more]) => callFunction('function', inner, more)),
+    ),
+    of(
+      3,
+      fc.tuple(tie('list'), common).map(([tasks, more]) => listen('hear', everyEvent, { ...more, foreach: { tasks } })),
+    ),
+  ),
+  list: fc.array(tie('task'), { minLength: 1, maxLength: 3 }),
+}));
+
+const workflows = fc
+  .tuple(
+    fc.array(task, { minLength: 1, maxLength: 3 }),
+    fc.constantFrom({}, { timeout: { iso: 'PT10S' } }, { output: { as: jq('[.]') } }),
+  )
+  .map(([drafts, more]) => workflowOf(drafts, more));
+
+interface Script {
+  readonly results: readonly (ReturnType<typeof ok> | undefined)[];
+  readonly order: readonly number[];
+}
+
+/** How calls end, by turns; undefined: never, unless it is aborted. And the order in which effects end. */
+const results = fc.array(fc.constantFrom(ok(1), ok(2), failure(503), failure(404), unknown, undefined), {
+  minLength: 1,
+  maxLength: 6,
+});
+const scripts = fc.record({ results, order: fc.array(fc.nat(5), { minLength: 1, maxLength: 7 }) });
+
+function worldOf({ results, order }: Script, more: World = {}): World {
+  return {
+    order,
+    events: [
+      { type: 'a', data: 1 },
+      { type: 'b', data: 2 },
+    ],
+    mostSteps: 3_000,
+    calls: ({ abort, activity, attempt }) => {
+      const result = results[(activity + attempt) % results.length];
+      return abort && result === undefined ? { kind: activity % 2 === 0 ? 'unknown' : 'aborted', detail: 'aborted' } : result;
+    },
+    ...more,
+  };
+}
+
+/** Decides what people have to decide, so that a run does not stay suspended. */
+function decision(run: TestRun): RunEvent | undefined {
+  if (run.state.status !== 'suspended') return undefined;
+  const [open] = undecidedCalls(run.workflow, run.state);
+  return open === undefined ? undefined : { kind: 'decided', at: run.now, activity: open.activity, as: 'done', reason: 'looked' };
+}
+
+const ends = new Set(['skipped', 'cancelled', 'faulted', 'completed']);
+
+function assertEachTaskEndsOnce(run: TestRun): void {
+  const ended = new Map<number, number>();
+  for (const note of run.notes) {
+    if (note.of !== 'task') continue;
+    if (note.kind === 'created') ended.set(note.activity, 0);
+    else assert.equal(ended.get(note.activity), 0, `${note.kind} of ${note.name} comes after its end`);
+    if (ends.has(note.kind)) ended.set(note.activity, 1);
+  }
+  assert.deepEqual(
+    [...ended.values()].filter((count) => count !== 1),
+    [],
+    'a task did not end',
+  );
+  assert.equal(ended.size, run.state.tasks);
+}
+
+const isOver = ({ state }: TestRun): boolean => ['completed', 'faulted', 'cancelled'].includes(state.status);
+
+test('any run ends or waits for what does not come, and each of its tasks ends once', () => {
+  fc.assert(
+    fc.property(workflows, scripts, (workflow, script) => {
+      const run = new TestRun(workflow, worldOf(script, { interfere: decision })).go();
+      if (!isOver(run)) {
+        assert.ok(run.effects.length > 0, 'the run waits for nothing');
+        run.send({ kind: 'cancel', at: run.now });
+      }
+      assertEachTaskEndsOnce(run);
+      assert.deepEqual(run.effects, []);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('a crash between any two steps changes nothing of any run', () => {
+  fc.assert(
+    fc.property(workflows, scripts, (workflow, script) => {
+      const outcome = (crashes: boolean) => {
+        const run = new TestRun(workflow, worldOf(script, { interfere: decision, crashes })).go();
+        const notes = run.notes.map((note) => JSON.stringify(note));
+        return { state: writeState(run.state).text, effects: run.effects, steps: run.steps, notes };
+      };
+      assert.deepEqual(outcome(true), outcome(false));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a run that is cancelled at any moment has no effect left', () => {
+  fc.assert(
+    fc.property(workflows, scripts, fc.nat(40), (workflow, script, moment) => {
+      const interfere = (run: TestRun): RunEvent | undefined =>
+        run.steps === moment ? { kind: 'cancel', at: run.now } : decision(run);
+      const run = new TestRun(workflow, worldOf(script, { interfere })).go();
+      if (!isOver(run)) return;
+      assertEachTaskEndsOnce(run);
+      assert.deepEqual(run.effects, []);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a run that is suspended at any moment begins nothing before it is resumed, and then goes on', () => {
+  fc.assert(
+    fc.property(workflows, scripts, fc.nat(20), (workflow, script, moment) => {
+      let before: ReadonlySet<string> = new Set();
+      let tasks = 0;
+      const interfere = (run: TestRun): RunEvent | undefined => {
+        if (run.steps === moment && run.state.suspension === undefined) {
+          before = new Set(run.effects.map(({ key }) => key));
+          tasks = run.state.tasks;
+          return { kind: 'suspend', at: run.now };
+        }
+        if (run.state.suspension?.by !== 'people') return decision(run);
+        assert.equal(run.state.tasks, tasks, 'a task began');
+        for (const { key } of run.effects) assert.ok(before.has(key), `${key} is new`);
+        const comes = run.effects.some((effect) => effect.kind !== 'timer' && run.answer(effect) !== undefined);
+        return comes ? undefined : { kind: 'resume', at: run.now + 5_000 };
+      };
+      const run = new TestRun(workflow, worldOf(script, { interfere })).go();
+      if (isOver(run)) assertEachTaskEndsOnce(run);
+      else assert.ok(run.effects.length > 0, 'the run waits for nothing');
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('the key of an effect stays with what it is for', () => {
+  fc.assert(
+    fc.property(workflows, scripts, (workflow, script) => {
+      const seen = new Map<string, string>();
+      const interfere = (run: TestRun): RunEvent | undefined => {
+        for (const effect of run.effects) {
+          const text = JSON.stringify({ ...effect, abort: undefined });
+          assert.equal(seen.get(effect.key) ?? text, text);
+          seen.set(effect.key, text);
+        }
+        return decision(run);
+      };
+      assert.ok(new TestRun(workflow, worldOf(script, { interfere })).go());
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a state that is read is the state that was written', () => {
+  fc.assert(
+    fc.property(workflows, scripts, fc.nat(10), (workflow: Workflow, script, moment) => {
+      const run = new TestRun(workflow, worldOf(script, { mostSteps: 3_000 }));
+      for (let count = 0; count < moment && !isOver(run); count += 1) run.send({ kind: 'timePassed', at: run.now });
+      assert.deepEqual(writeState(crashed(run.state)), writeState(run.state));
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -1,0 +1,214 @@
+import type { Directive } from '#workflows/workflow.ts';
+import type { JsonValue } from './json-value.ts';
+import type { OutsideResult } from './run-events.ts';
+import type { TaskError } from './task-error.ts';
+
+export type RunStatus = 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
+
+/** Where a run is. Plain data that no one changes: a step makes a new state, which shares with the old what is the same. */
+export interface RunState {
+  readonly format: 1;
+  readonly id: string;
+  /** Ids and jitter come from it. */
+  readonly seed: string;
+  /** `$runtime`. */
+  readonly runtime: JsonValue;
+  /** The raw input. */
+  readonly input: JsonValue;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly startedAt?: number | undefined;
+  readonly endedAt?: number | undefined;
+  /** `$context`. */
+  readonly context: JsonValue;
+  /** External schemas that were fetched, by pointer. */
+  readonly resources: readonly { readonly pointer: string; readonly document: JsonValue }[];
+  /** The last number of a wait. */
+  readonly serial: number;
+  /** Tasks created so far, which is the last id of an activity too. */
+  readonly tasks: number;
+  /** Milliseconds that the run was suspended. The run's own clock leaves them out. */
+  readonly stoppedFor: number;
+  readonly suspension?: Suspension | undefined;
+  /** The whole workflow as a task, while the run is under way. */
+  readonly root?: Activity | undefined;
+  readonly output?: JsonValue | undefined;
+  readonly error?: TaskError | undefined;
+}
+
+export interface Suspension {
+  readonly by: 'people' | 'unknown-outcome';
+  readonly since: number;
+  /** What began to wait after this number is held back. */
+  readonly after: number;
+}
+
+/** What has a time limit. Moments of a state are milliseconds of the run's own clock. */
+export interface Timed {
+  readonly deadline?: number | undefined;
+  /** Set when the deadline passed around calls in flight: they are aborted, and all others that wait are held back. */
+  readonly expired?: boolean | undefined;
+}
+
+/** An instance of a task in a run. It is in the tree until it ends; then only its output is kept. */
+export interface Activity extends Timed {
+  /** Unique in the run, from 1 in order of creation. 0: the root. */
+  readonly id: number;
+  readonly createdAt: number;
+  /** The same moment on the run's own clock. */
+  readonly begun: number;
+  readonly iteration?: number | undefined;
+  readonly attempt: number;
+  readonly requestId?: string | undefined;
+  /** `$task.input`. */
+  readonly raw: JsonValue;
+  /** `$input`. The raw input until `input.from` gave another. */
+  readonly input: JsonValue;
+  readonly stage: ActivityStage;
+}
+
+/** What an activity does now. `wait` is the number of what it waits for. */
+export type ActivityStage = EnteringStage | { readonly kind: 'work'; readonly work: Work } | LeavingStage;
+
+/** The work has not begun. */
+export interface EnteringStage {
+  readonly kind: 'if' | 'check-input' | 'enter';
+  readonly wait: number;
+}
+
+/** The work is done. `output` is the raw output; `value` what became of it by now. */
+export interface LeavingStage {
+  readonly kind: 'leave' | 'check-output' | 'export' | 'check-context';
+  readonly wait: number;
+  readonly output: JsonValue;
+  readonly value: JsonValue;
+  readonly context?: JsonValue | undefined;
+  readonly directive: Directive;
+}
+
+/** How far a list of tasks is. */
+export interface ListPosition {
+  readonly index: number;
+  /** The raw input of the task at `index`. */
+  readonly data: JsonValue;
+  readonly child?: Activity | undefined;
+  /** Set where the list goes on in another step, so that no step takes long. */
+  readonly pause?: number | undefined;
+}
+
+export type Work = ListWork | OutsideWork | PublishWork | TimerWork | ForWork | ForkWork | ListenWork | TryWork;
+
+export interface ListWork {
+  readonly kind: 'list';
+  readonly list: ListPosition;
+}
+
+/** A call, or the run of another workflow. */
+export interface OutsideWork {
+  readonly kind: 'outside';
+  readonly wait: number;
+  readonly attempt: number;
+  readonly input?: JsonValue | undefined;
+  /** How it ended after the time limit of a task around it. */
+  readonly answer?: OutsideResult | undefined;
+  /** Its outcome is unknown, and no one decided yet. */
+  readonly undecided?: TaskError | undefined;
+}
+
+export interface PublishWork {
+  readonly kind: 'publish';
+  readonly wait: number;
+  readonly event: JsonValue;
+}
+
+export interface TimerWork {
+  readonly kind: 'timer';
+  readonly wait: number;
+  readonly at: number;
+}
+
+export interface ForWork {
+  readonly kind: 'for';
+  readonly items: JsonValue;
+  readonly index: number;
+  /** The raw input of the iteration. */
+  readonly data: JsonValue;
+  /** Set while `while` is evaluated, or where the iteration begins in another step. */
+  readonly wait?: number | undefined;
+  readonly list?: ListPosition | undefined;
+}
+
+export interface ForkWork {
+  readonly kind: 'fork';
+  readonly branches: readonly Branch[];
+}
+
+export type Branch = { readonly activity: Activity } | { readonly output: JsonValue };
+
+export interface ListenWork {
+  readonly kind: 'listen';
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  /** The wait for the next event; it changes with each event. */
+  readonly wait: number;
+  readonly position?: number | undefined;
+  /** Values that correlations expect. */
+  readonly expected: readonly { readonly name: string; readonly value: JsonValue }[];
+  /** The filters, by index, that have had their event: of `all`, and of `until`. */
+  readonly taken: readonly number[];
+  readonly untilTaken: readonly number[];
+  /** Events that wait for `foreach`. */
+  readonly queue: readonly JsonValue[];
+  readonly outputs: readonly JsonValue[];
+  /** The event that `foreach` works on. Its index is the number of outputs. */
+  readonly item?: ListenItem | undefined;
+  /** Set while `until` is evaluated. */
+  readonly until?: number | undefined;
+  /** No further event is consumed. */
+  readonly closed: boolean;
+}
+
+export interface ListenItem {
+  readonly value: JsonValue;
+  readonly activity: Activity;
+}
+
+export interface TryWork {
+  readonly kind: 'try';
+  /** From 1. */
+  readonly attempt: number;
+  /** When the first attempt began. */
+  readonly since: number;
+  /** ISO 8601, as far as `retry.limit` has them. */
+  readonly attemptDuration?: string | undefined;
+  readonly duration?: string | undefined;
+  readonly stage: TryStage;
+}
+
+export type TryStage = AttemptStage | JudgingStage | DelayStage | CatchStage;
+
+export interface AttemptStage extends Timed {
+  readonly kind: 'attempt';
+  readonly list: ListPosition;
+}
+
+/** Conditions of the `catch` are evaluated. */
+export interface JudgingStage {
+  readonly kind: 'judge';
+  readonly wait: number;
+  readonly error: TaskError;
+  /** The tasks with an unknown outcome, which people decide where the `catch` does not take it. */
+  readonly attempt?: AttemptStage | undefined;
+}
+
+export interface DelayStage {
+  readonly kind: 'delay';
+  readonly wait: number;
+  readonly at: number;
+}
+
+export interface CatchStage {
+  readonly kind: 'catch';
+  readonly error: TaskError;
+  readonly list: ListPosition;
+}

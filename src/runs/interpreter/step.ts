@@ -1,0 +1,181 @@
+import type { Workflow } from '#workflows/workflow.ts';
+import { beginActivity, taskRunner } from './activity.ts';
+import { drop, undecidedIn, visit } from './activity-tree.ts';
+import { JsonValue, nullValue } from './json-value.ts';
+import type { Note } from './notes.ts';
+import { onlyWaits } from './pending.ts';
+import { rootPlace, rootTask } from './root-task.ts';
+import type { RunEvent } from './run-events.ts';
+import type { Activity, RunState, RunStatus, Suspension } from './run-state.ts';
+import { type Progress, Turn } from './turn.ts';
+import { outermost } from './view.ts';
+
+interface RunOptions {
+  readonly id: string;
+  /** Random: ids of events and jitter come from it. */
+  readonly seed: string;
+  /** JSON text. */
+  readonly input: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly runtime: { readonly name: string; readonly version: string };
+}
+
+interface Step {
+  readonly state: RunState;
+  readonly notes: readonly Note[];
+}
+
+/** A run that has not started. It starts with the first `timePassed`. */
+export function begin({ id, seed, input, at, runtime }: RunOptions): RunState {
+  return {
+    format: 1,
+    id,
+    seed,
+    runtime: new JsonValue(JSON.stringify({ ...runtime, metadata: {} })),
+    input: new JsonValue(input),
+    status: 'pending',
+    createdAt: at,
+    context: nullValue,
+    resources: [],
+    serial: 0,
+    tasks: 0,
+    stoppedFor: 0,
+  };
+}
+
+/** The state after the event. An event that the run does not wait for changes nothing: the state is the same object. */
+export function step(workflow: Workflow, state: RunState, event: RunEvent): Step {
+  const { status, root } = state;
+  if (status === 'cancelled' || status === 'faulted' || status === 'completed') return { state, notes: [] };
+  switch (event.kind) {
+    case 'cancel':
+      return cancelled(new Turn(workflow, state, event, taskRunner));
+    case 'suspend':
+      return suspended(new Turn(workflow, state, event, taskRunner));
+    case 'resume':
+      return resumed(new Turn(workflow, state, event, taskRunner));
+    default:
+      if (status === 'pending') return event.kind === 'timePassed' ? started(workflow, state, event) : { state, notes: [] };
+      return root === undefined ? { state, notes: [] } : advanced(new Turn(workflow, state, event, taskRunner), root, event);
+  }
+}
+
+function started(workflow: Workflow, state: RunState, event: RunEvent): Step {
+  const turn = new Turn(workflow, { ...state, startedAt: event.at }, event, taskRunner);
+  noteRun(turn, 'started');
+  return after(turn, beginActivity(turn, rootTask(workflow), state.input, outermost, 0));
+}
+
+function advanced(turn: Turn, root: Activity, event: RunEvent): Step {
+  const { run } = turn;
+  if (run.suspension !== undefined && comesAgain(event)) return { state: run, notes: [] };
+  if (event.kind === 'fetched') return { state: withResource(run, event.key, event.document), notes: [] };
+  if (event.kind === 'decided' && !undecidedIn(rootPlace(turn, root)).some(({ activity: { id } }) => id === event.activity)) {
+    return { state: run, notes: [] };
+  }
+  const progress = taskRunner.advance(rootPlace(turn, root), event);
+  const same = progress.kind === 'busy' && progress.state === root && progress.unknown === undefined;
+  return same && turn.notes.length === 0 ? { state: run, notes: [] } : after(turn, progress);
+}
+
+/** What a suspended run does not take: its effect is pending again once the run is resumed. */
+function comesAgain({ kind }: RunEvent): boolean {
+  return kind === 'timePassed' || kind === 'evaluated' || kind === 'validated';
+}
+
+/** A schema that was fetched. What waited for it waits for its verdict now. */
+function withResource(run: RunState, key: string, document: string): RunState {
+  const pointer = key.slice(key.indexOf(':') + 1);
+  if (run.resources.some((known) => known.pointer === pointer)) return run;
+  return { ...run, resources: [...run.resources, { pointer, document: new JsonValue(document) }] };
+}
+
+function after(turn: Turn, progress: Progress<Activity>): Step {
+  switch (progress.kind) {
+    case 'busy':
+      return goOn(turn, progress.state, progress.unknown !== undefined);
+    case 'faulted':
+      noteRun(turn, 'faulted', { error: progress.error });
+      return ended(turn, 'faulted', { error: progress.error });
+    default:
+      noteRun(turn, 'completed', { output: progress.output });
+      return ended(turn, 'completed', { output: progress.output });
+  }
+}
+
+/** No `catch` took an unknown outcome: people decide. With the last decision the run goes on by itself. */
+function goOn(turn: Turn, root: Activity, unknown: boolean): Step {
+  const state = { ...kept(turn), root };
+  const { suspension } = state;
+  if (unknown && suspension?.by !== 'people') noteSuspendedCalls(turn, root);
+  if (unknown && suspension === undefined) return suspend(turn, state, 'unknown-outcome');
+  const decided = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
+  return decided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
+}
+
+function noteSuspendedCalls(turn: Turn, root: Activity): void {
+  const { root: before } = turn.run;
+  const known = new Set((before === undefined ? [] : undecidedIn(rootPlace(turn, before))).map(({ activity: { id } }) => id));
+  for (const call of undecidedIn(rootPlace(turn, root))) {
+    if (!known.has(call.activity.id)) turn.note({ run: turn, ...call }, 'suspended');
+  }
+}
+
+function ended(turn: Turn, status: RunStatus, more: Pick<RunState, 'output' | 'error'> = {}): Step {
+  const state = { ...kept(turn), ...more, status, endedAt: turn.at, root: undefined, suspension: undefined };
+  return { state, notes: turn.notes };
+}
+
+/** The run with what the step changed apart from the tree. */
+function kept({ run, context, serial, created }: Turn): RunState {
+  return { ...run, context, serial, tasks: created };
+}
+
+function withStatus({ workflow }: Turn, state: RunState): RunState {
+  if (state.suspension !== undefined) return { ...state, status: 'suspended' };
+  if (state.root === undefined) return { ...state, status: 'pending' };
+  return { ...state, status: onlyWaits(workflow, state) ? 'waiting' : 'running' };
+}
+
+function cancelled(turn: Turn): Step {
+  const { root } = turn.run;
+  if (root !== undefined) drop(rootPlace(turn, root));
+  noteRun(turn, 'cancelled');
+  return ended(turn, 'cancelled');
+}
+
+function suspended(turn: Turn): Step {
+  const { run } = turn;
+  if (run.suspension?.by === 'people') return { state: run, notes: [] };
+  if (run.suspension !== undefined) return { state: { ...run, suspension: { ...run.suspension, by: 'people' } }, notes: [] };
+  if (run.root !== undefined) visit(rootPlace(turn, run.root), (place) => turn.note(place, 'suspended'));
+  return suspend(turn, run, 'people');
+}
+
+function suspend(turn: Turn, state: RunState, by: Suspension['by']): Step {
+  noteRun(turn, 'suspended');
+  const suspension = { by, since: turn.at, after: state.serial };
+  return { state: withStatus(turn, { ...state, suspension }), notes: turn.notes };
+}
+
+function resumed(turn: Turn): Step {
+  const { run } = turn;
+  const { root, suspension } = run;
+  if (suspension?.by !== 'people') return { state: run, notes: [] };
+  if (root !== undefined && undecidedIn(rootPlace(turn, root)).length > 0) {
+    return { state: { ...run, suspension: { ...suspension, by: 'unknown-outcome' } }, notes: [] };
+  }
+  if (root !== undefined) visit(rootPlace(turn, root), (place) => turn.note(place, 'resumed'));
+  return resume(turn, run, suspension);
+}
+
+function resume(turn: Turn, state: RunState, { since }: Suspension): Step {
+  noteRun(turn, 'resumed');
+  const stoppedFor = state.stoppedFor + (turn.at - since);
+  return { state: withStatus(turn, { ...state, stoppedFor, suspension: undefined }), notes: turn.notes };
+}
+
+function noteRun(turn: Turn, kind: 'started' | 'suspended' | 'resumed' | 'cancelled' | 'faulted' | 'completed', more = {}): void {
+  turn.notes.push({ of: 'run', kind, at: turn.at, ...more });
+}
