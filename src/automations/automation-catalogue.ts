@@ -101,9 +101,9 @@ export function createAutomationCatalogue(options: { readonly database: Database
 function changesOnlyRunFacts(current: Automation, given: GivenAutomation): boolean {
   const facts = inUtc(given);
   if (runFields.every((field) => current[field] === facts[field])) return false;
-  const text = ({ name, data, repeatInterval }: GivenAutomation): string => {
-    const { lastUpdated: _, ...rest }: AutomationData = data ?? {};
-    return ownedText({ _id: current._id, name, data: rest, ...(repeatInterval !== undefined && { repeatInterval }) });
+  const text = ({ data, ...rest }: GivenAutomation): string => {
+    const { lastUpdated: _, ...owned }: AutomationData = data ?? {};
+    return ownedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
   };
   return text(current) === text(given);
 }
