@@ -168,7 +168,7 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
     const reload = (): void => {
       if (draining) log.warn('SIGHUP: the gateway is stopping and does not reload its configuration');
       // The reload itself logs its result.
-      else gateway.reload().catch(() => {});
+      else gateway.reload('SIGHUP').catch(() => {});
     };
     process.on('SIGTERM', drain);
     process.on('SIGINT', drain);

@@ -26,7 +26,10 @@ export interface AuditFacts {
   readonly address?: string | undefined;
   /** The addresses to which a state-changing call was redirected, in order. */
   readonly redirects?: readonly string[] | undefined;
+  /** The automation that a request created, changed or deleted. */
+  readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
+  /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;
   /** Attempts at the far side, including those of which nothing left. */
   readonly attempts?: number | undefined;
@@ -41,7 +44,7 @@ export interface AuditFacts {
   readonly bytesSent?: number | undefined;
   readonly bytesReceived?: number | undefined;
   readonly durationMs?: number | undefined;
-  /** For an event: what happened. */
+  /** For an event: what happened. For a refusal with 401 or 403: the sentence that its caller got. */
   readonly detail?: string | undefined;
   /** For a start: the last entries of the chains that existed then. */
   readonly links?: readonly ChainLink[] | undefined;

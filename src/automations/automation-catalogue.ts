@@ -25,6 +25,7 @@ export interface AutomationListing {
 /** A document as its reader or writer gets it. */
 export interface AutomationState {
   readonly id: string;
+  readonly name: string;
   /** JSON text. */
   readonly text: string;
   /** Entity tag, in its quotes: of the document without its run facts. */
@@ -53,7 +54,8 @@ export interface AutomationCatalogue {
   replace(request: AutomationChange & { readonly given: GivenAutomation }): Promise<AutomationState>;
   /** `patch` by RFC 7396; it has been validated by `automationPatchSchema` and `contentProblems`. */
   patch(request: AutomationChange & { readonly patch: unknown }): Promise<AutomationState>;
-  remove(request: AutomationChange): Promise<void>;
+  /** Resolves with the automation as it was. */
+  remove(request: AutomationChange): Promise<AutomationState>;
   /** See `importAutomations`; for admins, who see all. */
   import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
   /** See `AutomationStore.export`; for admins. */
@@ -90,7 +92,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
         const patched = mergePatch(automation, patch) as Automation;
         return put(writer, changed(request, automation, patched), factsBesides(patch, facts));
       }),
-    remove: (request) => changeOne(store, request, async () => {}),
+    remove: (request) => changeOne(store, request, async (_writer, { automation, owned }) => stateOf(automation, owned)),
     import: (source) => importAutomations({ store, source }),
     export: () => store.export(),
     noteRun: (id, facts) => store.noteRun(id, facts),
@@ -133,7 +135,7 @@ async function put(writer: AutomationWriter, automation: Automation, kept?: Part
 }
 
 function stateOf(automation: Automation, owned = ownedText(automation)): AutomationState {
-  return { id: automation._id, text: withRunFacts(owned, automation), tag: entityTag(owned) };
+  return { id: automation._id, name: automation.name, text: withRunFacts(owned, automation), tag: entityTag(owned) };
 }
 
 function notFound(): GatewayError {

@@ -19,6 +19,8 @@ interface GatewayErrorOptions {
   readonly status?: number;
   readonly errors?: readonly RequestProblem[];
   readonly upstream?: UpstreamAnswer;
+  /** The operator's rule that refused the call, for the audit log. */
+  readonly rule?: string;
   /** Reply headers that belong to the error, such as `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -29,6 +31,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly errors: readonly RequestProblem[] | undefined;
   readonly upstream: UpstreamAnswer | undefined;
+  readonly rule: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
@@ -38,6 +41,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? errorCodes[code].status;
     this.errors = options.errors;
     this.upstream = options.upstream;
+    this.rule = options.rule;
     this.headers = options.headers ?? {};
   }
 }

@@ -61,6 +61,7 @@ export class CallRecord {
     verb: undefined,
     address: undefined,
     rule: undefined,
+    automation: undefined,
     upstreamStatus: undefined,
     replays: undefined,
     traffic: undefined,

@@ -8,6 +8,10 @@ import { callOutcome, failureCode } from './call-outcome.ts';
 
 /** Characters of an address that are kept. */
 const longestAddress = 8_192;
+/** Characters of the sentence of a refusal that are kept. */
+const longestDetail = 500;
+/** Characters of an automation's name that are kept. */
+const longestName = 500;
 
 /** The members of CallRecord that a record is made of; importing the class would make a circle. */
 interface RecordedCall {
@@ -35,7 +39,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
-  const { verb, address = origin.address, adapter, rule } = call.facts;
+  const { verb, address = origin.address, adapter, rule, automation } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -50,6 +54,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     adapter,
     verb,
     address: withMaskedQuery(address).slice(0, longestAddress),
+    automation: automation && { ...automation, name: automation.name.slice(0, longestName) },
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,
     attempts: undefined,
@@ -61,6 +66,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     bytesSent: undefined,
     bytesReceived: undefined,
     durationMs: undefined,
+    detail: undefined,
   };
 }
 
@@ -81,7 +87,8 @@ export function outcomeFacts(
 ): AuditFacts {
   if (isDenial(failure)) {
     facts.decision = 'denied';
-    facts.rule = failure.message.slice(0, 500);
+    facts.rule = failure.rule ?? facts.rule;
+    facts.detail = failure.message.slice(0, longestDetail);
   }
   const { traffic } = call.facts;
   if (traffic !== undefined) {

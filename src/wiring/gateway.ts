@@ -1,5 +1,4 @@
 import type { Access } from '#access/access.ts';
-import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
@@ -29,14 +28,14 @@ import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openStore } from './open-store.ts';
-import { createReloading, type ReloadResult } from './reload.ts';
+import { createReloading, type ReloadAsker, type ReloadResult } from './reload.ts';
 
 /** A running gateway. */
 export interface Gateway {
   /** The address to call, such as `http://127.0.0.1:3000`. */
   readonly url: string;
   /** Reloads the configuration (see Reloading). */
-  reload(): Promise<ReloadResult>;
+  reload(asker: ReloadAsker): Promise<ReloadResult>;
   /** Stops accepting, waits until the calls in flight have ended, and closes everything. */
   stop(): Promise<void>;
   /** Aborts every connection and call of callers, so that a pending `stop` resolves. */
@@ -92,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     live,
     calls,
     operations: { openMetrics, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
-    reload: () => reloading.reload(),
+    reload: (asker) => reloading.reload(asker),
   });
   const server = createHttpServer({
     server: config.server,
@@ -110,14 +109,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, audit, longestCall, metrics, log }),
+    follow: followers({ server, access, longestCall, metrics, log }),
+    audit,
     log,
   });
   started.defer(() => reloading.stop());
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), abort: () => server.abort() };
+  return { url, reload: (asker) => reloading.reload(asker), stop: () => running.disposeAsync(), abort: () => server.abort() };
 }
 
 /** All routes except those of the documentation. */
@@ -136,7 +136,7 @@ function servedRoutes({
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
-  readonly reload: () => Promise<ReloadResult>;
+  readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
 }): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), calls }),
@@ -153,14 +153,12 @@ function servedRoutes({
 function followers({
   server,
   access,
-  audit,
   longestCall,
   metrics,
   log,
 }: {
   readonly server: HttpServer;
   readonly access: Access;
-  readonly audit: AuditLog;
   readonly longestCall: LongestCall;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
@@ -173,6 +171,5 @@ function followers({
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
     longestCall.follow(next);
-    audit.record({ event: 'configuration', detail: 'taken in again' });
   };
 }

@@ -29,9 +29,15 @@ const record = closedObject({
   adapter: text,
   verb: text,
   address: Type.Optional(Type.String({ description: 'Address or path; the values of its query are masked.' })),
+  automation: Type.Optional(
+    Type.Object(
+      { _id: Type.String(), name: Type.String() },
+      { additionalProperties: false, description: 'The automation that the request created, changed or deleted.' },
+    ),
+  ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
-  rule: text,
+  rule: Type.Optional(Type.String({ description: 'The configured rule that allowed or refused the call.' })),
   attempts: count,
   upstreamStatus: count,
   status: count,
@@ -41,7 +47,7 @@ const record = closedObject({
   bytesSent: count,
   bytesReceived: count,
   durationMs: Type.Optional(Type.Number({ minimum: 0 })),
-  detail: text,
+  detail: Type.Optional(Type.String({ description: 'Of an event: what happened; of a 401 or 403: the sentence of the reply.' })),
 });
 
 const queryParameters: NonNullable<RouteDocs['queryParameters']> = [

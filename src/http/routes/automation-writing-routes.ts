@@ -21,6 +21,11 @@ function document(status: number, { text, tag }: AutomationState, headers: Reado
   return { kind: 'plain', status, headers: { ETag: tag, ...headers }, body: text };
 }
 
+/** For the audit log. A refused change has the `_id` in its path alone. */
+function noteChange({ record }: RouteRequest['context'], { id, name }: Pick<AutomationState, 'id' | 'name'>): void {
+  record.note({ automation: { _id: id, name } });
+}
+
 function target({ context, params }: RouteRequest) {
   return { principal: context.record.principal, id: params['id'] ?? '' };
 }
@@ -56,6 +61,7 @@ function createRoute(catalogue: AutomationCatalogue): Route {
     body: given,
     async handle({ context, body }) {
       const state = await catalogue.create({ principal: context.record.principal, given: body as GivenAutomation });
+      noteChange(context, state);
       return document(201, state, { Location: `/automation_catalog/automations/${state.id}` });
     },
     ...catalogueChange,
@@ -123,15 +129,12 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
     url: '/automation_catalog/automations/:id',
     access: writingRoles,
     body: given,
-    handle: async (request) =>
-      document(
-        200,
-        await catalogue.replace({
-          ...target(request),
-          preconditions: preconditionsOf(request),
-          given: request.body as GivenAutomation,
-        }),
-      ),
+    async handle(request) {
+      const given = request.body as GivenAutomation;
+      const state = await catalogue.replace({ ...target(request), preconditions: preconditionsOf(request), given });
+      noteChange(request.context, state);
+      return document(200, state);
+    },
     ...catalogueChange,
     docs: {
       tag: 'automations',
@@ -167,8 +170,12 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       schema: automationPatchSchema,
       judge: judgeContent,
     },
-    handle: async (request) =>
-      document(200, await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch: request.body })),
+    async handle(request) {
+      const { body: patch } = request;
+      const state = await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch });
+      noteChange(request.context, state);
+      return document(200, state);
+    },
     ...catalogueChange,
     docs: {
       tag: 'automations',
@@ -195,7 +202,7 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
     url: '/automation_catalog/automations/:id',
     access: writingRoles,
     async handle(request) {
-      await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) });
+      noteChange(request.context, await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) }));
       return { kind: 'plain', status: 204 };
     },
     ...catalogueChange,

@@ -13,13 +13,18 @@ interface Reloaded {
 const names = (description: string) => Type.Array(Type.String(), { description });
 
 /** `reload` rejects with `configuration-invalid` or `reload-unavailable`. */
-export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] {
+export function reloadRoutes(
+  reload: (asker: { readonly principal: string; readonly requestId: string }) => Promise<Reloaded>,
+): readonly Route[] {
   return [
     {
       method: 'POST',
       url: '/adapters/reload',
       access: ['admin'],
-      handle: async () => json(200, await reload()),
+      async handle({ context }) {
+        const { principal, requestId } = context.record;
+        return json(200, await reload({ principal: principal.username, requestId }));
+      },
       ...operatorAction,
       docs: {
         tag: 'operations',
