@@ -299,6 +299,13 @@ describe('/oauth/token', () => {
     });
   });
 
+  test('ignores scope, as the gateway has no scopes', async () => {
+    const reply = await ask({ ...good, scope: 'admin openid' });
+    assert.equal(reply.status, 200, reply.text);
+    const { access_token: token } = reply.json() as { readonly access_token: string };
+    assertWho(await whoami(gateway, bearer(token)), { username: 'reporting', roles: ['apiread'], groups: ['night shift'] });
+  });
+
   test('gives a token for a client in Basic, form-encoded as RFC 6749 2.3.1 says', async () => {
     assert.equal(
       (await ask({ grant_type: 'client_credentials' }, { Authorization: basic('reporting', testPassword.replaceAll(' ', '+')) }))

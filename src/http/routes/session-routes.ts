@@ -129,7 +129,7 @@ function tokenRoute(access: Access): Route {
         grant_type: Type.Literal('client_credentials'),
         client_id: Type.Optional(Type.String()),
         client_secret: Type.Optional(Type.String()),
-        scope: Type.Optional(Type.String()),
+        scope: Type.Optional(Type.String({ description: 'Ignored.' })),
       }),
     },
     async handle(request) {
