@@ -76,7 +76,7 @@ export async function createAccess({
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
-  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock });
+  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
   const maintain = async (): Promise<void> => {

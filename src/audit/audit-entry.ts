@@ -15,6 +15,9 @@ export interface AuditFacts {
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
+  /** Of a principal that an OIDC issuer vouches for: `iss` and `sub` of its token. */
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly sourceAddress?: string | undefined;
   /** Method and URL pattern, such as `POST /tools/restCall`. */

@@ -43,6 +43,7 @@ export const errorCodes = {
   'adapter-unavailable': { status: 503, title: 'The adapter instance is unavailable' },
   overloaded: { status: 503, title: 'The gateway is overloaded' },
   'audit-unavailable': { status: 503, title: 'The call cannot be put on record' },
+  'issuer-unavailable': { status: 503, title: 'The issuer of the token cannot be asked' },
   'store-unavailable': { status: 503, title: 'The store is unavailable' },
   'upstream-timeout': { status: 504, title: 'The far side did not answer in time' },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;

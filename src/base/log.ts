@@ -9,6 +9,10 @@ export interface LogFields {
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
+  /** The OIDC issuer of a token. */
+  readonly issuer?: string | undefined;
+  /** The subject of a token at its issuer. */
+  readonly subject?: string | undefined;
   readonly sourceAddress?: string | undefined;
   readonly method?: string | undefined;
   /** The route's pattern, never the URL itself. */

@@ -47,6 +47,8 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     requestId: origin.requestId,
     traceId: origin.trace.traceId,
     principal: known ? principal.username : undefined,
+    issuer: principal.issuer,
+    subject: principal.subject,
     // A copy: JSON.stringify is slow on frozen objects, and all of the configuration is frozen.
     roles: known ? [...principal.roles] : undefined,
     sourceAddress: origin.sourceAddress,

@@ -189,8 +189,14 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy:
       'Send the request again after `Retry-After`, with a new Idempotency-Key if it was redirected. The operator checks `/readyz` and the log.',
   },
+  'issuer-unavailable': {
+    meaning:
+      'The gateway cannot get the key documents of the token’s OpenID Connect issuer. Or the token names a key that may be newer than the documents, and the gateway may not ask again so soon. The token may be valid.',
+    remedy:
+      'Send the request again after `Retry-After`, with the same token. If it lasts, the operator checks the issuer and the log.',
+  },
   'store-unavailable': {
-    meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',
+    meaning: 'The database of the gateway cannot be reached.',
     remedy: 'Send the request again after `Retry-After`. The operator checks `/readyz` and the log.',
   },
   'upstream-timeout': {

@@ -23,6 +23,8 @@ const record = closedObject({
   requestId: text,
   traceId: text,
   principal: text,
+  issuer: Type.Optional(Type.String({ description: 'The OpenID Connect issuer of the principal.' })),
+  subject: Type.Optional(Type.String({ description: 'The subject of the principal at its issuer.' })),
   roles: Type.Optional(Type.Array(Type.String())),
   sourceAddress: text,
   route: text,

@@ -97,7 +97,9 @@ const whoamiRoute: Route = {
   access: 'callers',
   handle({ context }) {
     const { principal } = context.record;
-    return json(200, { username: principal.username, roles: principal.roles, groups: principal.groups });
+    const { username, roles, groups, issuer, subject } = principal;
+    // JSON leaves out issuer and subject of a user or client of the configuration.
+    return json(200, { username, roles, groups, issuer, subject });
   },
   ...sessionChange,
   recorded: false,
@@ -109,7 +111,13 @@ const whoamiRoute: Route = {
     success: {
       status: 200,
       description: 'The principal.',
-      schema: closedObject({ username: Type.String(), roles: Type.Array(Type.String()), groups: Type.Array(Type.String()) }),
+      schema: closedObject({
+        username: Type.String(),
+        roles: Type.Array(Type.String()),
+        groups: Type.Array(Type.String()),
+        issuer: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `iss`.' })),
+        subject: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `sub`.' })),
+      }),
     },
     errors: [],
   },
@@ -129,7 +137,7 @@ function tokenRoute(access: Access): Route {
         grant_type: Type.Literal('client_credentials'),
         client_id: Type.Optional(Type.String()),
         client_secret: Type.Optional(Type.String()),
-        scope: Type.Optional(Type.String()),
+        scope: Type.Optional(Type.String({ description: 'Ignored.' })),
       }),
     },
     async handle(request) {
