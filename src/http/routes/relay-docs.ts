@@ -44,7 +44,7 @@ export const relayDocs = {
   },
   restRequest: {
     description:
-      'For PATCH, PUT and DELETE of configuration, which the two routes above cannot send. Path, media types and `body` follow the rules of the action route. Any status of the orchestrator is a success, except a redirect, which is refused.',
+      'For PATCH, PUT and DELETE of configuration, which the two routes above cannot send. Path, media types and `body` follow the rules of the action route; but an empty `body` (`{}`) is sent as it is, except with POST to the kinds nso and restconf. Any status of the orchestrator is a success, except a redirect, which is refused.',
     example: {
       path: localNso,
       request: {
