@@ -11,7 +11,7 @@ export interface AdapterKind {
    * address.
    */
   defaultContentType(path: string): string;
-  /** False if an empty input is sent without a message body (RFC 8040, section 3.6). */
+  /** False if a POST with `{}` is sent without a message body: an operation without input has none (RFC 8040, section 3.6). */
   readonly sendsEmptyObject: boolean;
   /**
    * Finds the state and role of a node with cheap authenticated reads. If `ask` rejects, `probe` rejects with the same error: the

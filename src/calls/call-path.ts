@@ -59,7 +59,7 @@ function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userA
   if (call.operation === 'restCall') {
     const { request } = call;
     record.note({ verb: request.verb, address: request.destination.href });
-    return restCall({ request, section: outbound(), trace: record.trace, userAgent });
+    return restCall({ request, section: outbound(), caller: record.principal.id, trace: record.trace, userAgent });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);
