@@ -118,7 +118,7 @@ describe('the state of an adapter', () => {
     );
     const metrics = async (): Promise<string> => (await gateway.send({ target: '/metrics', role: 'readonly' })).text;
     await reported(({ state }) => state === 'degraded');
-    assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 503, 'adapter-unavailable');
+    assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 502, 'upstream-connect-failed');
     const stuck = [1, 2].map(() => relay(gateway, 'restQuery', 'group', ask));
     await reported(({ urls: [first] }) => first?.waiting === 1);
     const text = await metrics();

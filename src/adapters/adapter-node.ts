@@ -7,6 +7,7 @@ import type { AdapterKind, Probed } from './adapter-kind.ts';
 import { sendAuthenticated } from './authenticated-send.ts';
 import type { Credentials } from './credentials.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
+import { type AttemptResult, failedAtNode } from './node-failure.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { type NodeTrial, recordTrial } from './node-trial.ts';
 import { createSlots, type Slots } from './slots.ts';
@@ -31,9 +32,6 @@ export interface NodeCall {
   readonly body?: Buffer | undefined;
 }
 
-/** The result of one attempt. */
-export type AttemptResult = { readonly reply: FarSideReply } | { readonly failure: unknown };
-
 /** One address of an orchestrator, with its own connections and breaker. NSO calls this a node of a high-availability group. */
 export interface AdapterNode {
   /** As configured; it contains no credentials. */
@@ -46,6 +44,8 @@ export interface AdapterNode {
    * Sender.send, or `adapter-unavailable` if the breaker is open or there are no credentials.
    */
   send(call: NodeCall, scope: CallScope): Promise<AttemptResult>;
+  /** Counts a call for the breaker, by the result of its last attempt at this node. */
+  count(result: AttemptResult): Promise<void>;
   /** Probes the node. Never rejects: a failure appears in the standing. */
   probe(): Promise<void>;
   /** Probes over a new connection, and reports each step with its duration. Never rejects. */
@@ -73,7 +73,7 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const { url, kind, instance, credentials, clock } = options;
   const { name, timeouts } = instance;
   const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
-  const standing = keepStanding({ breaker, total: timeouts.total, clock });
+  const standing = keepStanding({ total: timeouts.total, clock });
   const sender = options.open();
   const outbound = callsTo(options);
   const prober = createProber(options, outbound);
@@ -94,6 +94,10 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
         standing.failed(failure);
         return { failure };
       }
+    },
+    async count(result) {
+      await breaker.count(result);
+      if (breaker.state === 'open' && failedAtNode(result, timeouts.total)) standing.broken();
     },
     async probe() {
       try {

@@ -20,6 +20,7 @@ function node(url: string, { role, offline = false, wait = 0 }: Known = {}) {
       wait: () => wait,
       refuse: () => {},
       run: () => Promise.reject(new Error('not called')),
+      count: () => Promise.reject(new Error('not called')),
     },
   };
 }

@@ -15,8 +15,7 @@ function reply(status: number, body = ''): FarSideReply {
 function keeper() {
   const time = { now: 1_000 };
   const clock = { now: () => time.now, monotonic: () => time.now };
-  const breaker = { state: 'closed' as const, wait: () => 0, refuse: () => {}, run: async () => reply(200) };
-  return { time, standing: keepStanding({ breaker, total, clock }) };
+  return { time, standing: keepStanding({ total, clock }) };
 }
 
 test('a node is offline after a probe timed out, even if a call has more time', () => {

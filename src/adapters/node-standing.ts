@@ -3,7 +3,6 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { neverLeft } from '#outbound/sender.ts';
 import type { NodeRole, Probed } from './adapter-kind.ts';
-import type { NodeBreaker } from './node-breaker.ts';
 import { causeOf, isNodeFailure, isNodeFault, refusesChanges } from './node-failure.ts';
 
 /** The known state of a node, from calls to it and from probes. */
@@ -28,17 +27,18 @@ interface StandingKeeper {
   current(): NodeStanding;
   answered(reply: FarSideReply): void;
   failed(failure: unknown): void;
+  /** A failed call has opened the breaker. */
+  broken(): void;
   probed(probed: Probed): void;
   probeFailed(failure: unknown): void;
 }
 
 export function keepStanding(options: {
-  readonly breaker: NodeBreaker;
   /** Milliseconds that a call may take by configuration. */
   readonly total: number;
   readonly clock: Clock;
 }): StandingKeeper {
-  const { breaker, total, clock } = options;
+  const { total, clock } = options;
   let current: NodeStanding = { state: 'online', since: clock.now(), lastError: undefined, role: undefined };
 
   const enter = (state: NodeStanding['state'], learned: Partial<Pick<NodeStanding, 'lastError' | 'role'>> = {}): void => {
@@ -57,7 +57,7 @@ export function keepStanding(options: {
     current: () => current,
     answered(reply) {
       if (isNodeFault(reply)) {
-        enter(breaker.state === 'open' ? 'offline' : current.state, errorNow('upstream-error', faultText(reply.status)));
+        enter(current.state, errorNow('upstream-error', faultText(reply.status)));
       } else if (refusesChanges(reply)) {
         enter('online', { role: 'read-only' });
       } else if (current.state === 'offline') {
@@ -65,7 +65,8 @@ export function keepStanding(options: {
         enter('online', { role: undefined });
       }
     },
-    failed: (failure) => failedAs(failure, { limit: total, offline: breaker.state === 'open' }),
+    failed: (failure) => failedAs(failure, { limit: total, offline: false }),
+    broken: () => enter('offline'),
     probed({ reply, role }) {
       if (isNodeFault(reply)) enter('offline', errorNow('upstream-error', faultText(reply.status)));
       else enter('online', { role, ...(reply.status === 401 ? errorNow('upstream-error', refusedCredentials) : {}) });
