@@ -3,7 +3,7 @@ import type { JsonSchema } from '#base/json-schema.ts';
 import type { ApiResponse, Content, OpenApiDocument, Operation } from './openapi-document.ts';
 
 /**
- * The document with each schema that has a `title` as a component of that name, and references in its place: generators make a type of
+ * The document with each schema that has a `title` as a component of that name. A reference is in its place. Generators make a type of
  * each component. Throws where two different schemas have one name.
  */
 export function withNamedSchemas(document: OpenApiDocument): OpenApiDocument {
@@ -12,7 +12,15 @@ export function withNamedSchemas(document: OpenApiDocument): OpenApiDocument {
   for (const [name, schema] of Object.entries(components.schemas)) addSchema(named, name, schema);
   const paths = mapValues(document.paths, (item) => mapValues(item, (operation) => operationWith(named, operation)));
   const responses = mapValues(components.responses, (response) => responseWith(named, response));
-  return { ...document, paths, components: { ...components, responses, schemas: Object.fromEntries([...named].sort()) } };
+  return {
+    ...document,
+    paths,
+    components: {
+      ...components,
+      responses,
+      schemas: Object.fromEntries([...named].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    },
+  };
 }
 
 type Named = Map<string, JsonSchema>;
