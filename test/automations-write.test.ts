@@ -165,6 +165,15 @@ describe('creating', () => {
     });
   }
 
+  test('names the right place of a field that is in a wrong one', async () => {
+    const body = { name: 'n', description: 'd', read: ['ops'], data: { nextRunAt: '2026-02-03T00:00:00Z' } };
+    const { errors = [] } = assertProblem(await call({ method: 'POST', body }), 400, 'invalid-request');
+    const details = new Map(errors.map(({ pointer, detail }) => [pointer, detail]));
+    assert.equal(details.get('/description'), 'is not known here; write it as data.description');
+    assert.equal(details.get('/read'), 'is not known here; write it as data.gbac.read');
+    assert.equal(details.get('/data/nextRunAt'), 'is not known here; write it as nextRunAt');
+  });
+
   test('names every problem at once, and shows a right interval', async () => {
     const body = { nme: 'x', nextRunAt: 'soon', repeatInterval: 'every 5 minutes', data: { workflowId: 'w'.repeat(300) } };
     const { errors = [] } = assertProblem(await call({ method: 'POST', body }), 400, 'invalid-request');

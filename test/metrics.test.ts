@@ -206,6 +206,15 @@ test('verified credentials are cache hits, and wrong ones are misses and failed 
 
 const read = (path: string): Promise<string> => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
+test('a metric has a name that ends in _total only if it is a counter', async () => {
+  const types = [...(await metricsText()).matchAll(/^# TYPE (\w+) (\w+)$/gmu)];
+  const misnamed = types.filter(([, name = '', type]) => name.endsWith('_total') !== (type === 'counter'));
+  assert.deepEqual(
+    misnamed.map(([, name]) => name),
+    [],
+  );
+});
+
 test('docs/reference/metrics.md lists every metric with its type and labels, and no other', async () => {
   await gateway.send({ target: '/automation_catalog/automations', role: 'admin' });
   const text = await metricsText();

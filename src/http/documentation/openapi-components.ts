@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import type { Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
 
 const allCodes = Object.keys(errorCodes) as ErrorCode[];
@@ -21,7 +21,7 @@ const problemSchema = Type.Object(
     requestId: Type.String({ description: 'Identifies the request in the gateway’s log, as `X-Request-Id` does.' }),
     errors: Type.Optional(
       Type.Array(
-        closedObject({
+        namedObject('RequestProblem', {
           pointer: Type.String({ description: 'RFC 6901 JSON pointer into the body, or `?name` for a query parameter.' }),
           detail: Type.String({ description: 'What is wrong at the pointer.' }),
         }),
@@ -35,7 +35,11 @@ const problemSchema = Type.Object(
           contentType: Type.Optional(Type.String({ description: 'Its media type.' })),
           body: Type.Optional(Type.String({ description: 'Its body, the first 64 KiB.' })),
         },
-        { additionalProperties: false, description: 'The reply of the far side, where the error is about it.' },
+        {
+          additionalProperties: false,
+          title: 'UpstreamReply',
+          description: 'The reply of the far side, where the error is about it.',
+        },
       ),
     ),
   },
@@ -128,11 +132,9 @@ export function errorResponse(status: number, codes: readonly ErrorCode[], route
 }
 
 function problemOf(status: number, codes: readonly ErrorCode[]): JsonSchema {
-  return {
-    $ref: '#/components/schemas/Problem',
-    type: 'object',
-    properties: { status: { const: status }, code: { enum: codes } },
-  };
+  // Generators drop what is next to a $ref. `allOf` keeps both.
+  const narrowed = Type.Object({ status: { const: status }, code: { type: 'string', enum: codes } });
+  return { allOf: [{ $ref: '#/components/schemas/Problem' }, narrowed] };
 }
 
 function headerReference(name: HeaderName): Reference {

@@ -15,6 +15,8 @@ export function createOpenApiDocument(options: { readonly routes: readonly Route
       version: options.version,
       summary: 'Relays REST calls, orchestrator actions and orchestrator queries by the caller’s role, byte for byte.',
       description,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of this gateway' },
     },
     servers: [{ url: '/' }],
     tags,

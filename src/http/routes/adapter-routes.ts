@@ -1,7 +1,7 @@
 import type { KnownAdapter, KnownAdapters } from '#adapters/known-adapters.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { monitoring, operatorAction } from './route-traits.ts';
 
 interface AdapterRoutesOptions {
@@ -15,7 +15,7 @@ export function adapterRoutes(options: AdapterRoutesOptions): readonly Route[] {
 
 const timestamp = Type.String({ format: 'date-time' });
 const lastError = Type.Optional(
-  closedObject({
+  namedObject('AdapterError', {
     code: Type.String({ description: 'A code of the error table.' }),
     detail: Type.String(),
     at: timestamp,
@@ -24,7 +24,7 @@ const lastError = Type.Optional(
 const since = Type.String({ format: 'date-time', description: 'When this state began.' });
 const count = Type.Integer({ minimum: 0 });
 
-const urlSchema = closedObject({
+const urlSchema = namedObject('AdapterUrl', {
   url: Type.String(),
   state: Type.Enum(['online', 'offline']),
   since,
@@ -39,7 +39,7 @@ const urlSchema = closedObject({
   lastError,
 });
 
-const adapterSchema = closedObject({
+const adapterSchema = namedObject('Adapter', {
   name: Type.String(),
   kind: Type.Enum(['nso', 'restconf', 'rest']),
   state: Type.Enum(['online', 'degraded', 'offline']),
@@ -71,7 +71,7 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The adapter instances in the order of the configuration.',
-        schema: closedObject({ list: Type.Array(adapterSchema) }),
+        schema: namedObject('AdapterList', { list: Type.Array(adapterSchema) }),
       },
       errors: [],
       example: {
@@ -144,15 +144,15 @@ function iso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-const trialSchema = closedObject({
+const trialSchema = namedObject('AdapterTest', {
   name: Type.String(),
   ok: Type.Boolean(),
   urls: Type.Array(
-    closedObject({
+    namedObject('AdapterUrlTest', {
       url: Type.String(),
       ok: Type.Boolean(),
       steps: Type.Array(
-        closedObject({
+        namedObject('AdapterTestStep', {
           step: Type.Enum(['dns', 'connect', 'proxy', 'tls', 'answer', 'authentication']),
           ok: Type.Boolean(),
           milliseconds: Type.Number({ minimum: 0 }),

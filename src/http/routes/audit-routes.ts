@@ -3,14 +3,14 @@ import { auditPage, readAuditQuery } from '#audit/audit-query.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteDocs } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';
 import { operatorAction } from './route-traits.ts';
 
 const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 
-const record = closedObject({
+const record = namedObject('AuditRecord', {
   id: Type.String({
     description:
       'Chain and place in it, as `audit verify` names them. Records that were written together also have `.` and a number.',
@@ -127,7 +127,7 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
         success: {
           status: 200,
           description: 'The records; `cursor` if there may be more.',
-          schema: closedObject({ list: Type.Array(record), cursor: text }),
+          schema: namedObject('AuditPage', { list: Type.Array(record), cursor: text }),
         },
         errors: [],
         example,

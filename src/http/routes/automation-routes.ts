@@ -5,7 +5,7 @@ import { automationSchema } from '#automations/automation-schema.ts';
 import { filterKinds, pageSize, readListOptions } from '#automations/list-options.ts';
 import { Type } from '#base/json-schema.ts';
 import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { automationTransferRoutes } from './automation-transfer-routes.ts';
 import { automationWritingRoutes } from './automation-writing-routes.ts';
 import { catalogueReading } from './route-traits.ts';
@@ -82,7 +82,7 @@ function listRoute(catalogue: AutomationCatalogue): Route {
         status: 200,
         description:
           'A page, and the effective options. `total` counts the automations that the caller may see and the filters match.',
-        schema: closedObject({ list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
+        schema: namedObject('AutomationList', { list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
       },
       errors: ['invalid-request', 'overloaded', 'store-unavailable'],
       example: {

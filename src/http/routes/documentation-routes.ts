@@ -1,6 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import { contentSecurityPolicy, docsPage } from '#http/documentation/docs-page.ts';
 import { createOpenApiDocument } from '#http/documentation/openapi.ts';
+import { withNamedSchemas } from '#http/documentation/openapi-schemas.ts';
 import type { Route, RouteReply } from '#http/route.ts';
 import { monitoring } from './route-traits.ts';
 
@@ -15,7 +16,7 @@ export function documentationRoutes({ routes, version }: DocumentationRoutesOpti
   const own = [documentRoute(() => replies.document), pageRoute(() => replies.page)];
   const document = createOpenApiDocument({ routes: [...routes, ...own], version });
   const replies: { readonly document: RouteReply; readonly page: RouteReply } = {
-    document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(document) },
+    document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(withNamedSchemas(document)) },
     page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },
   };
   return own;
@@ -35,7 +36,7 @@ function documentRoute(reply: () => RouteReply): Route {
       success: {
         status: 200,
         description: 'The document.',
-        schema: Type.Object({ openapi: Type.String() }),
+        schema: Type.Object({ openapi: Type.String() }, { title: 'OpenApiDocument' }),
         headers: cachingDocs,
       },
       errors: [],

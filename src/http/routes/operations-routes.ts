@@ -1,7 +1,7 @@
 import type { AdapterState } from '#adapters/adapter-standing.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { monitoring } from './route-traits.ts';
 
 interface OperationsRoutesOptions {
@@ -35,7 +35,7 @@ function healthRoute(options: OperationsRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The process is alive.',
-        schema: closedObject({
+        schema: namedObject('Health', {
           status: Type.Literal('ok'),
           degraded: Type.Boolean({ description: 'True while calls and logins get 503 `overloaded`.' }),
         }),
@@ -70,9 +70,9 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The gateway can take calls.',
-        schema: closedObject({
+        schema: namedObject('Readiness', {
           status: Type.Literal('ready'),
-          adapters: closedObject({ online: count, degraded: count, offline: count }),
+          adapters: namedObject('AdapterCounts', { online: count, degraded: count, offline: count }),
         }),
       },
       errors: ['store-unavailable'],

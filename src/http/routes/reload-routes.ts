@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { operatorAction } from './route-traits.ts';
 
 /** The changes of a reload; names only. */
@@ -35,8 +35,8 @@ export function reloadRoutes(
         success: {
           status: 200,
           description: 'The new configuration is in force.',
-          schema: closedObject({
-            adapters: closedObject({
+          schema: namedObject('Reload', {
+            adapters: namedObject('ReloadedAdapters', {
               added: names('New adapter instances.'),
               removed: names('Removed adapter instances.'),
               changed: names('Adapter instances with a changed configuration, which were created again.'),

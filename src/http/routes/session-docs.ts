@@ -1,11 +1,11 @@
 import { Type } from '#base/json-schema.ts';
 import type { RouteDocs } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 
 type Prose = Pick<RouteDocs, 'description' | 'example' | 'otherErrors'>;
 
 /** RFC 6749 5.2, with the codes that this endpoint uses. */
-export const tokenError = closedObject({
+export const tokenError = namedObject('TokenError', {
   error: Type.Enum(['invalid_request', 'invalid_client', 'unsupported_grant_type', 'temporarily_unavailable', 'server_error']),
   error_description: Type.String({ description: 'What to do about it.' }),
 });

@@ -2,20 +2,32 @@ import type { Access } from '#access/access.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { sessionChange } from './route-traits.ts';
 import { notStoredDocs, sessionDocs, tokenError } from './session-docs.ts';
 
 /** Bytes. These bodies are read before authentication, so their limit is low. */
 const credentialsLimit = 16_384;
 
-const credentials = closedObject({ username: Type.String(), password: Type.String() });
-const nestedCredentials = closedObject({ user: credentials });
-const loginBody = Type.Union([credentials, nestedCredentials]);
+const credentials = namedObject('Credentials', { username: Type.String(), password: Type.String() });
+const nestedCredentials = namedObject('NestedCredentials', { user: credentials });
+const loginBody = Type.Union([credentials, nestedCredentials], { title: 'Login' });
 
 function loginVariant(body: unknown): JsonSchema {
   return typeof body === 'object' && body !== null && 'user' in body ? nestedCredentials : credentials;
 }
+
+/** An unknown parameter is ignored (RFC 6749 3.2). */
+/** An unknown parameter is ignored (RFC 6749 3.2). */
+const tokenRequest = Type.Object(
+  {
+    grant_type: Type.Literal('client_credentials'),
+    client_id: Type.Optional(Type.String()),
+    client_secret: Type.Optional(Type.String()),
+    scope: Type.Optional(Type.String({ description: 'Ignored.' })),
+  },
+  { title: 'TokenRequest' },
+);
 
 interface LoginCredentials {
   readonly username: string;
@@ -57,7 +69,7 @@ function loginRoute(access: Access): Route {
       success: {
         status: 200,
         description: 'A token for `Authorization: Bearer`; the session cookie has the same token.',
-        schema: closedObject({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
+        schema: namedObject('Session', { token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
         headers: { 'Set-Cookie': 'The session cookie: HttpOnly, SameSite=Strict, Secure under TLS.', ...notStoredDocs },
       },
       errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
@@ -83,7 +95,7 @@ function logoutRoute(access: Access): Route {
       success: {
         status: 200,
         description: 'The token has ended.',
-        schema: closedObject({}),
+        schema: namedObject('LogoutReply', {}),
         headers: { 'Set-Cookie': 'Removes the session cookie.' },
       },
       errors: ['store-unavailable'],
@@ -111,7 +123,7 @@ const whoamiRoute: Route = {
     success: {
       status: 200,
       description: 'The principal.',
-      schema: closedObject({
+      schema: namedObject('Principal', {
         username: Type.String(),
         roles: Type.Array(Type.String()),
         groups: Type.Array(Type.String()),
@@ -132,13 +144,7 @@ function tokenRoute(access: Access): Route {
     body: {
       kind: 'form',
       limit: credentialsLimit,
-      // An unknown parameter is ignored (RFC 6749 3.2).
-      schema: Type.Object({
-        grant_type: Type.Literal('client_credentials'),
-        client_id: Type.Optional(Type.String()),
-        client_secret: Type.Optional(Type.String()),
-        scope: Type.Optional(Type.String({ description: 'Ignored.' })),
-      }),
+      schema: tokenRequest,
     },
     async handle(request) {
       const { authorization } = request.headers;
@@ -166,7 +172,11 @@ function tokenRoute(access: Access): Route {
       success: {
         status: 200,
         description: 'A token for `Authorization: Bearer`.',
-        schema: closedObject({ access_token: Type.String(), token_type: Type.Literal('Bearer'), expires_in: Type.Integer() }),
+        schema: namedObject('AccessToken', {
+          access_token: Type.String(),
+          token_type: Type.Literal('Bearer'),
+          expires_in: Type.Integer(),
+        }),
         headers: notStoredDocs,
       },
       errors: ['login-throttled', 'too-many-requests', 'store-unavailable'],
