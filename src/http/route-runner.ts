@@ -15,7 +15,7 @@ import { writeReply } from './reply-writer.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaType, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import { bodyMediaTypes, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
@@ -167,7 +167,7 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
   route.precondition?.(request.params);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
-    checkMediaType(request.raw, bodyMediaType(route.body));
+    checkMediaType(request.raw, bodyMediaTypes(route.body));
   }
   if (route.sheddable) options.pressure.refuse();
   if (route.holdsPlace) options.takePlace(request.scope);

@@ -25,8 +25,8 @@ function addressesOf({ remoteAddress, remotePort, localAddress }: Socket): strin
 }
 
 /**
- * Ends a connection within a reply with a reset. In HTTP/1.0 the end of the stream is the end of a reply, so a reply that broke off would
- * look complete. nginx speaks HTTP/1.0 by default.
+ * Ends a connection within a reply with a reset. In HTTP/1.0, nginx's default, the end of the stream is the end of a reply. A reply that
+ * broke off would look complete.
  */
 export function breakOff(socket: Socket): void {
   const transport = transports.get(socket) ?? socket;
