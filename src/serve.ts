@@ -142,7 +142,10 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
   return new Promise((resolve) => {
     let draining = false;
     const drain = (): void => {
-      if (draining) process.exit(1);
+      if (draining) {
+        gateway.abort();
+        process.exit(1);
+      }
       draining = true;
       log.info('draining: no new connections; calls in flight have 30 seconds to end');
       let exitTimer: NodeJS.Timeout | undefined;

@@ -417,8 +417,10 @@ describe('the document describes the replies', () => {
     assertDocumented('replaceAutomation', 200, await send('PUT', one));
     assertDocumented('replaceAutomation', 415, await send('PUT', one, 'text/plain'));
     assertDocumented('replaceAutomation', 412, await send('PUT', one, 'application/json', { 'If-Match': '"other"' }));
-    assertDocumented('patchAutomation', 200, await send('PATCH', one, 'application/merge-patch+json'));
-    const other = await send('PATCH', one);
+    const types = ['application/merge-patch+json', 'application/json'];
+    assert.deepEqual(Object.keys(operation('patchAutomation').operation.requestBody?.content ?? {}), types);
+    for (const type of types) assertDocumented('patchAutomation', 200, await send('PATCH', one, type));
+    const other = await send('PATCH', one, 'text/plain');
     assert.ok(other.header('accept-patch') !== undefined && other.header('accept') === undefined);
     assertDocumented('patchAutomation', 415, other);
   });

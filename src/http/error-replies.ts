@@ -5,6 +5,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';
 import { newRequestId } from './admission/request-checks.ts';
+import { breakOffReply } from './connections/break-off.ts';
 import type { OpenConnections } from './connections/open-connections.ts';
 import { problemReply, unexpectedFailure } from './problem.ts';
 import { writeHead } from './reply-head.ts';
@@ -17,7 +18,7 @@ export function answerError(error: unknown, { raw, response, route, scope }: Ser
   if (response.destroyed && error instanceof CallerLeft) return;
   const known = noteFailure(error, scope, log);
   if (response.headersSent) {
-    response.destroy();
+    breakOffReply(response);
     return;
   }
   const problem = problemReply(known, scope.requestId, route?.errorShape);

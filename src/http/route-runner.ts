@@ -8,13 +8,14 @@ import type { Log } from '#base/log.ts';
 import type { RateLimit } from '#calls/rate-limit.ts';
 import type { Pressure } from './admission/pressure.ts';
 import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
+import { breakOffReply } from './connections/break-off.ts';
 import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { writeReply } from './reply-writer.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaType, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import { bodyMediaTypes, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
@@ -124,11 +125,11 @@ function writeAnswer(answer: RouteReply, request: ServedRequest, log: Log): void
   );
 }
 
-/** The status line has been sent: only a broken connection can still show that the reply is not complete. */
+/** The status line has been sent: only a reset connection can still show that the reply is not complete. */
 function abortReply(failure: unknown, { scope, response }: ServedRequest, log: Log): void {
   // A caller that has left is no failure of the gateway.
   if (!response.destroyed && !(failure instanceof CallerLeft)) noteFailure(failure, scope, log);
-  response.destroy();
+  breakOffReply(response);
 }
 
 /** Closes the connection where a streamed body is answered before its end: the rest of the body is no next request. */
@@ -166,7 +167,7 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
   route.precondition?.(request.params);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
-    checkMediaType(request.raw, bodyMediaType(route.body));
+    checkMediaType(request.raw, bodyMediaTypes(route.body));
   }
   if (route.sheddable) options.pressure.refuse();
   if (route.holdsPlace) options.takePlace(request.scope);

@@ -110,6 +110,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await closed;
     },
     abort() {
+      connections.breakOffAll();
       server.closeAllConnections();
       for (const abortCall of connections.abortCallbacks) abortCall();
     },

@@ -54,7 +54,7 @@ const headers = {
   'WWW-Authenticate': { description: 'The ways to authenticate (RFC 9110 11.6.1).', schema: text },
   Allow: { description: 'The methods of the path.', schema: text },
   Accept: { description: 'The media type that the route takes.', schema: text },
-  'Accept-Patch': { description: 'The media type that the route takes (RFC 5789 2.2).', schema: text },
+  'Accept-Patch': { description: 'The media types that the route takes (RFC 5789 2.2).', schema: text },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
   'X-Upstream-Status': { description: 'Status of the far side’s reply, where the error is about it.', schema: text },
   'X-Upstream-Content-Type': { description: 'Media type of the far side’s reply, where it has one.', schema: text },

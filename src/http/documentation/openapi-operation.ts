@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { bodyMediaType, type Route, type RouteAccess, type RouteDocs } from '#http/route.ts';
+import { bodyMediaTypes, type Route, type RouteAccess, type RouteDocs } from '#http/route.ts';
 import { errorResponse, requestIdHeader } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
@@ -67,7 +67,8 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
 
 function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
-  return { requestBody: { required: true, content: { [bodyMediaType(body)]: media(body.schema, docs.example?.request) } } };
+  const content = media(body.schema, docs.example?.request);
+  return { requestBody: { required: true, content: Object.fromEntries(bodyMediaTypes(body).map((type) => [type, content])) } };
 }
 
 function media(schema: JsonSchema, example: unknown): Content[string] {

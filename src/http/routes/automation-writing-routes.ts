@@ -166,7 +166,8 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
     access: writingRoles,
     body: {
       kind: 'json',
-      mediaType: 'application/merge-patch+json',
+      // Most HTTP libraries send `application/json` with every JSON body.
+      mediaTypes: ['application/merge-patch+json', 'application/json'],
       schema: automationPatchSchema,
       judge: judgeContent,
     },
@@ -181,7 +182,8 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       tag: 'automations',
       operationId: 'patchAutomation',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
-      description: 'A null member removes the field, an object is merged, any other value replaces the field.',
+      description:
+        'A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning.',
       pathParameters,
       requestHeaders: conditions,
       success: {
