@@ -19,8 +19,8 @@ export function auditLine(record: AuditRecord): string {
 }
 
 /** A replay sent nothing: its outcome is that of the first call. */
-function shownOutcome({ outcome = 'under way', replays }: AuditRecord): string {
-  return replays === undefined ? outcome : 'replayed';
+function shownOutcome({ outcome, replays }: AuditRecord): string {
+  return replays === undefined ? (outcome ?? 'under way') : 'replayed';
 }
 
 function resultOf({ replays, status, code, durationMs }: AuditRecord): readonly string[] {
