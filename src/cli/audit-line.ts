@@ -19,12 +19,13 @@ export function auditLine(record: AuditRecord): string {
 }
 
 /** A replay sent nothing: its outcome is that of the first call. */
-function shownOutcome({ outcome = 'under way', replays }: AuditRecord): string {
-  return replays === undefined ? outcome : 'replayed';
+function shownOutcome({ outcome, replays }: AuditRecord): string {
+  return replays === undefined ? (outcome ?? 'under way') : 'replayed';
 }
 
-function resultOf({ replays, status, code, durationMs }: AuditRecord): readonly string[] {
+function resultOf({ count, replays, status, code, durationMs }: AuditRecord): readonly string[] {
   return [
+    count === undefined ? undefined : `${count} times`,
     replays === undefined ? undefined : `the reply to ${replays}`,
     status === undefined ? undefined : `answered ${status}`,
     code,
