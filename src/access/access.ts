@@ -50,6 +50,8 @@ interface AccessNeeds {
   /** True if callers reach the gateway over TLS. */
   readonly secureCookies: boolean;
   readonly watcher?: AccessWatcher;
+  /** The disk of the store is nearly full. */
+  readonly isShort?: () => boolean;
   /** Tests replace it to count hashes. */
   readonly matches?: typeof matchesPassword;
 }
@@ -63,6 +65,7 @@ export async function createAccess({
   fetchDocument,
   secureCookies,
   watcher = noAccessWatcher,
+  isShort = () => false,
   matches,
 }: AccessNeeds): Promise<Access> {
   let current = createAccessRules({ config, fetchDocument, clock, log });
@@ -70,8 +73,8 @@ export async function createAccess({
 
   const keys = await createSigningKeys({ store: createSigningKeyStore(database), clock });
   const revokedTokens = createRevokedTokenStore(database);
-  const revocations = createRevocations({ store: revokedTokens });
-  const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
+  const revocations = createRevocations({ store: revokedTokens, isShort });
+  const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock, isShort });
   // Two hashes at once: more would take the cores away from the calls.
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });

@@ -42,6 +42,8 @@ export interface AuditFacts {
   /** An error code (base/error-codes.ts), or `caller-left`. */
   readonly code?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;
+  /** How many refusals without a record of their own this record stands for. They have the members of the record in common. */
+  readonly count?: number | undefined;
   /** The id of the request whose reply was sent again; this call sent nothing. */
   readonly replays?: string | undefined;
   readonly bytesSent?: number | undefined;

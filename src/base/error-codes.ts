@@ -19,7 +19,7 @@ export const errorCodes = {
   'automation-exists': { status: 409, title: 'Another automation has this name' },
   'configuration-invalid': { status: 409, title: 'The configuration cannot be used' },
   'idempotency-key-in-use': { status: 409, title: 'The call of this Idempotency-Key is under way' },
-  'reply-not-kept': { status: 409, title: 'The reply of this Idempotency-Key was too long to be kept' },
+  'reply-not-kept': { status: 409, title: 'The reply of this Idempotency-Key was not kept' },
   'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },
   'body-too-large': { status: 413, title: 'The request body is over the limit' },

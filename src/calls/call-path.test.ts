@@ -115,7 +115,9 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
     },
     intendOnce: () => Promise.reject(new Error('no call here has a key')),
     record: (facts) => void recorded.push({ kind: 'record', facts }),
-    counts: () => ({ waiting: 0, dropped: 0 }),
+    recordRefusal: (facts) => void recorded.push({ kind: 'record', facts }),
+    keepsReply: () => true,
+    counts: () => ({ waiting: 0, dropped: 0, repeated: 0, withoutRoom: 0 }),
     close: async () => {},
   };
 }

@@ -1,4 +1,6 @@
+import { addressGroup } from '#access/login-throttle.ts';
 import type { Principal } from '#access/principal.ts';
+import type { AuditFacts } from '#audit/audit-entry.ts';
 import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import type { CallerLeft } from '#base/caller-left.ts';
@@ -11,7 +13,7 @@ import type { RelayReply } from '#relay/relay-reply.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallFacts } from './call-facts.ts';
 import { type CallResult, keyEffect, type RenderError, readKeptReply } from './kept-reply.ts';
-import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './record-facts.ts';
+import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shortened } from './record-facts.ts';
 
 /** Where a request comes from: what its entrance knows of it. */
 export interface CallOrigin {
@@ -184,7 +186,14 @@ export class CallRecord {
   }
 
   #keyEffect(result: CallResult, request: IdempotentRequest): ReturnType<typeof keyEffect> {
-    return keyEffect({ result, request, requestId: this.requestId, facts: this.facts, renderError: this.#renderError });
+    return keyEffect({
+      result,
+      request,
+      requestId: this.requestId,
+      facts: this.facts,
+      renderError: this.#renderError,
+      mayKeep: (length) => this.#audit.keepsReply(length),
+    });
   }
 
   #endWay(): void {
@@ -212,8 +221,13 @@ export class CallRecord {
         this.#intended.amend(outcomeFacts(this, failure), key);
       }
     } else if (isRecorded(this, this.#origin)) {
-      this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#origin)));
+      this.#record(outcomeFacts(this, failure, requestFacts(this, this.#origin)));
     }
+  }
+
+  #record(facts: AuditFacts): void {
+    if (isOfUnknown(this, facts)) this.#audit.recordRefusal(shortened(facts), addressGroup(this.#origin.sourceAddress));
+    else this.#audit.record(facts);
   }
 }
 

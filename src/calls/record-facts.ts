@@ -6,8 +6,9 @@ import { withMaskedQuery } from '#base/masked-query.ts';
 import type { CallFacts } from './call-facts.ts';
 import { callOutcome, failureCode } from './call-outcome.ts';
 
-/** Characters of an address that are kept. */
+/** Characters of an address that are kept, and of texts from a caller that is not known. */
 const longestAddress = 8_192;
+const longestOfUnknown = 200;
 /** Characters of the sentence of a refusal that are kept. */
 const longestDetail = 500;
 /** Characters of an automation's name that are kept. */
@@ -119,6 +120,17 @@ function statusOf({ status = 200 }: RecordedCall, failure: unknown): number | un
   if (failure === undefined) return status;
   if (failure instanceof GatewayError) return failure.status;
   return failure instanceof CallerLeft ? undefined : 500;
+}
+
+/** True for a request that failed before its caller was known. The name that a failed login tried proves nothing. */
+export function isOfUnknown({ principal, facts }: RecordedCall, { outcome }: AuditFacts): boolean {
+  return outcome !== 'ok' && (principal.username === '' || facts.principal !== undefined);
+}
+
+/** What goes on record of such a request: anybody can send it. */
+export function shortened(facts: AuditFacts): AuditFacts {
+  const { address, detail } = facts;
+  return { ...facts, address: address?.slice(0, longestOfUnknown), detail: detail?.slice(0, longestOfUnknown) };
 }
 
 /** True for every request of a kind that goes on record, and for every refusal for who asked (401, 403), on a known route. */

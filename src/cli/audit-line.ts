@@ -23,8 +23,9 @@ function shownOutcome({ outcome, replays }: AuditRecord): string {
   return replays === undefined ? (outcome ?? 'under way') : 'replayed';
 }
 
-function resultOf({ replays, status, code, durationMs }: AuditRecord): readonly string[] {
+function resultOf({ count, replays, status, code, durationMs }: AuditRecord): readonly string[] {
   return [
+    count === undefined ? undefined : `${count} times`,
     replays === undefined ? undefined : `the reply to ${replays}`,
     status === undefined ? undefined : `answered ${status}`,
     code,

@@ -120,6 +120,6 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 
 const audit = `#audit:
 #  retention: 90d
-#  maxSize: 10GiB # beyond it the gateway deletes the oldest records before retention ends
+#  maxSize: 1GiB # beyond it the gateway deletes the oldest records before retention ends
 #  checkpointFile: checkpoints # signed checkpoints of the audit log; keep them on another machine
 `;

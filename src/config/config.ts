@@ -96,6 +96,6 @@ export interface AuditConfig {
   /** Milliseconds. */
   readonly retention: number;
   /** Bytes. */
-  readonly maxSize?: number;
+  readonly maxSize: number;
   readonly checkpointFile?: string;
 }

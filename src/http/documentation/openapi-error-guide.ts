@@ -71,7 +71,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'reply-not-kept': {
     meaning:
-      'The far side answered the first request with this Idempotency-Key, but its reply is longer than the 1 MiB that the gateway keeps. Nothing was sent for this one.',
+      'The call of the first request with this Idempotency-Key has ended, but its reply was not kept: it is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
     remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
   },
   'reload-unavailable': {

@@ -46,6 +46,9 @@ const record = namedObject('AuditRecord', {
   code: text,
   replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was replayed.' })),
   outcome: Type.Optional(Type.Enum([...auditOutcomes])),
+  count: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many refusals without a record of their own this record stands for.' }),
+  ),
   bytesSent: count,
   bytesReceived: count,
   durationMs: Type.Optional(Type.Number({ minimum: 0 })),
