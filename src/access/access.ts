@@ -17,6 +17,7 @@ import { createPasswordVerifier } from './password-verifier.ts';
 import type { Principal } from './principal.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
+import { createSessionCookie } from './session-cookie.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -31,6 +32,8 @@ const revocationsKeptFor = 3_600_000;
 /** Access control: authenticators, sessions, and the state that they keep in the store. */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
+  /** The name of the session cookie. */
+  readonly cookieName: string;
   /**
    * The user or client of that name, with its roles and groups in the configuration in force. For calls that no request brings,
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
@@ -71,6 +74,7 @@ export async function createAccess({
   let current = createAccessRules({ config, fetchDocument, clock, log });
   const rules = (): typeof current => current;
 
+  const sessionCookie = createSessionCookie({ secure: secureCookies });
   const keys = await createSigningKeys({ store: createSigningKeyStore(database), clock });
   const revokedTokens = createRevokedTokenStore(database);
   const revocations = createRevocations({ store: revokedTokens, isShort });
@@ -92,8 +96,9 @@ export async function createAccess({
   );
 
   return {
-    ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), secureCookies }),
-    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher }),
+    ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
+    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher, sessionCookie }),
+    cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });

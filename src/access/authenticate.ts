@@ -2,9 +2,9 @@ import type { AccessWatcher } from './access-watcher.ts';
 import type { Authentication, PresentedCredentials, RequestOrigin } from './authentication.ts';
 import type { BasicAuthenticator } from './basic-authenticator.ts';
 import { readAuthorization } from './credentials-header.ts';
-import { readSessionCookie } from './session-cookie.ts';
+import type { SessionCookie } from './session-cookie.ts';
 import type { TokenAuthenticator } from './token-authenticator.ts';
-import { credentialsMalformed, credentialsMissing, tokenInvalid } from './unauthenticated.ts';
+import { credentialsMalformed, credentialsMissing, sessionElsewhere, tokenInvalid } from './unauthenticated.ts';
 
 /**
  * Verifies the credentials of a request. Returns cached verdicts at once, without a promise. If a request has both an
@@ -17,9 +17,10 @@ interface AuthenticateOptions {
   readonly tokens: TokenAuthenticator;
   readonly cacheKey: (text: string) => string;
   readonly watcher: AccessWatcher;
+  readonly sessionCookie: SessionCookie;
 }
 
-export function createAuthenticate({ basic, tokens, cacheKey, watcher }: AuthenticateOptions): Authenticate {
+export function createAuthenticate({ basic, tokens, cacheKey, watcher, sessionCookie }: AuthenticateOptions): Authenticate {
   const byHeader = (authorization: string, origin: RequestOrigin): Authentication | Promise<Authentication> => {
     const key = cacheKey(authorization);
     const known = tokens.cached(key, origin) ?? basic.cached(key);
@@ -34,15 +35,16 @@ export function createAuthenticate({ basic, tokens, cacheKey, watcher }: Authent
     throw credentialsMalformed();
   };
 
-  const byCookie = (cookie: string, origin: RequestOrigin): Authentication | Promise<Authentication> => {
-    const session = readSessionCookie(cookie);
+  const byCookie = (cookie: string, presented: PresentedCredentials): Authentication | Promise<Authentication> => {
+    const session = sessionCookie.read(cookie);
     if (session === undefined) throw credentialsMissing();
+    if (presented.isOwnHost?.() === false) throw sessionElsewhere();
     if (session === 'ambiguous') throw tokenInvalid();
     // No header contains a line break, so this key never equals the key of a header.
     const key = cacheKey(`cookie\n${session.token}`);
-    const known = tokens.cached(key, origin);
+    const known = tokens.cached(key, presented);
     watcher.cacheAsked(known !== undefined);
-    return known ?? tokens.verify({ token: session.token, key, via: 'session', origin });
+    return known ?? tokens.verify({ token: session.token, key, via: 'session', origin: presented });
   };
 
   return (presented) => {

@@ -21,4 +21,6 @@ export interface PresentedCredentials extends RequestOrigin {
   readonly authorization?: string | undefined;
   /** The `Cookie` header as received. */
   readonly cookie?: string | undefined;
+  /** True if the request names the gateway by one of its own names: no session cookie is good for another host. */
+  readonly isOwnHost?: () => boolean;
 }

@@ -9,6 +9,7 @@ export const errorCodes = {
   'invalid-request': { status: 400, title: 'The request does not fit its schema' },
   unauthenticated: { status: 401, title: 'Authentication is required' },
   forbidden: { status: 403, title: 'Your roles do not allow this' },
+  'cross-site': { status: 403, title: 'The request comes from another site' },
   'destination-denied': { status: 403, title: 'The outbound policy denies this destination' },
   'path-denied': { status: 403, title: 'The adapter instance does not allow this path' },
   'not-found': { status: 404, title: 'There is no such route' },

@@ -31,6 +31,7 @@ const server = `server:
 #  requestBodyLimit: 10MiB # largest request body
 #  openMetrics: false # true: /metrics needs no credentials
 #  trustedProxies: [] # addresses or CIDRs of proxies whose X-Forwarded-For the gateway trusts
+#  publicUrl: https://gateway.example.net # where callers reach the gateway, if a proxy that ends TLS is in front
 #  rateLimit: { calls: 1000, per: 1s } # calls of each principal; without the key there is no limit
 #  logLevel: info # fatal, error, warn, info, debug or trace
 `;

@@ -25,6 +25,7 @@ export interface ServerConfig {
   readonly openMetrics: boolean;
   /** Addresses or CIDRs. */
   readonly trustedProxies: readonly string[];
+  readonly publicUrl?: string;
   readonly rateLimit?: { readonly calls: number; readonly per: number };
   readonly logLevel: LogLevel;
 }

@@ -6,6 +6,8 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { RateLimit } from '#calls/rate-limit.ts';
+import { refuseCrossSite } from './admission/cross-site.ts';
+import type { OwnNames } from './admission/own-names.ts';
 import type { Pressure } from './admission/pressure.ts';
 import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
 import { breakOffReply } from './connections/break-off.ts';
@@ -24,6 +26,7 @@ export interface RouteRunnerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly pressure: Pressure;
+  readonly names: OwnNames;
   /** Takes a place for the request; throws 503 `overloaded` where all places are held. */
   readonly takePlace: (scope: RequestScope) => void;
   /** Read for each call, since a reload replaces it; undefined: no limit. */
@@ -32,7 +35,7 @@ export interface RouteRunnerOptions {
 }
 
 /**
- * Serves the requests of a route. The order of the checks is fixed: authentication, role, precondition, size and media type, overload.
+ * Serves the requests of a route. The order of the checks is fixed: site, authentication, role, precondition, size and media type, overload.
  * Only then the body is read, and `Route.counted` says when the request counts against the rate limit.
  */
 export function createRouteRunner(options: RouteRunnerOptions): (route: Route) => (request: ServedRequest) => void {
@@ -146,13 +149,20 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
 
 /** Returns a promise only where the credentials are not in the cache of verified ones. */
 function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
+  refuseCrossSite(request.raw, options.names);
   if (route.access === 'everyone') {
     admitCaller(route, request, options);
     return undefined;
   }
   const { authorization, cookie } = request.raw.headers;
   const { sourceAddress, requestId } = request.scope;
-  const authentication = options.access.authenticate({ authorization, cookie, sourceAddress, requestId });
+  const authentication = options.access.authenticate({
+    authorization,
+    cookie,
+    isOwnHost: () => options.names.isHost(request.raw),
+    sourceAddress,
+    requestId,
+  });
   if (authentication instanceof Promise) return authentication.then((verified) => admitCaller(route, request, options, verified));
   admitCaller(route, request, options, authentication);
   return undefined;

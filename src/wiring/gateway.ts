@@ -9,6 +9,7 @@ import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import { createPressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
@@ -92,8 +93,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const calls = createCallPath({ ...live, userAgent });
-  const { openMetrics } = config.server;
+  const { openMetrics, publicUrl } = config.server;
+  const { base } = readPublicUrl(publicUrl);
   const served = servedRoutes({
+    base,
     access,
     auditReader,
     catalogue,
@@ -104,7 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const server = createHttpServer({
     server: config.server,
-    routes: [...served, ...documentationRoutes({ routes: served, version })],
+    routes: [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })],
     access,
     audit,
     clock,
@@ -131,6 +134,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
 /** All routes except those of the documentation. */
 function servedRoutes({
+  base,
   access,
   auditReader,
   catalogue,
@@ -139,6 +143,8 @@ function servedRoutes({
   operations,
   reload,
 }: {
+  /** In front of a path that a reply names. */
+  readonly base: string;
   readonly access: Access;
   readonly auditReader: AuditReader;
   readonly catalogue: AutomationCatalogue;
@@ -150,7 +156,7 @@ function servedRoutes({
   return [
     ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
-    ...automationRoutes(catalogue),
+    ...automationRoutes(catalogue, base),
     ...sessionRoutes(access),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),

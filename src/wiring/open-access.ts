@@ -2,7 +2,7 @@ import { type Access, createAccess } from '#access/access.ts';
 import type { AccessWatcher } from '#access/access-watcher.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import type { Config } from '#config/config.ts';
+import type { Config, ServerConfig } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FreeSpace } from '#database/free-space.ts';
 import { createConnector } from '#outbound/connector.ts';
@@ -39,9 +39,14 @@ export async function openAccess(
     clock,
     log,
     fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
-    secureCookies: config.server.tls !== undefined,
+    secureCookies: isReachedOverTls(config.server),
     watcher,
     isShort: () => freeSpace.isShort(),
   });
   return started.adopt(access, (opened) => opened.close());
+}
+
+/** Behind a proxy only `server.publicUrl` tells whether callers use TLS. */
+function isReachedOverTls({ publicUrl, tls }: ServerConfig): boolean {
+  return publicUrl === undefined ? tls !== undefined : new URL(publicUrl).protocol === 'https:';
 }

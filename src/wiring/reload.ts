@@ -114,6 +114,7 @@ const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
   ['server.requestBodyLimit', ({ server }) => server.requestBodyLimit],
   ['server.openMetrics', ({ server }) => server.openMetrics],
   ['server.trustedProxies', ({ server }) => server.trustedProxies],
+  ['server.publicUrl', ({ server }) => server.publicUrl],
   ['store.url', ({ store }) => store],
   ['audit', ({ audit }) => audit],
 ];

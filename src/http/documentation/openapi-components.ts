@@ -47,6 +47,13 @@ const problemSchema = Type.Object(
 );
 
 const headers = {
+  'Cache-Control': {
+    description:
+      '`no-store`; with an `ETag` `private, no-cache`: only the caller may keep the reply, and has to check it before each use.',
+    schema: text,
+  },
+  Vary: { description: '`Authorization, Cookie`.', schema: text },
+  'X-Content-Type-Options': { description: '`nosniff`.', schema: text },
   'X-Request-Id': {
     description: 'Identifies this request in the log: the caller’s own id where it is valid, otherwise a new one.',
     schema: Type.String({ minLength: 1, maxLength: 128 }),
@@ -105,7 +112,7 @@ const keptErrors: ReadonlySet<ErrorCode> = new Set([
   'audit-unavailable',
 ]);
 
-type AnsweringRoute = Pick<Route, 'idempotency' | 'method'>;
+type AnsweringRoute = Pick<Route, 'access' | 'idempotency' | 'method'>;
 
 function headerNames(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): readonly HeaderName[] {
   const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
@@ -117,15 +124,24 @@ function headerNames(status: number, codes: readonly ErrorCode[], route?: Answer
   return [...names];
 }
 
-/** The header of every reply. */
-export const requestIdHeader: Readonly<Record<string, Reference>> = { 'X-Request-Id': headerReference('X-Request-Id') };
+/** The headers of every reply of a route; without `route`, those of the reply to an unknown path. */
+export function commonHeaders(route?: Pick<Route, 'access'>): Readonly<Record<string, Reference>> {
+  const names: readonly HeaderName[] = ['X-Request-Id', ...(needsCaller(route) ? headersOfPrivate : [])];
+  return Object.fromEntries(names.map((name) => [name, headerReference(name)]));
+}
+
+const headersOfPrivate: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Content-Type-Options'];
+
+function needsCaller(route: Pick<Route, 'access'> | undefined): boolean {
+  return route !== undefined && route.access !== 'everyone';
+}
 
 /** The response of an operation for one error status, with its possible codes; without `route`, that of an unknown path. */
 export function errorResponse(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): ApiResponse {
   const names = headerNames(status, codes, route);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join(' '),
-    headers: { ...requestIdHeader, ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
+    headers: { ...commonHeaders(route), ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
     content: { 'application/problem+json': { schema: problemOf(status, codes) } },
     'x-error-codes': codes,
   };
@@ -142,7 +158,7 @@ function headerReference(name: HeaderName): Reference {
 }
 
 /** The components that operations refer to. `NotFound` belongs to no operation: it is the answer to an unknown path. */
-export const components: Components = {
+const components: Omit<Components, 'securitySchemes'> = {
   schemas: { Problem: problemSchema },
   responses: { NotFound: errorResponse(404, ['not-found']) },
   headers,
@@ -156,7 +172,17 @@ export const components: Components = {
       schema: Type.String(),
     },
   },
-  securitySchemes: {
+};
+
+type Deployment = Readonly<Record<'base' | 'cookieName', string>>;
+
+/** The components that operations refer to, with the addresses and names of this gateway. */
+export function componentsFor(deployment: Deployment): Components {
+  return { ...components, securitySchemes: securitySchemesOf(deployment) };
+}
+
+function securitySchemesOf({ base, cookieName }: Deployment): Components['securitySchemes'] {
+  return {
     basic: { type: 'http', scheme: 'basic', description: 'User name and password of a configured user, in UTF-8 (RFC 7617).' },
     bearer: {
       type: 'http',
@@ -166,13 +192,13 @@ export const components: Components = {
     session: {
       type: 'apiKey',
       in: 'cookie',
-      name: 'orchestration_gateway_session',
+      name: cookieName,
       description: 'The session cookie that POST /login sets.',
     },
     client: {
       type: 'oauth2',
       description: 'For programs: client credentials (RFC 6749 4.4). There are no scopes; a client has its roles.',
-      flows: { clientCredentials: { tokenUrl: '/oauth/token', scopes: {} } },
+      flows: { clientCredentials: { tokenUrl: `${base}/oauth/token`, scopes: {} } },
     },
-  },
-};
+  };
+}

@@ -25,6 +25,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The caller is authenticated, but none of its roles may use this route, or none of its groups may change this automation.',
     remedy: 'Use an account with one of the roles or groups that `detail` names, or ask the operator for one of them.',
   },
+  'cross-site': {
+    meaning:
+      'A browser sent the request for a page of another site: `Sec-Fetch-Site` is neither `same-origin` nor `none`, or `Origin` is not the gateway’s own. GET and HEAD are not refused.',
+    remedy:
+      'Send the request from a page of the gateway, or without a browser. Where browsers reach the gateway at another address, the operator sets `server.publicUrl`.',
+  },
   'destination-denied': {
     meaning:
       'The outbound policy of REST calls does not admit the address, a name that resolves to it, or a header for cloud metadata services. Nothing is sent there.',

@@ -26,6 +26,7 @@ const order = Object.keys(errorCodes) as readonly ErrorCode[];
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...ofEveryRoute, ...route.docs.errors]);
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
+  if (route.method !== 'GET') add(['cross-site']);
   if (route.access !== 'everyone') add(ofKnownCallers);
   if (typeof route.access !== 'string') add(['forbidden']);
   if (route.sheddable) add(['overloaded']);

@@ -53,8 +53,8 @@ function listing({ list, total, skip, limit }: AutomationListing): RouteReply {
 }
 
 /** Listing the automations, reading and writing one of them, importing and exporting all of them. */
-export function automationRoutes(catalogue: AutomationCatalogue): readonly Route[] {
-  return [listRoute(catalogue), ...automationWritingRoutes(catalogue), ...automationTransferRoutes(catalogue)];
+export function automationRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
+  return [listRoute(catalogue), ...automationWritingRoutes(catalogue, base), ...automationTransferRoutes(catalogue)];
 }
 
 function listRoute(catalogue: AutomationCatalogue): Route {

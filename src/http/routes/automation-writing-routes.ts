@@ -12,9 +12,15 @@ function judgeContent(body: unknown): Judgement {
   return { problems: contentProblems(body) };
 }
 
-/** Reading and writing one automation. */
-export function automationWritingRoutes(catalogue: AutomationCatalogue): readonly Route[] {
-  return [createRoute(catalogue), readRoute(catalogue), replaceRoute(catalogue), patchRoute(catalogue), removeRoute(catalogue)];
+/** Reading and writing one automation. `base`: in front of the path in `Location`. */
+export function automationWritingRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
+  return [
+    createRoute(catalogue, base),
+    readRoute(catalogue),
+    replaceRoute(catalogue),
+    patchRoute(catalogue),
+    removeRoute(catalogue),
+  ];
 }
 
 function document(status: number, { text, tag }: AutomationState, headers: Readonly<Record<string, string>> = {}): RouteReply {
@@ -53,7 +59,7 @@ const example = {
   repeatInterval: '1 day',
 };
 
-function createRoute(catalogue: AutomationCatalogue): Route {
+function createRoute(catalogue: AutomationCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations',
@@ -62,7 +68,7 @@ function createRoute(catalogue: AutomationCatalogue): Route {
     async handle({ context, body }) {
       const state = await catalogue.create({ principal: context.record.principal, given: body as GivenAutomation });
       noteChange(context, state);
-      return document(201, state, { Location: `/automation_catalog/automations/${state.id}` });
+      return document(201, state, { Location: `${base}/automation_catalog/automations/${state.id}` });
     },
     ...catalogueChange,
     docs: {
@@ -75,7 +81,10 @@ function createRoute(catalogue: AutomationCatalogue): Route {
         status: 201,
         description: 'The automation as stored.',
         schema: automationSchema,
-        headers: { ...entityTagHeader, Location: 'Path of the automation.' },
+        headers: {
+          ...entityTagHeader,
+          Location: 'Address of the automation: its path, under `server.publicUrl` where that is set.',
+        },
       },
       errors: ['automation-exists', 'store-unavailable'],
       example: {

@@ -9,12 +9,16 @@ interface DocumentationRoutesOptions {
   /** All other routes of the gateway. */
   readonly routes: readonly Route[];
   readonly version: string;
+  /** In front of every path: the absolute URL of `server.publicUrl`, or empty. */
+  readonly base: string;
+  /** The name of the session cookie. */
+  readonly cookieName: string;
 }
 
 /** The API for programs (OpenAPI) and for people (a page that works offline). Both are written once, at the start. */
-export function documentationRoutes({ routes, version }: DocumentationRoutesOptions): readonly Route[] {
+export function documentationRoutes({ routes, ...facts }: DocumentationRoutesOptions): readonly Route[] {
   const own = [documentRoute(() => replies.document), pageRoute(() => replies.page)];
-  const document = createOpenApiDocument({ routes: [...routes, ...own], version });
+  const document = createOpenApiDocument({ routes: [...routes, ...own], ...facts });
   const replies: { readonly document: RouteReply; readonly page: RouteReply } = {
     document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(withNamedSchemas(document)) },
     page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },

@@ -11,7 +11,11 @@ export const tokenError = namedObject('TokenError', {
 });
 
 /** The headers `notStored` of session-routes.ts. */
-export const notStoredDocs = { 'Cache-Control': '`no-store`.', Pragma: '`no-cache`.' };
+export const notStoredDocs = {
+  'Cache-Control': '`no-store`.',
+  Pragma: '`no-cache`.',
+  'X-Content-Type-Options': '`nosniff`.',
+};
 
 /** The long descriptions and examples of the session routes. */
 export const sessionDocs = {

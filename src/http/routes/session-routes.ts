@@ -70,7 +70,10 @@ function loginRoute(access: Access): Route {
         status: 200,
         description: 'A token for `Authorization: Bearer`; the session cookie has the same token.',
         schema: namedObject('Session', { token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
-        headers: { 'Set-Cookie': 'The session cookie: HttpOnly, SameSite=Strict, Secure under TLS.', ...notStoredDocs },
+        headers: {
+          'Set-Cookie': 'The session cookie: HttpOnly, SameSite=Strict; Secure with the prefix `__Host-` if callers use TLS.',
+          ...notStoredDocs,
+        },
       },
       errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
     },
@@ -185,7 +188,7 @@ function tokenRoute(access: Access): Route {
 }
 
 /** Replies with tokens must not be cached (RFC 6749 5.1). */
-const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
 
 function presented(request: RouteRequest): { readonly authorization?: string; readonly cookie?: string } {
   const { authorization, cookie } = request.headers;
