@@ -39,6 +39,7 @@ export const errorCodes = {
   'response-too-large': { status: 502, title: 'The reply of the far side is over the limit' },
   'too-many-redirects': { status: 502, title: 'The far side redirects too often' },
   'redirect-refused': { status: 502, title: 'The redirect of the far side is not followed' },
+  'stream-refused': { status: 502, title: 'The endless reply of the far side is not relayed' },
   'outcome-unknown': { status: 502, title: 'The call left and was not answered: it may or may not have happened' },
   'adapter-busy': { status: 503, title: 'The adapter instance has no room for the call' },
   'adapter-unavailable': { status: 503, title: 'The adapter instance is unavailable' },
@@ -60,4 +61,5 @@ export const farSideErrors: readonly ErrorCode[] = [
   'upstream-protocol-error',
   'upstream-timeout',
   'response-too-large',
+  'stream-refused',
 ];

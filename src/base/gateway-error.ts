@@ -13,7 +13,7 @@ export interface UpstreamAnswer {
   readonly body?: string;
 }
 
-interface GatewayErrorOptions {
+export interface GatewayErrorOptions {
   readonly cause?: unknown;
   /** Replaces the status of the table: `outcome-unknown` is 504 after a time limit, otherwise 502. */
   readonly status?: number;

@@ -128,6 +128,11 @@ export class CallRecord {
     return (this.#endedAt ?? this.clock.monotonic()) - this.startedAt;
   }
 
+  /** The reply is out, or its connection broke. */
+  get hasEnded(): boolean {
+    return this.#endedAt !== undefined;
+  }
+
   /** The code of the error that was answered, where it was one. */
   get code(): string | undefined {
     return this.failure?.code ?? this.replayedCode;

@@ -23,6 +23,7 @@ interface RecordedCall {
   readonly failure: GatewayError | undefined;
   readonly replayedCode: string | undefined;
   readonly status: number | undefined;
+  readonly hasEnded: boolean;
   readonly duration: number;
 }
 
@@ -115,9 +116,13 @@ export function outcomeFacts(
   return facts;
 }
 
-/** Undefined where the caller left before the reply. */
-function statusOf({ status = 200 }: RecordedCall, failure: unknown): number | undefined {
-  if (failure === undefined) return status;
+/**
+ * The status that the caller got, or will get. Undefined where the caller left before the reply. A reply that breaks off has its status
+ * already.
+ */
+function statusOf({ status, hasEnded }: RecordedCall, failure: unknown): number | undefined {
+  if (hasEnded) return status;
+  if (failure === undefined) return 200;
   if (failure instanceof GatewayError) return failure.status;
   return failure instanceof CallerLeft ? undefined : 500;
 }

@@ -8,7 +8,8 @@ import { type ContentDecoder, createContentDecoder } from './content-decoding.ts
 import type { ConnectionUser, FarSideConnection } from './far-side-connection.ts';
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
-import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
+import { refusalByHead } from './refused-reply.ts';
+import { ReplyBody, type ReplyBodySource } from './reply-body.ts';
 import { requestHead, takesBody } from './request-head.ts';
 import { Silence } from './silence.ts';
 
@@ -113,13 +114,12 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   head(status: number, headers: ReplyHeaders): void {
     this.#status = status;
     if (asksForConnectionAuthentication(headers)) this.#connection?.endAfterReply();
-    const contentEncoding = headerValue(headers, 'content-encoding');
-    const declared = Number(headerValue(headers, 'content-length'));
-    // The limit counts decoded bytes. The Content-Length of a 204 or 304 is not that of its body (RFC 9110 8.6).
-    if (declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
-      this.abort(tooLarge(this.#call.responseLimit));
+    const refusal = refusalByHead(this.#call, status, headers);
+    if (refusal !== undefined) {
+      this.abort(refusal);
       return;
     }
+    const contentEncoding = headerValue(headers, 'content-encoding');
     if (contentEncoding !== undefined) {
       this.#decoder = createContentDecoder(contentEncoding, {
         onData: (chunk) => this.#body?.push(chunk),

@@ -149,11 +149,11 @@ async function followed(options: {
 /** The failure of a later hop: the error says that the first address has answered the call, so that no caller takes it for unsent. */
 function failureAfterRedirect(method: Hop['method'], answered: number, failure: unknown): unknown {
   if (method === 'GET' || !(failure instanceof GatewayError)) return failure;
-  const { code, status, headers } = failure;
+  const { code, status, headers, upstream } = failure;
   return new GatewayError(
     code,
     `The ${method} was answered with status ${answered}; the call to the redirect's address failed. Look at the far side before you send it again. Cause: ${failure.message}`,
-    { cause: failure, status, headers },
+    { cause: failure, status, headers, ...(upstream === undefined ? {} : { upstream }) },
   );
 }
 

@@ -93,10 +93,19 @@ const headersOfReply: readonly HeaderName[] = [
   'X-Upstream-Body-Encoding',
 ];
 
+/** Errors about a reply that began and did not end. */
+const headersOfBegunReply: readonly HeaderName[] = ['X-Upstream-Status'];
+
 /** Headers of a code, which other codes of the same status need not have. */
 const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
   'upstream-error': headersOfReply,
   'redirect-refused': headersOfReply,
+  'upstream-closed': headersOfBegunReply,
+  'upstream-protocol-error': headersOfBegunReply,
+  'upstream-timeout': headersOfBegunReply,
+  'response-too-large': headersOfBegunReply,
+  'stream-refused': headersOfBegunReply,
+  'outcome-unknown': headersOfBegunReply,
   'idempotency-key-in-use': ['Retry-After'],
 };
 

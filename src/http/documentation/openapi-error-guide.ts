@@ -143,7 +143,8 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy: 'Check the certificate and the names in it; a private CA is configured as `tls.caFile`.',
   },
   'upstream-closed': {
-    meaning: 'The far side closed or reset the connection before its reply was complete.',
+    meaning:
+      'The far side closed or reset the connection before its reply was complete. Where the reply had begun, `upstream.status` has its status.',
     remedy: 'Look at the far side’s own log. It is safe to send a GET again.',
   },
   'upstream-protocol-error': {
@@ -165,6 +166,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning:
       'The orchestrator answered with a redirect. The gateway never follows it: the credentials of the adapter instance are for its configured addresses only.',
     remedy: 'Call the address that the redirect names, or ask the operator to correct the adapter’s `url`.',
+  },
+  'stream-refused': {
+    meaning:
+      'The far side answers with an event stream (`text/event-stream`) without a length. Such a reply need not end, and the gateway relays only replies that end.',
+    remedy:
+      'Ask for another media type in `accept`, or in the `Accept` of a REST call, or read the stream directly from the far side. `upstream.status` says what the far side answered: a state-changing call was carried out, or refused there.',
   },
   'outcome-unknown': {
     meaning:
@@ -207,7 +214,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'upstream-timeout': {
     meaning:
-      'A time limit passed before the far side answered; `detail` names the phase (DNS, connect, first byte, idle, total).',
+      'A time limit passed before the reply of the far side was complete; `detail` names the phase (DNS, connect, first byte, idle, total). Where the reply had begun, `upstream.status` has its status.',
     remedy:
       'Check the far side, ask for less, or ask the operator to raise the limit. `Prefer: wait` can shorten the limit, never lengthen it.',
   },
