@@ -71,7 +71,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
   const parts = createLiveParts({
     config,
-    adapterNeeds: { resolve, clock, userAgent, pooled },
+    adapterNeeds: { resolve, clock, userAgent, pooled, log },
     outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), pooled },
     log,
   });
