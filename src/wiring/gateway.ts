@@ -23,7 +23,9 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
+import { measureCertificates } from '#telemetry/certificate-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { type CertificateExpiries, createCertificateExpiries } from './certificate-expiries.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
@@ -78,6 +80,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const live = started.adopt(parts, (made) => made.close());
   const access = await openAccess(started, { ...options, database, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
+  const expiries = createCertificateExpiries(config);
+  measureCertificates(metrics.registry, expiries);
   measureAudit(metrics.registry, () => audit.counts());
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
@@ -110,7 +114,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, audit, longestCall, metrics, log }),
+    follow: followers({ server, access, audit, longestCall, expiries, metrics, log }),
     log,
   });
   started.defer(() => reloading.stop());
@@ -155,6 +159,7 @@ function followers({
   access,
   audit,
   longestCall,
+  expiries,
   metrics,
   log,
 }: {
@@ -162,6 +167,7 @@ function followers({
   readonly access: Access;
   readonly audit: AuditLog;
   readonly longestCall: LongestCall;
+  readonly expiries: CertificateExpiries;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
 }): (next: Config, current: Config) => void {
@@ -173,6 +179,7 @@ function followers({
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
     longestCall.follow(next);
+    expiries.follow(next);
     audit.record({ event: 'configuration', detail: 'taken in again' });
   };
 }
