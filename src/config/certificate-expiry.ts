@@ -11,8 +11,8 @@ export function certificatesIn(pem: string): readonly string[] {
 }
 
 /**
- * Milliseconds since the epoch at which the file becomes useless: with its first certificate, which the far side checks, or with the last
- * of its authorities. The other certificates of a chain do not count, because peers often find another chain.
+ * Milliseconds since the epoch at which the file becomes useless. That is the expiry of its first certificate, or of the last of its
+ * authorities. The other certificates of a chain do not count, because peers often find another chain.
  */
 export function expiryOf(pem: string, file: CertificateUse): number {
   const times = certificatesIn(pem).map((block) => Date.parse(new X509Certificate(block).validTo));

@@ -23,9 +23,8 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
-import { measureCertificates } from '#telemetry/certificate-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import { type CertificateExpiries, createCertificateExpiries } from './certificate-expiries.ts';
+import type { CertificateExpiries } from './certificate-expiries.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
@@ -80,8 +79,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const live = started.adopt(parts, (made) => made.close());
   const access = await openAccess(started, { ...options, database, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
-  const expiries = createCertificateExpiries(config);
-  measureCertificates(metrics.registry, expiries);
   measureAudit(metrics.registry, () => audit.counts());
   const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
   const pressure = started.adopt(measuring, (measured) => measured.close());
@@ -114,7 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, audit, longestCall, expiries, metrics, log }),
+    follow: followers({ server, access, audit, longestCall, expiries: telemetry.expiries, metrics, log }),
     log,
   });
   started.defer(() => reloading.stop());
