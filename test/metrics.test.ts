@@ -6,9 +6,11 @@ import { parse } from 'yaml';
 import { errorCodes } from '../src/base/error-codes.ts';
 import { relay, restCall } from './support/callers/calls.ts';
 import { openConnection, requestBytes } from './support/callers/http-client.ts';
+import { createAuthority } from './support/far-sides/certificate.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { readPromql } from './support/promql.ts';
+import { temporaryFile } from './support/temporary-file.ts';
 
 interface Sample {
   readonly name: string;
@@ -18,11 +20,12 @@ interface Sample {
 
 const owner = { after };
 const far = await farSide(owner);
+const caFile = temporaryFile(owner, 'ca.pem', createAuthority().cert);
 const gateway = await startGateway(owner, {
   config: { outbound: { allow: [far.authority] } },
   adapters: [
     { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['denied/**'] } },
-    { name: 'Idle', kind: 'rest', url: far.url, auth: { type: 'none' } },
+    { name: 'Idle', kind: 'rest', url: far.url, auth: { type: 'none' }, tls: { caFile } },
   ],
 });
 const query = { params: { path: 'data/x', accept: 'application/json' } };

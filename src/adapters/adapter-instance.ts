@@ -6,10 +6,11 @@ import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
 import type { AdapterNode, NodeCall } from './adapter-node.ts';
-import type { AdapterStanding } from './adapter-standing.ts';
+import type { AdapterStanding, AdapterState } from './adapter-standing.ts';
 import { startHealthChecks } from './health-checks.ts';
 import { type AttemptResult, isNodeFault, refusesChanges } from './node-failure.ts';
 import { NodeRoute, type Target } from './node-route.ts';
+import type { NodeState } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
 
 /** The configuration of one orchestrator, without that of its nodes. Durations are in milliseconds. */
@@ -175,11 +176,18 @@ function backoff(attempt: number): number {
 
 function standingOf(nodes: readonly AdapterNode[]): AdapterStanding {
   const standings = nodes.map((node) => node.standing());
-  const offline = standings.filter(({ state }) => state === 'offline').length;
+  const states = new Set(standings.map(({ state }) => state));
   const errors = standings.flatMap(({ lastError }) => lastError ?? []);
   return {
-    state: offline === 0 ? 'online' : offline === nodes.length ? 'offline' : 'degraded',
+    state: adapterState(states),
     since: Math.max(...standings.map(({ since }) => since)),
     lastError: errors.toSorted((one, other) => other.at - one.at)[0],
   };
+}
+
+/** A node that was never called says nothing about the others. */
+function adapterState(ofNodes: ReadonlySet<NodeState>): AdapterState {
+  const [only] = ofNodes;
+  if (only !== undefined && ofNodes.size === 1) return only;
+  return ofNodes.has('offline') || ofNodes.has('degraded') ? 'degraded' : 'online';
 }

@@ -21,13 +21,19 @@ export interface AdapterKind {
 }
 
 /** Sends a GET to the probed node; `path` is relative to its base address. */
-export type Ask = (path: string, accept: string) => Promise<FarSideReply>;
+export type Ask = (path: string, accept: string) => Promise<Asked>;
 
-/** The result of a probe. */
-export interface Probed {
-  /** The reply that decides whether the node is healthy. */
+export interface Asked {
+  /** As sent, with the path of the base address. */
+  readonly path: string;
   readonly reply: FarSideReply;
+}
+
+/** The result of a probe: the reply that decides whether the node is healthy, and its request. */
+export interface Probed extends Asked {
   readonly role: NodeRole;
+  /** Why the reply is not the one of a healthy node of this kind, with the likely cause. A 401 and a 5xx need no reason. */
+  readonly fault?: string;
 }
 
 /**

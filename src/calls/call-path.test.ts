@@ -46,7 +46,7 @@ adapters:
   const pooled = <S>(_labels: object, sender: S): S => sender;
   const live = createLiveParts({
     config,
-    adapterNeeds: { resolve, clock: systemClock, userAgent: 'test', pooled },
+    adapterNeeds: { resolve, clock: systemClock, userAgent: 'test', pooled, log: noLog },
     outboundNeeds: { resolve, ownListeners: () => [], pooled },
     log: noLog,
   });

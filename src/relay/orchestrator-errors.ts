@@ -14,10 +14,13 @@ export function refuseErrorStatus(reply: FarSideReply): void {
   reply.discard();
   throw new GatewayError(
     'upstream-error',
-    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said.replace(/\.$/u, '')}`}.`,
+    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said.replace(/\.$/u, '')}`}.${reply.status === 401 ? notYours : ''}`,
     aboutReply(reply),
   );
 }
+
+const notYours =
+  ' It refuses the credentials of the adapter instance, which the operator of the gateway configures; they are not yours.';
 
 /** Refuses a redirect of an orchestrator: the operator's credentials are for the configured addresses only. */
 export function refuseRedirect(reply: FarSideReply): void {

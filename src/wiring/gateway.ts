@@ -24,6 +24,7 @@ import { createResolver } from '#outbound/resolver.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { CertificateExpiries } from './certificate-expiries.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
@@ -72,7 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
   const parts = createLiveParts({
     config,
-    adapterNeeds: { resolve, clock, userAgent, pooled },
+    adapterNeeds: { resolve, clock, userAgent, pooled, log },
     outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), pooled },
     log,
   });
@@ -121,7 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, longestCall, metrics, log }),
+    follow: followers({ server, access, longestCall, expiries: telemetry.expiries, metrics, log }),
     audit,
     log,
   });
@@ -169,12 +170,14 @@ function followers({
   server,
   access,
   longestCall,
+  expiries,
   metrics,
   log,
 }: {
   readonly server: HttpServer;
   readonly access: Access;
   readonly longestCall: LongestCall;
+  readonly expiries: CertificateExpiries;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
 }): (next: Config, current: Config) => void {
@@ -186,5 +189,6 @@ function followers({
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
     longestCall.follow(next);
+    expiries.follow(next);
   };
 }

@@ -125,7 +125,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'upstream-error': {
     meaning: 'The orchestrator answered the action or query with a status of 400 or above.',
     remedy:
-      '`upstream` has its status, media type and body; `detail` has its error tag and message. Correct what the message names.',
+      '`upstream` has its status, media type and body; `detail` has its error tag and message. Correct what the message names. After 401 the operator corrects `auth` of the adapter instance.',
   },
   'upstream-dns-failed': {
     meaning: 'The host name of the far side has no address, or no name server answered.',

@@ -22,11 +22,15 @@ const lastError = Type.Optional(
   }),
 );
 const since = Type.String({ format: 'date-time', description: 'When this state began.' });
+const state = Type.Enum(['unknown', 'online', 'degraded', 'offline'], {
+  description:
+    'Of an address: `unknown` before its first call or probe; `degraded` if it answers, but refuses the credentials, or answers a probe with another resource. An adapter instance is also `degraded` if some of its addresses are offline.',
+});
 const count = Type.Integer({ minimum: 0 });
 
 const urlSchema = namedObject('AdapterUrl', {
   url: Type.String(),
-  state: Type.Enum(['online', 'offline']),
+  state,
   since,
   role: Type.Optional(
     Type.Enum(['primary', 'secondary', 'read-only'], {
@@ -42,7 +46,7 @@ const urlSchema = namedObject('AdapterUrl', {
 const adapterSchema = namedObject('Adapter', {
   name: Type.String(),
   kind: Type.Enum(['nso', 'restconf', 'rest']),
-  state: Type.Enum(['online', 'degraded', 'offline']),
+  state,
   since,
   lastError,
   urls: Type.Array(urlSchema),
@@ -67,7 +71,7 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
       operationId: 'listAdapters',
       summary: 'List the adapter instances with their state',
       description:
-        'The state as this gateway knows it: each gateway learns it from its own calls and probes. `degraded`: some of the addresses are offline; `offline`: all of them.',
+        'The state as this gateway knows it: each gateway learns it from its own calls and probes. `unknown`: never called nor probed. `degraded`: the credentials of the adapter instance are refused, a probe found another server or path than expected, or some of the addresses are offline. `offline`: all addresses are. `lastError` has the reason.',
       success: {
         status: 200,
         description: 'The adapter instances in the order of the configuration.',
@@ -181,7 +185,7 @@ function trialRoute({ adapters }: AdapterRoutesOptions): Route {
       operationId: 'testAdapter',
       summary: 'Test an adapter instance now',
       description:
-        'Sends a health probe to every address, over a new connection and with the credentials of the adapter instance. The reply lists each step with its time, up to the first failure; the test takes ten seconds at most. The status is 200 even if a step failed: `ok` is then false.',
+        'Sends a health probe to every address, over a new connection and with the credentials of the adapter instance. The reply lists each step with its time, up to the first failure, and what was requested. For the kinds nso and restconf the test succeeds only if the server answers as RESTCONF does; the test takes ten seconds at most. The status is 200 even if a step failed: `ok` is then false.',
       pathParameters: { adapterId: 'Name of the adapter instance.' },
       success: {
         status: 200,
