@@ -538,6 +538,14 @@ describe('docs/reference/http-api.md', () => {
     }
   });
 
+  test('has a table of the fields of an automation, with their types', () => {
+    const rows = [...page.matchAll(/^\| `([\w.]+)` \| ([\w -]+) \| (?:gateway|caller|caller, required) \| \S/gmu)];
+    const shown = rows.map(([, name, type]) => [name, type] as const);
+    const fields = Object.entries(fieldsOf(inlined(document.components.schemas['Automation'] ?? {})));
+    const expected = fields.flatMap(([name, type]) => (type === 'object' ? [] : [[name.replace('!', ''), type] as const]));
+    assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(expected));
+  });
+
   test('shows the call and the reply that OpenAPI gives as its example', () => {
     for (const placed of operations) {
       const section = sections.get(titleOf(placed)) ?? '';
