@@ -153,6 +153,7 @@ function nameTaken(name: string): GatewayError {
     `Another automation has the name ${JSON.stringify(name)}; names are unique, choose another.`,
     {
       errors: [{ pointer: '/name', detail: 'is the name of another automation' }],
+      logged: 'Another automation has this name; names are unique.',
     },
   );
 }

@@ -19,6 +19,8 @@ interface GatewayErrorOptions {
   readonly status?: number;
   readonly errors?: readonly RequestProblem[];
   readonly upstream?: UpstreamAnswer;
+  /** What the log says instead of the message, where that quotes a body. */
+  readonly logged?: string;
   /** Reply headers that belong to the error, such as `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -30,6 +32,8 @@ export class GatewayError extends Error {
   readonly errors: readonly RequestProblem[] | undefined;
   readonly upstream: UpstreamAnswer | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The message for the log. */
+  readonly logged: string;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -39,5 +43,6 @@ export class GatewayError extends Error {
     this.errors = options.errors;
     this.upstream = options.upstream;
     this.headers = options.headers ?? {};
+    this.logged = options.logged ?? message;
   }
 }

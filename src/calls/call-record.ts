@@ -10,6 +10,7 @@ import type { Span } from '#base/tracing.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallFacts } from './call-facts.ts';
+import { type Explanation, explanationOf } from './explanation.ts';
 import { type CallResult, keyEffect, type RenderError, readKeptReply } from './kept-reply.ts';
 import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './record-facts.ts';
 
@@ -63,6 +64,7 @@ export class CallRecord {
     rule: undefined,
     upstreamStatus: undefined,
     replays: undefined,
+    refusal: undefined,
     traffic: undefined,
   };
   /** The status of the reply, once there is one. */
@@ -128,6 +130,12 @@ export class CallRecord {
   /** The code of the error that was answered, where it was one. */
   get code(): string | undefined {
     return this.failure?.code ?? this.replayedCode;
+  }
+
+  /** Why the call failed, for the log; undefined where it did not. */
+  get explanation(): Explanation | undefined {
+    const hasFailed = this.code !== undefined || this.cutOff || this.facts.refusal !== undefined;
+    return hasFailed ? explanationOf(this, this.#origin) : undefined;
   }
 
   note(facts: CallFacts): void {
