@@ -73,7 +73,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
     changesOnlyRunFacts(current, given) ? withFactsOf(current, inUtc(given)) : stamped(principal, id, given);
   return {
     async list({ principal, options }) {
-      const { list, total } = await store.list({ options, viewer: viewerOf(principal) });
+      const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
       return { list, total, skip: options.skip, limit: options.limit };
     },
     create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), given))),
