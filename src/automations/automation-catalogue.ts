@@ -75,7 +75,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
     changesOnlyRunFacts(current, given) ? withFactsOf(current, inUtc(given)) : stamped(principal, id, given);
   return {
     async list({ principal, options }) {
-      const { list, total } = await store.list({ options, viewer: viewerOf(principal) });
+      const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
       return { list, total, skip: options.skip, limit: options.limit };
     },
     create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), given))),
@@ -155,6 +155,7 @@ function nameTaken(name: string): GatewayError {
     `Another automation has the name ${JSON.stringify(name)}; names are unique, choose another.`,
     {
       errors: [{ pointer: '/name', detail: 'is the name of another automation' }],
+      logged: 'Another automation has this name; names are unique.',
     },
   );
 }

@@ -21,6 +21,8 @@ export interface GatewayErrorOptions {
   readonly upstream?: UpstreamAnswer;
   /** The operator's rule that refused the call, for the audit log. */
   readonly rule?: string;
+  /** What the log says instead of the message, where that quotes a body. */
+  readonly logged?: string;
   /** Reply headers that belong to the error, such as `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -33,6 +35,8 @@ export class GatewayError extends Error {
   readonly upstream: UpstreamAnswer | undefined;
   readonly rule: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The message for the log. */
+  readonly logged: string;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -43,5 +47,6 @@ export class GatewayError extends Error {
     this.upstream = options.upstream;
     this.rule = options.rule;
     this.headers = options.headers ?? {};
+    this.logged = options.logged ?? message;
   }
 }

@@ -19,6 +19,13 @@ export interface LogFields {
   readonly route?: string | undefined;
   readonly status?: number | undefined;
   readonly code?: string | undefined;
+  /** Why a request failed: `GatewayError.logged`. */
+  readonly detail?: string | undefined;
+  /** `scheme://host:port` of a restCall that failed. */
+  readonly destination?: string | undefined;
+  /** The path of a call or request that failed, with the values of its query masked. */
+  readonly path?: string | undefined;
+  readonly phase?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly adapter?: string | undefined;
   readonly upstreamStatus?: number | undefined;

@@ -18,5 +18,7 @@ export interface CallFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The request id of the earlier call whose reply is the answer again. */
   readonly replays?: string | undefined;
+  /** Why the request was refused, where no GatewayError says so. */
+  readonly refusal?: string | undefined;
   readonly traffic?: { readonly traffic: Traffic } | undefined;
 }

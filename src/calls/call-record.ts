@@ -12,6 +12,7 @@ import type { Span } from '#base/tracing.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallFacts } from './call-facts.ts';
+import { type Explanation, explanationOf } from './explanation.ts';
 import { type CallResult, keyEffect, type RenderError, readKeptReply } from './kept-reply.ts';
 import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shortened } from './record-facts.ts';
 
@@ -66,6 +67,7 @@ export class CallRecord {
     automation: undefined,
     upstreamStatus: undefined,
     replays: undefined,
+    refusal: undefined,
     traffic: undefined,
   };
   /** The status of the reply, once there is one. */
@@ -136,6 +138,12 @@ export class CallRecord {
   /** The code of the error that was answered, where it was one. */
   get code(): string | undefined {
     return this.failure?.code ?? this.replayedCode;
+  }
+
+  /** Why the call failed, for the log; undefined where it did not. */
+  get explanation(): Explanation | undefined {
+    const hasFailed = this.code !== undefined || this.cutOff || this.facts.refusal !== undefined;
+    return hasFailed ? explanationOf(this, this.#origin) : undefined;
   }
 
   note(facts: CallFacts): void {

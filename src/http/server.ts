@@ -243,6 +243,7 @@ function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 
   watcher.requestEnded(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, routePattern: route, sourceAddress } = scope;
+  const { explanation } = record;
   // Every line has the same members, so that V8 keeps one hidden class.
   log.info('request', {
     requestId,
@@ -258,6 +259,10 @@ function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 
     adapter: record.adapter,
     upstreamStatus: record.facts.upstreamStatus,
     code: record.code,
+    detail: explanation?.detail,
+    destination: explanation?.destination,
+    path: explanation?.path,
+    phase: explanation?.phase,
     reason: record.cutOff ? 'the reply was cut off' : undefined,
   });
 }

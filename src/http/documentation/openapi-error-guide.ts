@@ -149,7 +149,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'upstream-protocol-error': {
     meaning:
-      'The far side’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway closes the caller’s connection.',
+      'The far side’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway resets the caller’s connection.',
     remedy: 'Check that the port serves HTTP, and that it serves TLS only where the address is https.',
   },
   'response-too-large': {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { bodyMediaTypes, type Route, type RouteAccess, type RouteDocs } from '#http/route.ts';
+import { bodyMediaTypes, type Route, type RouteAccess } from '#http/route.ts';
 import { commonHeaders, errorResponse } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';

@@ -76,7 +76,7 @@ function listRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'listAutomations',
       summary: 'List the automations in alphabetical order',
       description:
-        'The options have three forms: `?limit=50`, `?queryParameters[limit]=50`, or one JSON object in `queryParameters`. A request uses one form, and each option once. An automation with a `read` list is listed and counted only for members of its `read` and `write` groups and for admins. Two listings run at a time; others wait for up to 10 seconds, then get 503 `overloaded`.',
+        'The options have three forms: `?limit=50`, `?queryParameters[limit]=50`, or one JSON object in `queryParameters`. A request uses one form, and each option once. An automation with a `read` list is listed and counted only for members of its `read` and `write` groups and for admins. Two listings run at a time. Others wait for up to 10 seconds, then get 503 `overloaded`; callers that wait take turns.',
       queryParameters,
       success: {
         status: 200,

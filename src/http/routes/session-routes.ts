@@ -158,12 +158,14 @@ function tokenRoute(access: Access): Route {
         requestId: request.context.record.requestId,
         tried: (principal) => request.context.record.note({ principal }),
       });
-      if (!answer.ok)
+      if (!answer.ok) {
+        request.context.record.note({ refusal: answer.description });
         return json(
           answer.status,
           { error: answer.error, error_description: answer.description },
           { ...notStored, ...answer.headers },
         );
+      }
       return json(200, { access_token: answer.accessToken, token_type: 'Bearer', expires_in: answer.expiresIn }, notStored);
     },
     ...sessionChange,
