@@ -13,7 +13,7 @@ export interface Revocations {
   isRevoked(jti: string): Promise<boolean>;
   /**
    * Revokes the token: in this process at once, on the other gateways with their next query. Rejects with 503 if the store does not
-   * take it, or if its disk is nearly full; then the token has ended in this process alone.
+   * take it, or if its disk is nearly full. Then the token has ended in this process alone.
    */
   revoke(jti: string, expiresAt: number): Promise<void>;
 }

@@ -42,7 +42,7 @@ export interface AuditFacts {
   /** An error code (base/error-codes.ts), or `caller-left`. */
   readonly code?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;
-  /** How many refusals without a record of their own this record stands for. They have the members of the record in common. */
+  /** How many refusals this record counts. They have no record of their own, and the members of this one in common. */
   readonly count?: number | undefined;
   /** The id of the request whose reply was sent again; this call sent nothing. */
   readonly replays?: string | undefined;

@@ -93,25 +93,25 @@ export class RepeatedRefusals {
   recordCounts({ all = false } = {}): void {
     if (this.#isShort()) return;
     const now = this.#clock.monotonic();
+    const isDue = (since: number): boolean => all || now - since >= countedFor;
     this.#reportWithoutRoom();
     for (const [kind, counted] of this.#kinds) {
-      if (!all && now - counted.since < countedFor) continue;
+      if (!isDue(counted.since)) continue;
       if (counted.count === 0) this.#forget(kind, counted);
-      else if (this.#take() || all) this.#write(countedFacts(counted.facts, counted.count));
-      else this.#others += counted.count;
-      counted.since = now;
-      counted.count = 0;
+      else this.#recordCount(counted, { all, now });
     }
-    if (this.#others === 0 || (!all && now - this.#othersSince < countedFor)) return;
-    this.#write({
-      event: 'request',
-      decision: 'denied',
-      outcome: 'refused',
-      count: this.#others,
-      detail: 'refusals of several kinds',
-    });
+    if (this.#others === 0 || !isDue(this.#othersSince)) return;
+    const detail = 'refusals of several kinds';
+    this.#write({ event: 'request', decision: 'denied', outcome: 'refused', count: this.#others, detail });
     this.#others = 0;
     this.#othersSince = now;
+  }
+
+  #recordCount(counted: Counted, { all, now }: { readonly all: boolean; readonly now: number }): void {
+    if (this.#take() || all) this.#write(countedFacts(counted.facts, counted.count));
+    else this.#others += counted.count;
+    counted.since = now;
+    counted.count = 0;
   }
 
   #addWithoutRoom(): void {

@@ -64,8 +64,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
-  const opened = await openStore(started, { ...options, watcher: storeWatcher });
-  const { database, store, audit, auditReader, freeSpace, longestCall } = opened;
+  const stored = await openStore(started, { ...options, watcher: storeWatcher });
+  const { database, store, audit, auditReader, longestCall } = stored;
   // Callers may choose names that are slow to look up, so names from the configuration have a resolver of their own. Look-ups get
   // at most half of libuv's threads, of which main.ts sets 16. 2 + 6 look-ups are that half, so argon2 and file access always find a thread.
   const resolve = createResolver({ concurrency: 2 });
@@ -78,19 +78,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   const live = started.adopt(parts, (made) => made.close());
-  const access = await openAccess(started, {
-    ...options,
-    database,
-    freeSpace,
-    resolve,
-    userAgent,
-    pooled,
-    watcher: accessWatcher,
-  });
+  const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
   measureAudit(metrics.registry, () => audit.counts());
-  const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
-  const pressure = started.adopt(measuring, (measured) => measured.close());
+  const pressure = started.adopt(createPressure({ gauge: createPressureGauge(options.memory), log }), (made) => made.close());
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const calls = createCallPath({ ...live, userAgent });

@@ -77,7 +77,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'reply-not-kept': {
     meaning:
-      'The call of the first request with this Idempotency-Key has ended, but its reply was not kept: it is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
+      'The call of the first request with this Idempotency-Key has ended, but its reply was not kept. It is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
     remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
   },
   'reload-unavailable': {
@@ -133,13 +133,13 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'upstream-connect-failed': {
     meaning:
-      'The gateway could not connect: the far side or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of the call was sent there. Where a redirect led there, `detail` says that the call itself was answered.',
+      'The gateway could not connect: the far side or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of a change was sent there; a query may have arrived in an earlier attempt. Where a redirect led there, `detail` says that the call itself was answered.',
     remedy:
       'Check the address, the port and the firewall. Unless `detail` says that the call was answered, it is safe to send it again.',
   },
   'upstream-tls-failed': {
     meaning:
-      'The TLS handshake with the far side failed; the usual cause is a certificate that the gateway does not trust. Nothing of the call was sent.',
+      'The TLS handshake with the far side failed; the usual cause is a certificate that the gateway does not trust. Nothing of a change was sent; a query may have arrived in an earlier attempt.',
     remedy: 'Check the certificate and the names in it; a private CA is configured as `tls.caFile`.',
   },
   'upstream-closed': {
@@ -181,12 +181,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'adapter-busy': {
     meaning:
-      'An address of the adapter instance has `concurrency` calls in flight, and `queue` more calls wait. Nothing was sent.',
+      'An address of the adapter instance has `concurrency` calls in flight, and `queue` more calls wait. Nothing of a change was sent; a query may have arrived in an earlier attempt.',
     remedy: 'Send the call again after `Retry-After`, or ask the operator to raise `concurrency` or `queue`.',
   },
   'adapter-unavailable': {
     meaning:
-      'The orchestrator failed repeatedly, so the gateway refuses calls to it for a while, or the gateway has no token for it. Nothing was carried out.',
+      'The orchestrator failed repeatedly, so the gateway refuses calls to it for a while, or the gateway has no token for it. No change was sent; a query may have arrived in an earlier attempt.',
     remedy:
       'Send the call again after `Retry-After`. The operator checks the orchestrator, whose last failure `detail` names, or the token endpoint that `detail` names.',
   },

@@ -47,7 +47,7 @@ const record = namedObject('AuditRecord', {
   replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was replayed.' })),
   outcome: Type.Optional(Type.Enum([...auditOutcomes])),
   count: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'How many refusals without a record of their own this record stands for.' }),
+    Type.Integer({ minimum: 1, description: 'How many refusals this record counts; they have no record of their own.' }),
   ),
   bytesSent: count,
   bytesReceived: count,
