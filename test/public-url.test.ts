@@ -50,7 +50,7 @@ describe('the session cookie', () => {
   });
 });
 
-test('the gateway’s own Origin is that of publicUrl, whatever Host the proxy sends', async () => {
+test('the gateway’s own Origin is that of publicUrl, with any Host that the proxy sends', async () => {
   const Host = '10.0.0.11:3000';
   assert.equal((await login(behindTls, { Origin: 'https://gateway.example.net', Host })).status, 200);
   assert.equal((await login(plain, { Origin: 'http://gateway.example.net:8080', Host })).status, 200);

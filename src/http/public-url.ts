@@ -1,5 +1,5 @@
 /** Where callers reach the gateway: `server.publicUrl`, without a slash at its end. All empty where the key is absent. */
-export interface PublicUrl {
+interface PublicUrl {
   /** As `Origin` names it, such as `https://gateway.example.net`. */
   readonly origin: string;
   /** In front of the path of a route: an absolute URL, such as `https://gateway.example.net/base`. */

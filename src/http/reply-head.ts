@@ -9,8 +9,8 @@ interface ReplyScope {
 }
 
 /**
- * Writes the status and headers (name, value, name, value …) of a reply and adds X-Request-Id, and for a private reply the headers
- * against caches and guessed media types. All in one call: where a header was set before, Node uses its slow path for each of the
+ * Writes the status and headers (name, value, name, value …) of a reply and adds X-Request-Id. A private reply also gets the
+ * headers against caches and guessed media types. All in one call: where a header was set before, Node uses its slow path for each of the
  * others too.
  */
 export function writeHead(

@@ -7,7 +7,7 @@ import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
-import { createPressure } from '#http/admission/pressure.ts';
+import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
 import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
@@ -81,7 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
   measureAudit(metrics.registry, () => audit.counts());
-  const pressure = started.adopt(createPressure({ gauge: createPressureGauge(options.memory), log }), (made) => made.close());
+  const pressure = openPressure(started, options);
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const calls = createCallPath({ ...live, userAgent });
@@ -122,6 +122,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const url = await server.listen();
   const running = started.move();
   return { url, reload: (asker) => reloading.reload(asker), stop: () => running.disposeAsync(), abort: () => server.abort() };
+}
+
+/** Measures the load of the process until the gateway stops. */
+function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOptions): Pressure {
+  return started.adopt(createPressure({ gauge: createPressureGauge(memory), log }), (measured) => measured.close());
 }
 
 /** All routes except those of the documentation. */
