@@ -76,7 +76,7 @@ test('every section but access has its documented default', async (t) => {
       redirects: 5,
     },
     adapters: [],
-    audit: { retention: 7_776_000_000 },
+    audit: { retention: 7_776_000_000, maxSize: 1_073_741_824 },
   });
 });
 
