@@ -128,9 +128,14 @@ describe('an adapter instance whose credentials are refused', () => {
 
   test('is degraded after a probe, and a test names the credentials', async () => {
     far.answer(() => refusal);
-    await configure({ health: { interval: '100ms' } });
+    const from = gateway.stderr.length;
+    await configure({ url: `${far.url}/base`, health: { interval: '100ms' } });
     const { lastError } = await stateIs('degraded');
-    assert.match(lastError?.detail ?? '', /GET \/restconf\/\S+ answered 401/u);
+    assert.match(lastError?.detail ?? '', /GET \/base\/restconf\/\S+ answered 401/u);
+    await logCaughtUp(gateway);
+    const [warning = ''] = linesAbout(/credentials of an adapter instance are refused/u, from);
+    assert.match(warning, /"adapter":"A"/u);
+    assert.doesNotMatch(warning, /base/u, 'a base address may hold a secret in its path');
     const { ok, steps } = await tried();
     assert.equal(ok, false);
     const failed = steps.filter((step) => !step.ok);

@@ -132,7 +132,8 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
 
 /** Writes a line when the node begins to refuse the credentials, and when it accepts them again. */
 function credentialsLog({ url, instance, log }: NodeNeeds): (refusal: string | undefined) => void {
-  const about = { adapter: instance.name, address: url };
+  // Without the path of the base address, which may hold a secret.
+  const about = { adapter: instance.name, address: new URL(url).host };
   return (refusal) => {
     if (refusal === undefined) log.info('the credentials of an adapter instance are accepted again', about);
     else log.warn('the credentials of an adapter instance are refused', { ...about, reason: refusal });

@@ -64,11 +64,13 @@ export function keepStanding(options: {
     credentialsRefused: false,
   };
 
+  // The error of a probe has the path of the base address, which does not belong into the log.
+  const reason = (): string => (current.lastError?.code === 'adapter-unavailable' ? current.lastError.detail : refusal);
   const enter = (state: NodeState, learned: Learned = {}): void => {
     const before = current;
     current = { ...before, ...learned, state, since: state === before.state ? before.since : clock.now() };
     if (current.credentialsRefused !== before.credentialsRefused)
-      onCredentials(current.credentialsRefused ? current.lastError?.detail : undefined);
+      onCredentials(current.credentialsRefused ? reason() : undefined);
   };
   const errorNow = (code: string, detail: string): Pick<NodeStanding, 'lastError'> => ({
     lastError: { code, detail, at: clock.now() },
