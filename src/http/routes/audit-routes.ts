@@ -34,7 +34,11 @@ const record = namedObject('AuditRecord', {
   automation: Type.Optional(
     Type.Object(
       { _id: Type.String(), name: Type.String() },
-      { additionalProperties: false, description: 'The automation that the request created, changed or deleted.' },
+      {
+        additionalProperties: false,
+        title: 'RecordedAutomation',
+        description: 'The automation that the request created, changed or deleted.',
+      },
     ),
   ),
   redirects: Type.Optional(Type.Array(Type.String())),
