@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAuthority } from '../far-sides/certificate.ts';
 import { freePort } from '../far-sides/far-side.ts';
+import { missing } from '../installed.ts';
 import type { Owner } from '../owner.ts';
 import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
 import { childEnvironment, collect } from './start-gateway.ts';
@@ -15,11 +16,7 @@ import { childEnvironment, collect } from './start-gateway.ts';
 /** The configuration of docs/guides/scaling.md. */
 const configuration = fileURLToPath(new URL('../../../docs/guides/haproxy.cfg', import.meta.url));
 
-const installed = spawnSync('haproxy', ['-v']).status === 0;
-
-/** Why a test that needs HAProxy cannot run; false where it can, and under CI=true, where it must. */
-export const noHaproxy: string | false =
-  installed || process.env['CI'] === 'true' ? false : 'haproxy is not installed: apt-get install haproxy';
+export const noHaproxy = missing('haproxy', '-v', 'haproxy');
 
 type Server = 'gateway-1' | 'gateway-2';
 

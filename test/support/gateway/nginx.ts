@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAuthority } from '../far-sides/certificate.ts';
 import { freePort } from '../far-sides/far-side.ts';
+import { missing } from '../installed.ts';
 import { accepts } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 import { until } from '../until.ts';
@@ -14,11 +15,7 @@ import { childEnvironment, collect } from './start-gateway.ts';
 
 const guide = readFileSync(new URL('../../../docs/guides/nginx.conf', import.meta.url), 'utf8');
 
-const installed = spawnSync('nginx', ['-v']).status === 0;
-
-/** Why a test that needs nginx cannot run; false where it can, and under CI=true, where it must. */
-export const noNginx: string | false =
-  installed || process.env['CI'] === 'true' ? false : 'nginx is not installed: apt-get install nginx';
+export const noNginx = missing('nginx', '-v', 'nginx');
 
 /** nginx in front of gateways. */
 export interface Nginx {
