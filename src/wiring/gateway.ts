@@ -85,8 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
   const calls = createCallPath({ ...live, userAgent });
-  const { openMetrics, publicUrl } = config.server;
-  const { base } = readPublicUrl(publicUrl);
+  const { base } = readPublicUrl(config.server.publicUrl);
   const served = servedRoutes({
     base,
     access,
@@ -94,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     catalogue,
     live,
     calls,
-    operations: { openMetrics, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
+    operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
     reload: (asker) => reloading.reload(asker),
   });
   const server = createHttpServer({
