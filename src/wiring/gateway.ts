@@ -84,7 +84,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const pressure = openPressure(started, options);
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
-  const calls = createCallPath({ ...live, userAgent });
   const { base } = readPublicUrl(config.server.publicUrl);
   const served = servedRoutes({
     base,
@@ -92,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     catalogue,
     live,
-    calls,
+    calls: createCallPath({ ...live, userAgent }),
     operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
     reload: (asker) => reloading.reload(asker),
   });
