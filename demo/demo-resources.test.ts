@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { callDemo } from './demo-client.ts';
@@ -49,6 +52,16 @@ test('close aborts a reply and frees the port', async () => {
   await ended;
   const again = await startDemoOrchestrator({ port: Number(port) });
   await again.close();
+});
+
+test('the command in README.md starts the orchestrator alone', async (t) => {
+  const page = await readFile(new URL('README.md', import.meta.url), 'utf8');
+  const [, shown = ''] = /```sh\n(node_modules.*?)```/su.exec(page) ?? [];
+  const child = spawn('sh', ['-c', `exec ${shown.replace('8080', '0')}`], { cwd: new URL('..', import.meta.url) });
+  t.after(() => child.kill());
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const { status } = await callDemo(line.toString().trim(), { path: '/restconf/data/tailf-ncs:devices/device=ce0' });
+  assert.equal(status, 200);
 });
 
 test('two demo orchestrators share nothing', async (t) => {

@@ -22,7 +22,7 @@ async function started(t: TestContext) {
     assert.equal(status, 200, body);
     return Object.values<Record<string, unknown>>(JSON.parse(body))[0] ?? {};
   };
-  return { post, output };
+  return { url: demo.url, post, output };
 }
 
 const device = (name: string) => `data/tailf-ncs:devices/device=${name}`;
@@ -162,4 +162,46 @@ test('every action of the schema can be invoked', async (t) => {
   walk(rootSchema, '');
   assert.ok(paths.length > 20, paths.join());
   for (const path of paths) assert.ok([200, 204].includes((await post(`data${path}`)).status), path);
+});
+
+test('a rollback file shows what its rollback undoes, and applying it does exactly that', async (t) => {
+  const { url, post, output } = await started(t);
+  const path = '/restconf/data/tailf-ncs:devices/global-settings/trace';
+  await callDemo(url, { method: 'PUT', path, headers: json, body: '{"tailf-ncs:trace":"raw"}' });
+  const shown = await output('data/tailf-rollback:rollback-files/get-rollback-file', { id: 0 });
+  assert.equal(
+    shown['content'],
+    '  devices {\n      global-settings {\n-         trace raw;\n+         trace false;\n      }\n  }\n',
+  );
+  const { body } = await callDemo(url, { path: '/restconf/data/tailf-rollback:rollback-files/file=0', headers: json });
+  const [file] = JSON.parse(body)['tailf-rollback:file'] as readonly Record<string, unknown>[];
+  assert.deepEqual(
+    await output('data/tailf-rollback:rollback-files/get-rollback-file', { 'fixed-number': file?.['fixed-number'] }),
+    shown,
+  );
+  assert.equal((await post('data/tailf-rollback:rollback-files/apply-rollback-file', { id: 0 })).status, 204);
+  assert.match((await callDemo(url, { path, headers: json })).body, /"false"/u);
+  assert.equal((await post('data/tailf-rollback:rollback-files/get-rollback-file', { id: 999 })).status, 400);
+});
+
+test('the YANG library lists every module in both of its forms, tailf-ncs with its revision', async (t) => {
+  const { url } = await started(t);
+  const read = async (path: string): Promise<Record<string, never>> => {
+    const { status, body } = await callDemo(url, { path: `/restconf/data/ietf-yang-library:${path}`, headers: json });
+    assert.equal(status, 200, body);
+    return Object.values<Record<string, never>>(JSON.parse(body))[0] ?? {};
+  };
+  const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name).toSorted();
+  const library = await read('yang-library');
+  const [set] = library['module-set'] as unknown as readonly { readonly module: readonly { readonly name: string }[] }[];
+  const state = await read('modules-state');
+  assert.deepEqual(names(set?.module ?? []), names(state['module'] ?? []));
+  assert.ok(names(set?.module ?? []).includes('ietf-yang-library'));
+  const [ncs] = Object.values(await read('yang-library/module-set=common/module=tailf-ncs'));
+  assert.deepEqual(ncs, { name: 'tailf-ncs', revision: '2024-07-09', namespace: 'http://tail-f.com/ns/ncs' });
+  const { body } = await callDemo(url, {
+    path: '/restconf/data/ietf-yang-library:modules-state/module?fields=name;revision',
+    headers: json,
+  });
+  assert.match(body, /"name": "tailf-ncs",\s+"revision": "\d{4}-\d\d-\d\d"/u);
 });

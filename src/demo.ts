@@ -1,51 +1,91 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile } from 'node:fs/promises';
 import { hashPassword } from '#access/password-hash.ts';
 import { shellQuoted } from '#base/shell-quoted.ts';
 import { systemCode } from '#base/system-code.ts';
 import type { DemoOptions } from '#cli/command.ts';
+import { generatedPassword } from '#cli/generated-password.ts';
 import { loadConfig } from '#config/load-config.ts';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import { freePort } from '../demo/free-port.ts';
 import { type ServingProcess, serve } from './serve.ts';
 
-const configFile = 'data/demo.yaml';
+const folder = 'data';
+const configFile = `${folder}/demo.yaml`;
+const passwordsFile = `${folder}/demo-passwords.json`;
+const storeFile = `${folder}/demo.db`;
+const usualPort = 3000;
+const orchestratorUser = 'gateway';
+
+interface Passwords {
+  readonly admin: string;
+  readonly orchestrator: string;
+}
 
 /** Runs a gateway and the demo orchestrator on loopback only, and prints example calls; resolves to the exit code. */
 export async function demo({ adminPassword }: DemoOptions, process: ServingProcess & { cwd(): string }): Promise<number> {
-  const orchestratorPassword = randomBytes(18).toString('base64url');
-  const orchestrator = await startDemoOrchestrator({ username: 'gateway', password: orchestratorPassword });
+  const keptData = existsSync(storeFile);
+  const kept = await keptPasswords();
+  const generated = { admin: kept.admin ?? generatedPassword(), orchestrator: kept.orchestrator ?? generatedPassword() };
+  const passwords = { ...generated, ...(adminPassword === undefined ? {} : { admin: adminPassword }) };
+  const orchestrator = await startDemoOrchestrator({ username: orchestratorUser, password: passwords.orchestrator });
   try {
-    const port = await freePort(3000);
-    const config = demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(adminPassword) });
-    const fault = await writeConfig(config);
+    const port = await freePort(usualPort);
+    const config = demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(passwords.admin) });
+    // A password that the user chose is not written to a file.
+    const files = { [configFile]: config, [passwordsFile]: `${JSON.stringify(generated, undefined, 2)}\n` };
+    const fault = await writeFiles(files);
     if (fault !== undefined) {
-      process.stderr.write(
-        `orchestration-gateway demo: ${configFile} ${fault}; start the demo in a directory where this user may write\n`,
-      );
+      process.stderr.write(`orchestration-gateway demo: ${fault}; start the demo in a directory where this user may write\n`);
       return 1;
     }
-    const loaded = await loadConfig({
-      file: configFile,
-      cwd: process.cwd(),
-      env: { DEMO_ORCHESTRATOR_PASSWORD: orchestratorPassword },
-    });
+    const env = { DEMO_ORCHESTRATOR_PASSWORD: passwords.orchestrator };
+    const loaded = await loadConfig({ file: configFile, cwd: process.cwd(), env });
     return await serve({ ...loaded, configFile }, process, (url) =>
-      process.stdout.write(invitation(url, orchestrator.url, adminPassword)),
+      process.stdout.write(
+        invitation({ gateway: url, orchestrator: orchestrator.url, passwords, movedPort: port !== usualPort, keptData }),
+      ),
     );
   } finally {
     await orchestrator.close();
   }
 }
 
-/** Resolves to the reason where the file cannot be written. */
-async function writeConfig(config: string): Promise<string | undefined> {
+/** The generated passwords of the last demo in this folder, as far as they can be read. */
+async function keptPasswords(): Promise<Partial<Passwords>> {
   try {
-    await mkdir('data', { recursive: true });
-    await writeFile(configFile, config, { mode: 0o600 });
-    return undefined;
-  } catch (error) {
-    return `cannot be written (${systemCode(error) ?? 'unknown'})`;
+    const { admin, orchestrator } = JSON.parse(await readFile(passwordsFile, 'utf8')) as Partial<Record<string, unknown>>;
+    return { ...(isPassword(admin) && { admin }), ...(isPassword(orchestrator) && { orchestrator }) };
+  } catch {
+    return {};
+  }
+}
+
+function isPassword(value: unknown): value is string {
+  return typeof value === 'string' && /^\w{8,128}$/u.test(value);
+}
+
+/** Resolves to the reason where a file cannot be written. */
+async function writeFiles(files: Readonly<Record<string, string>>): Promise<string | undefined> {
+  for (const [name, text] of Object.entries(files)) {
+    try {
+      await mkdir(folder, { recursive: true });
+      await writeOwnFile(name, text);
+    } catch (error) {
+      return `${name} cannot be written (${systemCode(error) ?? 'unknown'})`;
+    }
+  }
+  return undefined;
+}
+
+/** Only the owner may read the file afterwards, also where it was there with other rights. */
+async function writeOwnFile(name: string, text: string): Promise<void> {
+  const file = await open(name, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(text);
+  } finally {
+    await file.close();
   }
 }
 
@@ -74,14 +114,29 @@ adapters:
 `;
 }
 
-function invitation(gateway: string, orchestrator: string, password: string): string {
+interface Invitation {
+  readonly gateway: string;
+  readonly orchestrator: string;
+  readonly passwords: Passwords;
+  readonly movedPort: boolean;
+  readonly keptData: boolean;
+}
+
+function invitation({ gateway, orchestrator, passwords, movedPort, keptData }: Invitation): string {
+  const password = passwords.admin;
   const curl = (path: string, body: string): string =>
     `curl -s -u ${shellQuoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${shellQuoted(body)}`;
   const json = 'application/yang-data+json';
   const device = 'restconf/data/tailf-ncs:devices/device';
   return `
-The gateway and a demo orchestrator in place of Cisco NSO are running. The orchestrator is ${orchestrator} (adapter instance "Local NSO").
-User admin, password ${password} (set GATEWAY_ADMIN_PASSWORD to choose it). API documentation: ${gateway}/docs
+The gateway and a demo orchestrator in place of Cisco NSO are running. API documentation: ${gateway}/docs
+${movedPort ? `Another program uses port ${usualPort}, so the gateway has another port: ${gateway}\n` : ''}
+  gateway       ${gateway}  user admin, password ${password}
+  orchestrator  ${orchestrator}  user ${orchestratorUser}, password ${passwords.orchestrator}  (adapter instance "Local NSO")
+
+Set GATEWAY_ADMIN_PASSWORD to choose the password of admin; a generated one stays the same (${passwordsFile}).
+${keptData ? `The gateway has kept the data of earlier demos in ${folder}/: automations, audit log. Delete ${folder}/demo* to start empty.` : `The gateway keeps its data in ${folder}/ for the next demo.`}
+The data of the orchestrator is in memory, and the same at each start.
 
 A query:
 ${curl('/orchestrator_manager/restQuery/Local%20NSO', JSON.stringify({ params: { path: `${device}?limit=2&fields=name;address;description`, accept: 'application/yang-data+json' } }))}

@@ -18,6 +18,7 @@ if (Number(major) < 26) {
   // Worker threads read this variable when they start.
   process.env['NODE_COMPILE_CACHE'] ??= cache;
   const { runCli } = await import('#cli/cli.ts');
+  const { invocationOf } = await import('#cli/invocation.ts');
   const { untilInterrupted } = await import('#cli/until-interrupted.ts');
   process.exitCode = await runCli({
     argv: process.argv.slice(2),
@@ -26,6 +27,7 @@ if (Number(major) < 26) {
     stderr: process.stderr,
     env: process.env,
     cwd: process.cwd(),
+    invocation: invocationOf({ argv0: process.argv0, script: process.argv[1] ?? '', env: process.env, cwd: process.cwd() }),
     isTerminal: process.stdin.isTTY,
     printsToTerminal: process.stdout.isTTY,
     // Some terminals report 0 columns.

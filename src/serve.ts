@@ -142,7 +142,10 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
   return new Promise((resolve) => {
     let draining = false;
     const drain = (): void => {
-      if (draining) process.exit(1);
+      if (draining) {
+        gateway.abort();
+        process.exit(1);
+      }
       draining = true;
       log.info('draining: no new connections; calls in flight have 30 seconds to end');
       let exitTimer: NodeJS.Timeout | undefined;
@@ -168,7 +171,7 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
     const reload = (): void => {
       if (draining) log.warn('SIGHUP: the gateway is stopping and does not reload its configuration');
       // The reload itself logs its result.
-      else gateway.reload().catch(() => {});
+      else gateway.reload('SIGHUP').catch(() => {});
     };
     process.on('SIGTERM', drain);
     process.on('SIGINT', drain);

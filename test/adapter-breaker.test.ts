@@ -12,6 +12,7 @@ import { until } from './support/until.ts';
 
 const far = await farSide({ after });
 const neighbour = await farSide({ after });
+const probed = await farSide({ after });
 const openFor = 400;
 const timeouts = { firstByte: '300ms', total: '2s' };
 const gateway = await startGateway(
@@ -24,6 +25,10 @@ const gateway = await startGateway(
       { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '1s' } },
       { name: 'patient', kind: 'nso', url: far.url, breaker: { failures: 3, openFor: '1h' } },
       { name: 'quick', kind: 'nso', url: far.url, timeouts: { total: '1s' }, breaker: { failures: 3, openFor: '1h' } },
+      { name: 'touchy', kind: 'nso', url: far.url, breaker: { failures: 1, openFor: '1h' } },
+      { name: 'forgiving', kind: 'nso', url: far.url, breaker: { failures: 2, openFor: '1h' } },
+      { name: 'overtaken', kind: 'nso', url: far.url, breaker: { failures: 1, openFor: '1h' } },
+      { name: 'probed', kind: 'rest', url: probed.url, health: { interval: '50ms' }, breaker: { failures: 3, openFor: '1h' } },
       { name: 'neighbour', kind: 'nso', url: neighbour.url },
     ],
   },
@@ -115,6 +120,16 @@ describe('a breaker', () => {
     assert.equal(far.requests.length, 12);
   });
 
+  test('opens although probes between the failed calls succeed', async () => {
+    probed.answer(({ method }) => httpReply({ status: method === 'GET' ? 204 : 500 }));
+    for (let call = 0; call < 3; call += 1) {
+      assertProblem(await action('probed'), 502, 'upstream-error');
+      const seen = probed.requests.length;
+      await until('a probe is answered', () => probed.requests.length > seen + 1);
+    }
+    assertProblem(await action('probed'), 503, 'adapter-unavailable');
+  });
+
   test('opens on refused connections, and refuses queries like actions', async () => {
     // Each call is attempted again: of an action no byte was sent.
     assertProblem(await action('gone'), 502, 'upstream-connect-failed');
@@ -127,6 +142,36 @@ describe('a breaker', () => {
       /keep failing \(the last: upstream-connect-failed\)/u,
     );
     assert.ok(Number(refused.header('retry-after')) > 3_000);
+  });
+});
+
+describe('a query that is repeated', () => {
+  const breakOff = (_request: unknown, socket: { destroy(): void }): void => socket.destroy();
+
+  test('counts once for the breaker, and its reply tells of the attempt that left', async () => {
+    far.answer(breakOff);
+    for (const [name, callsUntilOpen] of [
+      ['touchy', 1],
+      ['forgiving', 2],
+    ] as const) {
+      far.answer(breakOff);
+      for (let call = 0; call < callsUntilOpen; call += 1) assertProblem(await query(name), 502, 'upstream-closed');
+      assert.equal(far.requests.length, 3 * callsUntilOpen, name);
+      assert.match(assertProblem(await query(name), 503, 'adapter-unavailable').detail, /upstream-closed.*Nothing was sent/u);
+      assert.equal(far.requests.length, 3 * callsUntilOpen, name);
+    }
+  });
+
+  test('tells of its first attempt where another call opens the breaker before the repetition', async () => {
+    far.answer(({ method }) =>
+      method === 'GET' ? httpReply({ status: 503, headers: { 'Retry-After': '1' } }) : httpReply({ status: 500 }),
+    );
+    const waiting = query('overtaken');
+    await until('the query has arrived', () => far.requests.length === 1);
+    assertProblem(await action('overtaken'), 502, 'upstream-error');
+    assertProblem(await action('overtaken'), 503, 'adapter-unavailable');
+    assert.equal(assertProblem(await waiting, 502, 'upstream-error').upstream?.status, 503);
+    assert.equal(far.requests.length, 2);
   });
 });
 

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test';
 import { assertProblem, relay } from './support/callers/calls.ts';
 import { createAuthority } from './support/far-sides/certificate.ts';
 import { connectProxy } from './support/far-sides/connect-proxy.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { closedPort, farSide, httpReply, jsonReply, restconfRoot } from './support/far-sides/far-side.ts';
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
@@ -48,6 +48,11 @@ const accept = 'application/yang-data+json';
 const ask = { params: { path: 'x', accept } };
 
 const gateway = await startGateway({ after });
+
+/** NSO without high availability. */
+function nso({ target }: { readonly target: string }): Buffer {
+  return target === '/restconf' ? restconfRoot() : httpReply({ status: 404 });
+}
 
 /** Reloads the gateway with these adapter instances and no others. Each test has names of its own. */
 async function configure(...adapters: readonly Readonly<Record<string, unknown>>[]): Promise<void> {
@@ -95,9 +100,9 @@ describe('the state of an adapter', () => {
     far.answer(() => jsonReply('{}'));
     await configure(adapter('Local NSO', [far.url]));
     const [before] = await reports();
-    assert.equal(before?.state, 'online');
+    assert.equal(before?.state, 'unknown');
     assert.equal(before.healthInterval, undefined);
-    assert.deepEqual(await readiness(), { online: 1, degraded: 0, offline: 0 });
+    assert.deepEqual(await readiness(), { unknown: 1, online: 0, degraded: 0, offline: 0 });
     await far.close();
     assertProblem(await relay(gateway, 'restQuery', 'Local NSO', ask), 502);
     const [offline] = await reports();
@@ -105,12 +110,12 @@ describe('the state of an adapter', () => {
     assert.equal(offline.lastError?.code, 'upstream-connect-failed');
     assert.match(offline.lastError.detail, /refused the connection/u);
     assert.ok(offline.since >= before.since && offline.lastError.at >= offline.since);
-    assert.deepEqual(await readiness(), { online: 0, degraded: 0, offline: 1 });
+    assert.deepEqual(await readiness(), { unknown: 0, online: 0, degraded: 0, offline: 1 });
   });
 
   test('is in the metrics, with breakers and slots, without addresses', async (t) => {
     const far = await farSide(t);
-    far.answer(({ target }) => (target.includes('tailf-ncs:') ? httpReply({ status: 404 }) : undefined));
+    far.answer(({ target }) => (target === '/x' || target === '/restconf/x' ? undefined : nso({ target })));
     const urls = [far.url, `http://127.0.0.1:${await closedPort()}`];
     await configure(
       adapter('group', urls, { concurrency: 1, health: { interval: '100ms' }, timeouts: { firstByte: '20s' } }),
@@ -118,7 +123,7 @@ describe('the state of an adapter', () => {
     );
     const metrics = async (): Promise<string> => (await gateway.send({ target: '/metrics', role: 'readonly' })).text;
     await reported(({ state }) => state === 'degraded');
-    assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 503, 'adapter-unavailable');
+    assertProblem(await relay(gateway, 'restAction', 'shut', { ...ask, body: {} }), 502, 'upstream-connect-failed');
     const stuck = [1, 2].map(() => relay(gateway, 'restQuery', 'group', ask));
     await reported(({ urls: [first] }) => first?.waiting === 1);
     const text = await metrics();
@@ -144,7 +149,7 @@ describe('the state of an adapter', () => {
   });
 
   test('follows its probes: online, degraded, offline, and online again', async (t) => {
-    const [one, other] = [await farSide(t), await farSide(t)];
+    const [one, other] = [await farSide(t, nso), await farSide(t, nso)];
     await configure(
       adapter('probed group', [one.url, other.url], {
         health: { interval: '100ms' },
@@ -154,34 +159,24 @@ describe('the state of an adapter', () => {
     const [report] = await reports();
     assert.equal(report?.healthInterval, 100);
     one.answer(() => httpReply({ status: 503, body: 'starting' }));
-    const degraded = await reported(({ state }) => state === 'degraded');
+    const degraded = await reported(({ state, urls }) => state === 'degraded' && urls[1]?.state === 'online');
     assert.equal(degraded.lastError?.code, 'upstream-error');
     assert.match(degraded.lastError.detail, /503/u);
     assert.equal(degraded.urls[0]?.state, 'offline');
     assert.equal(degraded.urls[1]?.state, 'online');
     other.answer((_request, socket) => void socket.destroy());
     await reported(({ state }) => state === 'offline');
-    assert.deepEqual(await readiness(), { online: 0, degraded: 0, offline: 1 });
-    one.answer(() => httpReply({ status: 204 }));
-    other.answer(() => httpReply({ status: 404 }));
+    assert.deepEqual(await readiness(), { unknown: 0, online: 0, degraded: 0, offline: 1 });
+    one.answer(nso);
+    other.answer(nso);
     const again = await reported(({ state }) => state === 'online');
     assert.deepEqual(
       again.urls.map(({ role }) => role),
       ['primary', 'primary'],
     );
-    // A probe sends two queries at once: either may arrive first.
     const asked = one.requests.find(({ target }) => target === '/restconf/data/tailf-ncs:high-availability/status');
     assert.equal(asked?.header('authorization'), `Basic ${Buffer.from('gateway:planted').toString('base64')}`);
     assert.doesNotMatch(JSON.stringify(again), /planted/u);
-  });
-
-  test('is online with an error where the orchestrator refuses the credentials', async (t) => {
-    const far = await farSide(t);
-    far.answer(() => httpReply({ status: 401 }));
-    await configure(adapter('refused', [far.url], { health: { interval: '100ms' } }));
-    const found = await reported(({ lastError }) => lastError !== undefined);
-    assert.equal(found.state, 'online');
-    assert.match(found.lastError?.detail ?? '', /401.*credentials/u);
   });
 
   test('comes from the probe of its kind, below its base address, and is offline where no probe is answered', async (t) => {
@@ -195,14 +190,13 @@ describe('the state of an adapter', () => {
     await reported(({ name, state }) => name === 'A' && state === 'offline');
     await reported(({ name, state }) => name === 'B' && state === 'offline');
     const targets = new Set(far.requests.map(({ target }) => target));
-    assert.deepEqual([...targets].sort(), ['/rest/', '/yang/restconf/data/ietf-restconf-monitoring:restconf-state/capabilities']);
+    assert.deepEqual([...targets].sort(), ['/rest/', '/yang/restconf']);
   });
 });
 
 describe('a test of an adapter', () => {
   test('reports each step with its time', async (t) => {
-    const far = await farSide(t);
-    far.answer(() => httpReply({ status: 204 }));
+    const far = await farSide(t, nso);
     await configure(adapter('Tested NSO', [`http://localhost:${far.port}`]));
     const trial = await tried('Tested NSO');
     assert.equal(trial.ok, true);
@@ -218,29 +212,6 @@ describe('a test of an adapter', () => {
     assert.ok(far.connections > connections, 'an open connection was used');
   });
 
-  test('says that the server that answered has no RESTCONF', async (t) => {
-    const [files, portal, restconf] = [await farSide(t), await farSide(t), await farSide(t)];
-    files.answer(() => httpReply({ status: 404, headers: { 'Content-Type': 'text/html' }, body: '<h1>Not found</h1>' }));
-    portal.answer(() => httpReply({ headers: { 'Content-Type': 'text/html' }, body: '<form>Log in</form>' }));
-    const unknown = '{"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value"}]}}';
-    restconf.answer(() => httpReply({ status: 404, headers: { 'Content-Type': 'application/yang-data+json' }, body: unknown }));
-    await configure(adapter('files', [files.url]), adapter('portal', [portal.url]), adapter('restconf', [restconf.url]), {
-      ...adapter('any', [files.url]),
-      kind: 'rest',
-    });
-    for (const [name, hint] of [
-      ['files', true],
-      ['portal', true],
-      ['restconf', false],
-      ['any', false],
-    ] as const) {
-      const steps = (await tried(name)).urls[0]?.steps ?? [];
-      const details = steps.map(({ detail }) => detail ?? '').join(' ');
-      assert.equal(/not RESTCONF: url must be the address/u.test(details), hint, details);
-      assert.equal(/does not show that the server checks/u.test(details), hint, details);
-    }
-  });
-
   test('names the step that fails and the remedy', async (t) => {
     const [refusing, ill, silent] = [await farSide(t), await farSide(t), await farSide(t)];
     refusing.answer(() => httpReply({ status: 401 }));
@@ -253,12 +224,12 @@ describe('a test of an adapter', () => {
       adapter('ill', [ill.url]),
       adapter('silent', [silent.url], { timeouts }),
       adapter('untrusted', [tls.url]),
-      adapter('any certificate', [tls.url], { tls: { verify: false } }),
+      adapter('any certificate', [tls.url], { kind: 'rest', tls: { verify: false } }),
       adapter('closed', [`http://127.0.0.1:${await closedPort()}`]),
       adapter('no name', ['http://gateway-test.invalid']),
     );
     for (const [name, step, detail] of [
-      ['refusing', 'authentication', /credentials/u],
+      ['refusing', 'authentication', /wants credentials/u],
       ['ill', 'answer', /502/u],
       ['silent', 'answer', /firstByte/u],
       ['untrusted', 'tls', /certificate|authority|self-signed/u],
@@ -278,7 +249,7 @@ describe('a test of an adapter', () => {
     );
     const states = (await reports()).map(({ name, state, verify }) => [name, state, verify]);
     assert.deepEqual(states, [
-      ['refusing', 'online', true],
+      ['refusing', 'degraded', true],
       ['ill', 'offline', true],
       ['silent', 'offline', true],
       ['untrusted', 'offline', true],
@@ -290,8 +261,7 @@ describe('a test of an adapter', () => {
   });
 
   test('goes through the proxy of the adapter, like probes', async (t) => {
-    const far = await farSide(t);
-    far.answer(() => httpReply({ status: 204 }));
+    const far = await farSide(t, nso);
     const proxy = await connectProxy(t);
     await configure(adapter('proxied', [far.url], { proxy: { url: proxy.url }, health: { interval: '200ms' } }));
     await reported(({ urls }) => urls[0]?.role === 'primary');

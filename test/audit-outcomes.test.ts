@@ -107,7 +107,7 @@ test('the record of an action has its caller, its address, the rule that allowed
     route: 'POST /orchestrator_manager/restAction/:adapterId',
     adapter: 'on-record',
     verb: 'POST',
-    address: 'a/b?token=***&depth=***&***',
+    address: 'a/b?token=***&depth=2&***',
     decision: 'allowed',
     rule: 'allowPaths.actions',
     attempts: 1,

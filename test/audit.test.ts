@@ -63,7 +63,7 @@ test('R95: the command line lists and verifies the log, with a checkpoint file e
   assert.equal((await command('audit', 'verify')).code, 0);
   await gateway.stop();
   const file = join(gateway.directory, 'checkpoints');
-  assert.equal((await readFile(file, 'utf8')).trim().split('\n').length, 2);
+  assert.equal((await readFile(file, 'utf8')).trim().split('\n').length, 3);
   const verified = await command('audit', 'verify', '--checkpoints', file);
   assert.deepEqual([verified.code, verified.stdout], [0, '']);
   const database = new DatabaseSync(join(gateway.directory, 'gateway.audit.db'));

@@ -150,6 +150,12 @@ test('a query that is not UTF-8 is refused, and is no search for U+FFFD, which i
   assert.equal((await list('?contains=%ef%bf%bd')).status, 200);
 });
 
+test('a caller whose role may not list gets the role to add', async () => {
+  const reply = await gateway.send({ target: '/automation_catalog/automations', role: 'engineering' });
+  const { detail } = assertProblem(reply, 403, 'forbidden');
+  assert.match(detail, /; you have engineering\. An operator can add readonly to your roles\.$/u);
+});
+
 test('a body is not part of the request', async () => {
   const reply = await gateway.send({
     target: '/automation_catalog/automations',

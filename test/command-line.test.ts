@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -53,7 +54,7 @@ describe('serve', () => {
   });
 
   test('says how to get a configuration where there is none, like every command that needs one', async (t) => {
-    for (const words of [['serve'], ['export'], ['import', 'x'], ['audit', 'list'], ['audit', 'verify']]) {
+    for (const words of [['serve'], ['check-config'], ['export'], ['import', 'x'], ['audit', 'list'], ['audit', 'verify']]) {
       const { code, out, err } = await runCommandLine(t, words);
       assert.equal(code, 1);
       assert.equal(out, '');
@@ -122,11 +123,10 @@ describe('check-config', () => {
     assert.ok(!printed.includes('my-plain-secret'), printed);
   });
 
-  test('names a file that is missing, and needs a file name', async (t) => {
+  test('names a file that is missing', async (t) => {
     const missing = await runCommandLine(t, ['check-config', '/nowhere/at/all.yaml']);
     assert.notEqual(missing.code, 0);
     assert.match(missing.err, /\/nowhere\/at\/all\.yaml/);
-    assert.notEqual((await runCommandLine(t, ['check-config'])).code, 0);
   });
 });
 
@@ -167,6 +167,8 @@ describe('init', () => {
     const directory = temporary(t);
     const made = await command(['init'], { directory });
     assert.equal(made.code, 0, made.stderr);
+    const checked = await shell(`cd ${directory} && ${/^ {2}(.* check-config)$/mu.exec(made.stdout)?.[1]}`);
+    assert.deepEqual(checked, { code: 0, stdout: 'gateway.yaml: ok\n', stderr: '' });
     const file = join(directory, 'gateway.yaml');
     const text = readFileSync(file, 'utf8');
     assert.match(text, /^\s*#/m);
@@ -213,7 +215,12 @@ describe('--help', () => {
 });
 
 describe('wrong usage', () => {
-  for (const parameters of [['no-such-command'], ['serve', '--no-such-option'], ['serve', 'extra'], ['serve', '--config']]) {
+  for (const parameters of [
+    ['no-such-command'],
+    ['serve', '--no-such-option'],
+    ['serve', 'one.yaml', 'two.yaml'],
+    ['serve', '--config'],
+  ]) {
     test(`is an error with a message: ${parameters.join(' ')}`, async (t) => {
       const { code, out, err, served } = await runCommandLine(t, parameters);
       assert.notEqual(code, 0);
@@ -262,6 +269,53 @@ describe('demo', () => {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
     assert.equal(child.exitCode, 0);
+  });
+});
+
+describe('a demo that starts again in its folder', () => {
+  /** What a demo prints until its last line, after which it is stopped. */
+  async function printedBy(t: TestContext, directory: string): Promise<string> {
+    const child = spawnCommand(['demo'], { directory });
+    ends(t, child);
+    const output = collect(child);
+    await readyPort(child, output);
+    await until('the last line', () => output.stdout.includes('Ctrl-C stops both.'));
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+    assert.equal(child.exitCode, 0);
+    return output.stdout.join('\n');
+  }
+
+  test('keeps its passwords and its data, says so, and lets no other user read its files', { timeout: 90_000 }, async (t) => {
+    const directory = temporary(t);
+    mkdirSync(join(directory, 'data'));
+    for (const name of ['demo.yaml', 'demo-passwords.json']) {
+      writeFileSync(join(directory, 'data', name), '{}');
+      chmodSync(join(directory, 'data', name), 0o666);
+    }
+    const [first, second] = [await printedBy(t, directory), await printedBy(t, directory)];
+    for (const name of ['demo.yaml', 'demo-passwords.json'])
+      assert.equal(statSync(join(directory, 'data', name)).mode & 0o777, 0o600, name);
+    const logins = (text: string): readonly (string | undefined)[] =>
+      [...text.matchAll(/user (\w+), password (\w+)/gu)].map(([, user, password]) => `${user} ${password}`);
+    assert.match(logins(first).join(), /^admin \w{22},gateway \w{22}$/u);
+    assert.deepEqual(logins(second), logins(first));
+    assert.doesNotMatch(first, /has kept the data/u);
+    assert.match(second, /The gateway has kept the data of earlier demos in data\//u);
+  });
+
+  test('says that its port is taken', { timeout: 90_000 }, async (t) => {
+    const blocker = createServer();
+    const taken = await new Promise<boolean>((resolve) => {
+      blocker.once('error', () => resolve(true));
+      blocker.listen(3000, '127.0.0.1', () => resolve(true));
+    });
+    t.after(() => blocker.close());
+    assert.ok(taken);
+    assert.match(
+      await printedBy(t, temporary(t)),
+      /Another program uses port 3000, so the gateway has another port: http:\/\/\S+/u,
+    );
   });
 });
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,6 +11,7 @@ import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
 import { logLines } from './support/gateway/reloading.ts';
 import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { accepts } from './support/listen.ts';
 import { until } from './support/until.ts';
 
 // SIGTERM and SIGINT: no new connections, calls in flight end, exit code 0 (docs/reference/command-line.md).
@@ -115,8 +115,9 @@ test('calls that do not end in time are aborted and on record with their outcome
 }, async (t) => {
   const gateway = await started(t);
   const asked = Promise.withResolvers<void>();
-  far.answer(({ target }) => {
+  far.answer(({ target }, socket) => {
     if (target === '/kept-action') asked.resolve();
+    if (target === '/a-long-query') socket.write(httpReply({ body: large }).subarray(0, 128 * 1024));
     return undefined;
   });
   const call = (route: string, path: string, more: object = {}, key = {}): Promise<unknown> =>
@@ -131,10 +132,24 @@ test('calls that do not end in time are aborted and on record with their outcome
       .catch(() => undefined);
   void call('restQuery', 'a-query');
   void call('restAction', 'an-action', { body: {} });
+  const reader = await openConnection(gateway.port);
+  t.after(() => reader.socket.destroy());
+  reader.write(
+    requestBytes(gateway.port, {
+      method: 'POST',
+      target: '/orchestrator_manager/restQuery/a',
+      headers: { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' },
+      body: JSON.stringify({ params: { path: 'a-long-query', accept } }),
+    }),
+  );
+  await once(reader.socket, 'data');
+  const brokeOff = once(reader.socket, 'error');
   // A call with a key continues after its caller has left, but not after the gateway has stopped.
   void call('restAction', 'kept-action', { body: {} }, { 'Idempotency-Key': 'kept' });
   await asked.promise;
   assert.equal(await gateway.stop(), 0);
+  // The end of the stream would be the end of the reply for an HTTP/1.0 reader.
+  assert.equal(((await brokeOff) as readonly NodeJS.ErrnoException[])[0]?.code, 'ECONNRESET');
   const restarted = await gateway.restart();
   const { list } = JSON.parse((await restarted.send({ role: 'admin', target: '/audit' })).text) as {
     readonly list: readonly { readonly event: string; readonly address?: string; readonly outcome?: string }[];
@@ -163,15 +178,6 @@ test('SIGTERM ends a start that waits for the store, before it listens', { timeo
   assert.deepEqual(await exited, [0, null]);
   assert.equal(said, '');
 });
-
-/** Whether the port accepts a connection, which is closed at once. */
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' });
-    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
-}
 
 test('calls that idle connections send at the moment of SIGTERM are answered, and the connections end', {
   timeout: 60_000,

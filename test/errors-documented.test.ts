@@ -45,7 +45,7 @@ test('the meaning of an error is a whole sentence, and fits into a table row', (
 });
 
 test('a 4xx is for a fault of the request, 502 and 504 for the far side, 503 for what cannot take the call now', () => {
-  const farSide = /^(?:upstream-|response-too-large|too-many-redirects|redirect-refused|outcome-unknown)/;
+  const farSide = /^(?:upstream-|response-too-large|too-many-redirects|redirect-refused|stream-refused|outcome-unknown)/;
   for (const code of codes) {
     const { status } = errorCodes[code];
     assert.equal(status === 502 || status === 504, farSide.test(code), code);

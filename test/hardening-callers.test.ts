@@ -10,6 +10,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, startGateway, testPassword, testPasswordHash, testRoles } from './support/gateway/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Rows 80, 81, 83, 84, 86 to 89, 92, 94 and 99 of docs/security.md: authentication, visibility, log and metrics.
 // The tests in src/access/ have each case.
@@ -127,7 +128,7 @@ const now = Math.floor(Date.now() / 1000);
 const unsigned = (header: object, claims: object): string =>
   [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 
-test('R86: a token with a wrong algorithm, a key of its own or a hostile key id is 401, without a fetch', async () => {
+test('R86: a token with a wrong algorithm, a key of its own or a hostile key id is refused, without a fetch', async () => {
   const claims = { iss: provider.issuer, aud: audience, sub: 'eve', iat: now, exp: now + 3600, roles: ['admin'] };
   assert.equal((await whoami(`Bearer ${await provider.token()}`)).status, 200);
   const before = provider.asked.length;
@@ -137,11 +138,12 @@ test('R86: a token with a wrong algorithm, a key of its own or a hostile key id 
     `${confused}.${createHmac('sha256', provider.rsaPublicPem).update(confused).digest('base64url')}`,
     await provider.token({}, { forged: true, header: { jwk: { kty: 'oct', k: 'AA' } } }),
     await provider.token({}, { forged: true, header: { jku: `${far.url}/keys`, x5u: `${far.url}/keys` } }),
-    await provider.token({}, { header: { kid: '../../dev/null' } }),
-    await provider.token({}, { header: { kid: "' OR 1=1" } }),
   ];
   far.answer(() => jsonReply('{}'));
   for (const token of tokens) assertProblem(await whoami(`Bearer ${token}`), 401, 'unauthenticated');
+  // The issuer may have published such a key since its keys were fetched, and is not asked again so soon.
+  for (const kid of ['../../dev/null', "' OR 1=1"])
+    assertProblem(await whoami(`Bearer ${await provider.token({}, { header: { kid } })}`), 503, 'issuer-unavailable');
   assert.equal(far.connections, 0);
   // For an unknown key id the gateway may fetch the keys of the issuer again, and no other document.
   for (const path of provider.asked.slice(before)) assert.ok(path === '/keys' || path.startsWith('/.well-known/'));
@@ -177,23 +179,15 @@ test('R92: a password of 1,024 bytes is checked, one of 1,025 is 400 without a c
   assertProblem(await post(gateway, '/login', { username: 'bob', password: 'x'.repeat(1_025) }), 400);
 });
 
-/** The log line of a request with an issuer's token for that name; throws where a line is no JSON. */
-async function lineOf(preferredUsername: string): Promise<string | undefined> {
-  const token = await provider.token({ preferred_username: preferredUsername, roles: ['readonly'] });
-  const { username } = (await whoami(`Bearer ${token}`)).json() as { readonly username: string };
-  assert.equal(username, preferredUsername);
-  const deadline = performance.now() + 2_000;
-  for (;;) {
-    const line = gateway.stderr.find((one) => (JSON.parse(one) as Record<string, unknown>)['principal'] === preferredUsername);
-    if (line !== undefined || performance.now() > deadline) return line;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-test('R94: a logged value with line breaks and escape sequences is on one line', async () => {
-  const line = await lineOf('eve\r\n{"level":"error","msg":"forged"}\n\u001b[31m\u0000');
-  assert.ok(line !== undefined);
-  assert.doesNotMatch(line, /\p{Cc}/u);
+test('R94: a name with line breaks or escape sequences is refused, and the log has it on one line', async () => {
+  const name = 'eve\r\n{"level":"error","msg":"forged"}\n\u001b[31m\u0000';
+  const token = await provider.token({ iss: name });
+  assertProblem(await whoami(`Bearer ${token}`), 401, 'unauthenticated');
+  assertProblem(await whoami(`Bearer ${await provider.token({ preferred_username: name })}`), 401, 'unauthenticated');
+  const lineOfToken = (): string | undefined =>
+    gateway.stderr.find((one) => (JSON.parse(one) as Record<string, unknown>)['issuer'] === name);
+  await until('the refused token is logged', () => lineOfToken() !== undefined);
+  assert.doesNotMatch(lineOfToken() ?? '', /\p{Cc}/u);
   assert.ok(!gateway.stderr.some((one) => (JSON.parse(one) as Record<string, unknown>)['msg'] === 'forged'));
 });
 

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { relay, restCall } from './support/callers/calls.ts';
+import { type Problem, post, relay, restCall } from './support/callers/calls.ts';
+import type { Reply } from './support/callers/http-client.ts';
 import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import {
@@ -25,10 +26,12 @@ type Line = Readonly<Record<string, unknown>>;
 const owner = { after };
 const far = await farSide(owner);
 const query = { params: { path: 'data/x', accept: 'application/json' } };
+const withQuery = { params: { ...query.params, path: 'data/x?secret=hunter2' } };
 const gateway = await startGateway(owner, {
   config: { outbound: { allow: [far.authority] } },
   adapters: [
     { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['**'] } },
+    { name: 'Slow', kind: 'rest', url: far.url, auth: { type: 'none' }, timeouts: { firstByte: '50ms' } },
     { name: 'Down', kind: 'rest', url: `http://127.0.0.1:${await closedPort()}`, auth: { type: 'none' } },
   ],
 });
@@ -85,6 +88,125 @@ for (const [name, call] of Object.entries(calls)) {
     for (const field of ['traceId', 'sourceAddress', 'method', 'durationMs']) assert.ok(field in (line ?? {}), field);
   });
 }
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Calls that end in an error, and what their lines say in addition to `code` and `detail`. */
+const failures: Readonly<Record<string, readonly [(headers: Headers) => Promise<Reply>, Line]>> = {
+  'that the caller’s role forbids': [
+    (headers) => relay(gateway, 'restQuery', 'Local NSO', query, { role: 'readonly', headers }),
+    { phase: 'request', path: '/orchestrator_manager/restQuery/Local%20NSO' },
+  ],
+  'that path rights deny': [
+    (headers) => relay(gateway, 'restAction', 'Local NSO', { ...withQuery, body: {} }, { headers }),
+    { phase: 'request', path: 'data/x?secret=***' },
+  ],
+  'to an address that the policy denies': [
+    (headers) => restCall(gateway, { uri: 'http://10.0.0.1/a?b=c', verb: 'GET', responseHeaders: false }, { headers }),
+    { phase: 'request', destination: 'http://10.0.0.1' },
+  ],
+  'to a host name without an address': [
+    (headers) => restCall(gateway, { uri: 'http://no.invalid/a', verb: 'GET', responseHeaders: false }, { headers }),
+    { phase: 'dns', destination: 'http://no.invalid' },
+  ],
+  'to an unknown adapter': [
+    (headers) => relay(gateway, 'restQuery', 'Unknown', query, { headers }),
+    { phase: 'request', path: '/orchestrator_manager/restQuery/Unknown' },
+  ],
+  'to an orchestrator that is down': [
+    (headers) => relay(gateway, 'restAction', 'Down', { ...withQuery, body: {} }, { headers }),
+    { phase: 'connect', path: 'data/x?secret=***' },
+  ],
+  'to an orchestrator that does not answer in time': [
+    (headers) => {
+      far.answer(() => undefined);
+      return relay(gateway, 'restQuery', 'Slow', query, { headers });
+    },
+    { phase: 'firstByte', path: 'data/x' },
+  ],
+  'of which only a part of the answer came': [
+    (headers) => {
+      far.answer((_request, socket) => void socket.end('HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nx'));
+      return relay(gateway, 'restAction', 'Slow', { ...query, body: {} }, { headers });
+    },
+    { phase: 'reply', path: 'data/x' },
+  ],
+  'with a faulty body': [
+    (headers) => relay(gateway, 'restQuery', 'Local NSO', '{', { headers }),
+    { phase: 'request', path: '/orchestrator_manager/restQuery/Local%20NSO' },
+  ],
+  'for an automation that does not exist': [
+    (headers) => gateway.send({ target: '/automation_catalog/automations/none', role: 'admin', headers }),
+    { phase: 'request', path: '/automation_catalog/automations/none' },
+  ],
+  'without credentials': [(headers) => gateway.send({ target: '/whoami?token=x', headers }), { phase: 'request' }],
+  'to an unknown path': [(headers) => gateway.send({ target: '/nowhere', headers }), { phase: 'request' }],
+};
+
+for (const [name, [call, expected]] of Object.entries(failures)) {
+  test(`the line of a call ${name} says why it failed, where it was to go, and in which phase it failed`, {
+    timeout: 30_000,
+  }, async () => {
+    const requestId = crypto.randomUUID();
+    const { code, detail } = (await call({ 'X-Request-Id': requestId })).json() as Problem;
+    const [line = {}] = await linesAbout(gateway, requestId);
+    const { path, destination, phase } = line;
+    assert.deepEqual(
+      { code: line['code'], detail: line['detail'], path, destination, phase },
+      {
+        path: undefined,
+        destination: undefined,
+        code,
+        detail,
+        ...expected,
+      },
+    );
+  });
+}
+
+test('the line of an error of an orchestrator has its status and error tag, and not its text', { timeout: 30_000 }, async () => {
+  for (const [tag, logged] of [
+    ['data-missing', 'The orchestrator answered 404 (data-missing).'],
+    ['hunter2', 'The orchestrator answered 404.'],
+  ] as const) {
+    const error = [{ 'error-tag': tag, 'error-message': 'hunter2 is not there' }];
+    far.answer(() => jsonReply(JSON.stringify({ 'ietf-restconf:errors': { error } }), { status: 404 }));
+    const requestId = crypto.randomUUID();
+    const reply = await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { 'X-Request-Id': requestId } });
+    assert.match((reply.json() as Problem).detail, /hunter2 is not there/u);
+    const [line = {}] = await linesAbout(gateway, requestId);
+    assert.deepEqual([line['detail'], line['phase'], line['upstreamStatus']], [logged, 'reply', 404]);
+  }
+  far.answer(() => jsonReply('{}'));
+});
+
+test('the line of a refused token request says why', { timeout: 30_000 }, async () => {
+  const requestId = crypto.randomUUID();
+  const reply = await gateway.send({
+    method: 'POST',
+    target: '/oauth/token',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Request-Id': requestId },
+    body: 'grant_type=password',
+  });
+  const [line = {}] = await linesAbout(gateway, requestId);
+  assert.equal(line['detail'], (reply.json() as { readonly error_description: string }).error_description);
+});
+
+test('the line of a refused name of an automation does not have the name, and a line of a success has no detail', {
+  timeout: 30_000,
+}, async () => {
+  const lines: Line[] = [];
+  for (const status of [201, 409]) {
+    const requestId = crypto.randomUUID();
+    const headers = { 'X-Request-Id': requestId };
+    assert.equal((await post(gateway, '/automation_catalog/automations', { name: 'hunter2' }, { headers })).status, status);
+    lines.push(...(await linesAbout(gateway, requestId)));
+  }
+  assert.equal(lines.length, 2);
+  for (const line of lines) assert.ok(!JSON.stringify(line).includes('hunter2'), JSON.stringify(line));
+  for (const field of ['detail', 'path', 'destination', 'phase']) assert.ok(!(field in (lines[0] ?? {})), field);
+  assert.match(String(lines[1]?.['detail']), /^Another automation has this name/u);
+});
 
 /** Sends a query on a connection that the test may end before the reply. */
 async function leavingCaller(): Promise<{ readonly connection: Connection; readonly requestId: string }> {

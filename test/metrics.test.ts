@@ -6,9 +6,11 @@ import { parse } from 'yaml';
 import { errorCodes } from '../src/base/error-codes.ts';
 import { relay, restCall } from './support/callers/calls.ts';
 import { openConnection, requestBytes } from './support/callers/http-client.ts';
+import { createAuthority } from './support/far-sides/certificate.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { readPromql } from './support/promql.ts';
+import { temporaryFile } from './support/temporary-file.ts';
 
 interface Sample {
   readonly name: string;
@@ -18,11 +20,12 @@ interface Sample {
 
 const owner = { after };
 const far = await farSide(owner);
+const caFile = temporaryFile(owner, 'ca.pem', createAuthority().cert);
 const gateway = await startGateway(owner, {
   config: { outbound: { allow: [far.authority] } },
   adapters: [
     { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['denied/**'] } },
-    { name: 'Idle', kind: 'rest', url: far.url, auth: { type: 'none' } },
+    { name: 'Idle', kind: 'rest', url: far.url, auth: { type: 'none' }, tls: { caFile } },
   ],
 });
 const query = { params: { path: 'data/x', accept: 'application/json' } };
@@ -205,6 +208,15 @@ test('verified credentials are cache hits, and wrong ones are misses and failed 
 });
 
 const read = (path: string): Promise<string> => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
+
+test('a metric has a name that ends in _total only if it is a counter', async () => {
+  const types = [...(await metricsText()).matchAll(/^# TYPE (\w+) (\w+)$/gmu)];
+  const misnamed = types.filter(([, name = '', type]) => name.endsWith('_total') !== (type === 'counter'));
+  assert.deepEqual(
+    misnamed.map(([, name]) => name),
+    [],
+  );
+});
 
 test('docs/reference/metrics.md lists every metric with its type and labels, and no other', async () => {
   await gateway.send({ target: '/automation_catalog/automations', role: 'admin' });

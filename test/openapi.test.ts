@@ -77,11 +77,27 @@ function typeOf({ type, format, items, additionalProperties, enum: values }: Sch
 }
 
 function requestSchema(operationId: string): SchemaView {
-  return media(operation(operationId).operation.requestBody?.content, 'application/json').schema;
+  return inlined(media(operation(operationId).operation.requestBody?.content, 'application/json').schema);
 }
 
 function successSchema(operationId: string): SchemaView {
-  return media(operation(operationId).operation.responses[200]?.content, 'application/json').schema;
+  return inlined(media(operation(operationId).operation.responses[200]?.content, 'application/json').schema);
+}
+
+/** A schema with each reference to a component replaced by that component. */
+function inlined<Value>(value: Value): Value {
+  const text = JSON.stringify(value, (_key, member: unknown) => {
+    const name = /^#\/components\/schemas\/(\w+)$/u.exec((member as { $ref?: string } | null)?.$ref ?? '')?.[1];
+    return name === undefined ? member : inlined(document.components.schemas[name]);
+  });
+  return JSON.parse(text) as Value;
+}
+
+/** Every object in a JSON value. */
+function* objectsIn(value: unknown): Generator<Readonly<Record<string, unknown>>> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield value as Readonly<Record<string, unknown>>;
+  for (const member of Object.values(value)) yield* objectsIn(member);
 }
 
 function media(content: Content | undefined, contentType: string): Content[string] {
@@ -112,6 +128,44 @@ describe('the OpenAPI document', () => {
     const verdict = await new Validator().validate(documentReply.json() as Record<string, unknown>);
     assert.deepEqual(verdict.errors ?? [], []);
     assert.equal(verdict.valid, true);
+  });
+
+  test('says under which license it is and who answers questions', () => {
+    assert.deepEqual(document.info.license, { name: 'Apache License 2.0', identifier: 'Apache-2.0' });
+    assert.deepEqual(document.info.contact, { name: 'The operator of this gateway' });
+  });
+
+  test('has no keyword next to a $ref, because generators drop it', () => {
+    for (const object of objectsIn(document)) if ('$ref' in object) assert.deepEqual(Object.keys(object), ['$ref']);
+  });
+
+  test('has a named schema for every JSON body, and for every object in one', () => {
+    for (const { path, operation: placed } of operations) {
+      for (const described of [placed.requestBody, ...Object.values(placed.responses)]) {
+        for (const [type, { schema }] of Object.entries(described?.content ?? {})) {
+          if (type !== 'application/json' && type !== 'application/merge-patch+json') continue;
+          assert.match(String(schema['$ref']), /^#\/components\/schemas\/[A-Z]\w+$/u, `${path} ${type}`);
+        }
+      }
+    }
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const [, ...below] = objectsIn(schema);
+      // An object without listed members is a map: its keys are data.
+      const inline = below.filter((object) => object['type'] === 'object' && Object.keys(object['properties'] ?? {}).length > 0);
+      assert.deepEqual(inline, [], name);
+    }
+  });
+
+  test('gives each error as Problem with its status and its possible codes', () => {
+    for (const { path, operation: described } of operations) {
+      for (const [status, response] of Object.entries(described.responses)) {
+        const schema = response.content?.['application/problem+json']?.schema;
+        if (schema === undefined) continue;
+        const narrowed = { status: { const: Number(status) }, code: { type: 'string', enum: response['x-error-codes'] } };
+        const own = { type: 'object', required: ['status', 'code'], properties: narrowed };
+        assert.deepEqual(schema, { allOf: [{ $ref: '#/components/schemas/Problem' }, own] }, `${path} ${status}`);
+      }
+    }
   });
 
   test('names every operation once', () => {
@@ -363,8 +417,10 @@ describe('the document describes the replies', () => {
     assertDocumented('replaceAutomation', 200, await send('PUT', one));
     assertDocumented('replaceAutomation', 415, await send('PUT', one, 'text/plain'));
     assertDocumented('replaceAutomation', 412, await send('PUT', one, 'application/json', { 'If-Match': '"other"' }));
-    assertDocumented('patchAutomation', 200, await send('PATCH', one, 'application/merge-patch+json'));
-    const other = await send('PATCH', one);
+    const types = ['application/merge-patch+json', 'application/json'];
+    assert.deepEqual(Object.keys(operation('patchAutomation').operation.requestBody?.content ?? {}), types);
+    for (const type of types) assertDocumented('patchAutomation', 200, await send('PATCH', one, type));
+    const other = await send('PATCH', one, 'text/plain');
     assert.ok(other.header('accept-patch') !== undefined && other.header('accept') === undefined);
     assertDocumented('patchAutomation', 415, other);
   });
@@ -426,7 +482,7 @@ describe('the page at /docs', () => {
     assert.match(page.header('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'; /);
     assert.doesNotMatch(page.text, /<script|<link|<img|<iframe|@import|url\(|\sstyle=|\son\w+=/i);
     for (const [, target = ''] of page.text.matchAll(/(?:href|src)="([^"]*)"/g)) {
-      assert.ok(target.startsWith('#') || target === '/openapi.json', target);
+      assert.ok(target.startsWith('#') || target === 'openapi.json', target);
     }
   });
 
@@ -480,6 +536,14 @@ describe('docs/reference/http-api.md', () => {
     for (const placed of operations) {
       assert.ok(sections.get(titleOf(placed))?.startsWith(`\n\n${access(placed)}\n`), titleOf(placed));
     }
+  });
+
+  test('has a table of the fields of an automation, with their types', () => {
+    const rows = [...page.matchAll(/^\| `([\w.]+)` \| ([\w -]+) \| (?:gateway|caller|caller, required) \| \S/gmu)];
+    const shown = rows.map(([, name, type]) => [name, type] as const);
+    const fields = Object.entries(fieldsOf(inlined(document.components.schemas['Automation'] ?? {})));
+    const expected = fields.flatMap(([name, type]) => (type === 'object' ? [] : [[name.replace('!', ''), type] as const]));
+    assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(expected));
   });
 
   test('shows the call and the reply that OpenAPI gives as its example', () => {

@@ -704,6 +704,17 @@ describe('redirects', () => {
     assert.equal(far.requests[1]?.header('authorization'), basic('u', 'p'));
   });
 
+  test('bring another origin no header of the caller that may hold a credential under any name', async () => {
+    const kept = { Accept: 'text/a', 'Accept-Language': 'nb', 'Content-Type': 'a/b+json', 'User-Agent': 'c', traceparent: 'd' };
+    const own = { 'X-Auth-Token': 't', 'X-API-Key': 'k', 'Private-Token': 'p', 'If-Match': '"e"', 'Content-Language': 'nb' };
+    far.answer(() => httpReply({ status: 307, headers: { Location: `${other.url}/x` } }));
+    other.answer(() => jsonReply('{}'));
+    responseOf(await restCall(gateway, postTo(far.url, { headers: { ...own, ...kept }, body: {} })));
+    const names = other.request.headers.map(([name]) => name).sort();
+    assert.deepEqual(names, ['host', 'Accept-Encoding', 'content-length', ...Object.keys(kept)].sort());
+    for (const [name, value] of Object.entries(kept)) assert.equal(other.request.header(name), value);
+  });
+
   for (const credentials of [{ headers: { Authorization: 'Bearer t', Cookie: 'a=b' } }, { user: 'u', password: 'p' }]) {
     test(`drop ${Object.keys(credentials).join(' and ')} on a change of origin, and on the way back as well`, async () => {
       other.answer(() => httpReply({ status: 307, headers: { Location: `${far.url}/back` } }));

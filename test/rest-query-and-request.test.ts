@@ -353,6 +353,34 @@ describe('restRequest', () => {
     });
   }
 
+  for (const adapter of ['Local NSO', 'below', 'plain']) {
+    test(`sends the body {} of every method but POST as it is through ${adapter}`, async () => {
+      for (const method of ['DELETE', 'GET', 'PATCH', 'PUT']) {
+        far.answer(() => httpReply({ status: 204 }));
+        const reply = await request(
+          `{"params":{"method":"${method}","path":"${device}","accept":"${yang}"},"body":{ }}`,
+          adapter,
+        );
+        assert.equal(reply.status, 200, reply.text);
+        assert.equal(far.request.body.toString(), '{ }', method);
+        assert.equal(far.request.header('content-type'), adapter === 'plain' ? 'application/json' : yang);
+      }
+    });
+  }
+
+  test('sends no message body for the body {} of POST to the kinds nso and restconf, and {} to rest', async () => {
+    for (const [adapter, sent, type] of [
+      ['Local NSO', '', undefined],
+      ['below', '', undefined],
+      ['plain', '{}', 'application/json'],
+    ] as const) {
+      far.answer(() => httpReply({ status: 204 }));
+      assert.equal((await request(call('POST', { body: {} }), adapter)).status, 200);
+      assert.equal(far.request.body.toString(), sent, adapter);
+      assert.equal(far.request.header('content-type'), type, adapter);
+    }
+  });
+
   test('sends the content type of the caller', async () => {
     far.answer(() => httpReply({ status: 204 }));
     const params = { method: 'PATCH', path: device, accept: yang, contentType: 'application/yang-patch+json' };

@@ -1,9 +1,10 @@
 import type { DataObject } from './data-tree.ts';
 
 /** A commit that can be undone. */
-interface Rollback {
+export interface Rollback {
   readonly fixedNumber: number;
   readonly before: DataObject;
+  readonly after: DataObject;
   readonly creator: string;
   readonly date: string;
   readonly label: string;
@@ -57,7 +58,8 @@ export class Datastore {
     this.#lastModified = new Date();
     const fixedNumber = 10_000 + this.#commits;
     const { user: creator, label, comment } = by;
-    this.#rollbacks.unshift({ fixedNumber, before: this.#root, creator, date: this.#lastModified.toISOString(), label, comment });
+    const date = this.#lastModified.toISOString();
+    this.#rollbacks.unshift({ fixedNumber, before: this.#root, after: next, creator, date, label, comment });
     this.#rollbacks.splice(keptRollbacks);
     this.#root = next;
     return fixedNumber;

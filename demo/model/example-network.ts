@@ -3,6 +3,8 @@ import { Datastore } from './datastore.ts';
 import { DeviceNetwork, devicesOf, type Ned } from './device.ts';
 import { withServicesMapped } from './service-mapping.ts';
 import type { Orchestrator } from './transaction.ts';
+import { yangLibraryData } from './yang-library.ts';
+import { modules } from './yang-modules.ts';
 
 interface Family {
   readonly ned: Ned;
@@ -73,6 +75,7 @@ function exampleRoot(): DataObject {
       status: { mode: 'none', 'current-id': 'demo', 'assigned-role': 'none', 'read-only-mode': false },
     },
     'tailf-ncs:ncs-state': { version: '6.4-stand-in', 'read-only-mode': false },
+    ...yangLibraryData(Object.values(modules).filter(({ name }) => name !== '')),
     'ietf-restconf-monitoring:restconf-state': { capabilities: { capability: capabilities } },
   };
 }

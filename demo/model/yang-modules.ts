@@ -1,9 +1,10 @@
 import { type ContainerNode, type ModuleBuilder, operational, yangModule } from './schema.ts';
+import { libraryModule, yangLibrarySchema } from './yang-library.ts';
 
 /** The modules in replies and messages. Namespaces are those of the real modules where these exist. */
 export const modules = {
   root: { name: '', namespace: '', prefix: '' },
-  ncs: { name: 'tailf-ncs', namespace: 'http://tail-f.com/ns/ncs', prefix: 'ncs' },
+  ncs: { name: 'tailf-ncs', namespace: 'http://tail-f.com/ns/ncs', prefix: 'ncs', revision: '2024-07-09' },
   ios: { name: 'tailf-ned-cisco-ios', namespace: 'urn:ios', prefix: 'ios' },
   iosStats: { name: 'tailf-ned-cisco-ios-stats', namespace: 'urn:ios-stats', prefix: 'ios-stats' },
   xr: { name: 'tailf-ned-cisco-ios-xr', namespace: 'http://tail-f.com/ned/cisco-ios-xr', prefix: 'cisco-ios-xr' },
@@ -20,6 +21,7 @@ export const modules = {
     namespace: 'urn:ietf:params:xml:ns:yang:ietf-restconf-monitoring',
     prefix: 'rcmon',
   },
+  library: libraryModule,
 } as const;
 
 const ncs = yangModule(modules.ncs);
@@ -257,6 +259,7 @@ export const rootSchema: ContainerNode = yangModule(modules.root).container('', 
         children: [monitoring.container('capabilities', { children: [monitoring.leafList('capability', 'string')] })],
       }),
     ),
+    ...yangLibrarySchema,
     rollback.container('rollback-files', {
       children: [
         operational(
@@ -273,7 +276,10 @@ export const rootSchema: ContainerNode = yangModule(modules.root).container('', 
           }),
         ),
       ],
-      actions: [rollback.action('apply-rollback-file', 'id', 'fixed-number')],
+      actions: [
+        rollback.action('apply-rollback-file', 'id', 'fixed-number'),
+        rollback.action('get-rollback-file', 'id', 'fixed-number'),
+      ],
     }),
   ],
 });

@@ -17,6 +17,7 @@ import { createPasswordVerifier } from './password-verifier.ts';
 import type { Principal } from './principal.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
+import { createSessionCookie } from './session-cookie.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createSigningKeyStore } from './signing-key-store.ts';
 import { createSigningKeys } from './signing-keys.ts';
@@ -31,6 +32,8 @@ const revocationsKeptFor = 3_600_000;
 /** Access control: authenticators, sessions, and the state that they keep in the store. */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
+  /** The name of the session cookie. */
+  readonly cookieName: string;
   /**
    * The user or client of that name, with its roles and groups in the configuration in force. For calls that no request brings,
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
@@ -50,6 +53,8 @@ interface AccessNeeds {
   /** True if callers reach the gateway over TLS. */
   readonly secureCookies: boolean;
   readonly watcher?: AccessWatcher;
+  /** The disk of the store is nearly full. */
+  readonly isShort?: () => boolean;
   /** Tests replace it to count hashes. */
   readonly matches?: typeof matchesPassword;
 }
@@ -63,20 +68,22 @@ export async function createAccess({
   fetchDocument,
   secureCookies,
   watcher = noAccessWatcher,
+  isShort = () => false,
   matches,
 }: AccessNeeds): Promise<Access> {
   let current = createAccessRules({ config, fetchDocument, clock, log });
   const rules = (): typeof current => current;
 
+  const sessionCookie = createSessionCookie({ secure: secureCookies });
   const keys = await createSigningKeys({ store: createSigningKeyStore(database), clock });
   const revokedTokens = createRevokedTokenStore(database);
-  const revocations = createRevocations({ store: revokedTokens });
-  const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });
+  const revocations = createRevocations({ store: revokedTokens, isShort });
+  const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock, isShort });
   // Two hashes at once: more would take the cores away from the calls.
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
-  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock });
+  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
   const maintain = async (): Promise<void> => {
@@ -89,8 +96,9 @@ export async function createAccess({
   );
 
   return {
-    ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), secureCookies }),
-    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher }),
+    ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
+    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher, sessionCookie }),
+    cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });

@@ -19,6 +19,8 @@ export interface Accounts {
   find(kind: AccountKind, name: string): Account | undefined;
   /** The user or client of that name: users and clients share one set of names. */
   named(name: string): Account | undefined;
+  /** Whether a user or client has that name, or one that looks like it: without regard to case, width and white space at the ends. */
+  isTaken(name: string): boolean;
   /**
    * A hash that no password matches. The caller computes it for a name that is not configured, so that an unknown name takes as
    * long as a known one.
@@ -36,12 +38,18 @@ export function createAccounts(config: AccessOptions): Accounts {
     config.clients.map((client) => [client.clientId, accountOf('client', client.clientId, client.secretHash, client)]),
   );
   const byKind = { user: users, client: clients };
+  const looks = new Set([...users.keys(), ...clients.keys()].map(lookOf));
   const decoyFor = { user: createDecoys(users), client: createDecoys(clients) };
   return {
     find: (kind, name) => byKind[kind].get(name),
     named: (name) => users.get(name) ?? clients.get(name),
+    isTaken: (name) => looks.has(lookOf(name)),
     decoy: (kind, name) => decoyFor[kind](name),
   };
+}
+
+function lookOf(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
 }
 
 interface Grants {

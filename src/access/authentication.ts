@@ -7,14 +7,20 @@ export interface Authentication {
   readonly via: 'basic' | 'bearer' | 'session' | 'oidc';
 }
 
-/** The credentials of a request, and where it came from. */
-export interface PresentedCredentials {
-  /** The `Authorization` header as received. */
-  readonly authorization?: string | undefined;
-  /** The `Cookie` header as received. */
-  readonly cookie?: string | undefined;
+/** Where a request came from. */
+export interface RequestOrigin {
   /** The address of the caller. Behind trusted proxies, the address that they report. */
   readonly sourceAddress: string;
   /** The id of the request, for the log. */
   readonly requestId?: string | undefined;
+}
+
+/** The credentials of a request, and where it came from. */
+export interface PresentedCredentials extends RequestOrigin {
+  /** The `Authorization` header as received. */
+  readonly authorization?: string | undefined;
+  /** The `Cookie` header as received. */
+  readonly cookie?: string | undefined;
+  /** True if the request names the gateway by one of its own names: no session cookie is good for another host. */
+  readonly isOwnHost?: () => boolean;
 }

@@ -17,7 +17,7 @@ test('a principal without a needed role is denied, and the decision names the ro
   const decision = decide({ principal: holding('readonly'), roles: ['admin', 'engineering'] });
   assert.deepEqual(decision, {
     allowed: false,
-    reason: 'This needs one of the roles admin, engineering; you have readonly.',
+    reason: 'This needs one of the roles admin, engineering; you have readonly. An operator can add engineering to your roles.',
   });
 });
 

@@ -16,6 +16,11 @@ export function decide({ principal, roles }: { readonly principal: Principal; re
   const allowed = allowedBy.get(roles.find((role) => principal.roles.includes(role)));
   if (allowed !== undefined) return allowed;
   const has = principal.roles.length === 0 ? 'you have no role' : `you have ${principal.roles.join(', ')}`;
-  const needed = roles.length === 0 ? 'No role allows this' : `This needs one of the roles ${roles.join(', ')}`;
-  return { allowed: false, reason: `${needed}; ${has}.` };
+  const least = leastFirst.find((role) => roles.includes(role));
+  if (least === undefined) return { allowed: false, reason: `No role allows this; ${has}.` };
+  const needed = roles.length === 1 ? `the role ${least}` : `one of the roles ${roles.join(', ')}`;
+  return { allowed: false, reason: `This needs ${needed}; ${has}. An operator can add ${least} to your roles.` };
 }
+
+/** The order in which a refusal proposes a role: the one that allows least comes first. */
+const leastFirst: readonly Role[] = ['readonly', 'apiread', 'other', 'engineering', 'admin'];

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '#base/clock.ts';
 import type { Account, AccountKind } from './accounts.ts';
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts';
+import { type RefusedToken, tokenFault } from './token-fault.ts';
 
 /**
  * `iss` and `aud` of the gateway's own tokens. A token of another issuer fails here, and a token of the gateway fails elsewhere
@@ -37,10 +38,10 @@ export interface GatewayTokens {
   /** `lifetime` in milliseconds; the token is valid for one second at least. */
   issue(account: Account, lifetime: number): Promise<IssuedToken>;
   /**
-   * `undefined` unless the token is a valid token of the gateway now. Rejects with 503 if the key has to come from the store and
-   * the store is away.
+   * A fault unless the token is a valid token of the gateway now. Rejects with 503 if the key has to come from the store and the
+   * store is away.
    */
-  verify(token: string): Promise<GatewayToken | undefined>;
+  verify(token: string): Promise<GatewayToken | RefusedToken>;
 }
 
 /**
@@ -69,7 +70,7 @@ export function createGatewayTokens({ keys, clock }: { readonly keys: SigningKey
     async verify(token) {
       const kid = keyIdOf(token);
       const key = kid === undefined ? undefined : await keys.find(kid);
-      if (key === undefined) return undefined;
+      if (key === undefined) return { refused: 'unknown key' };
       try {
         const { payload } = await jwtVerify(token, key, {
           algorithms: [signingAlgorithm],
@@ -81,8 +82,9 @@ export function createGatewayTokens({ keys, clock }: { readonly keys: SigningKey
         });
         return toGatewayToken(payload);
       } catch (error) {
-        if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
-        throw error;
+        const fault = tokenFault(error);
+        if (fault === undefined) throw error;
+        return fault;
       }
     },
   };
@@ -96,9 +98,11 @@ function keyIdOf(token: string): string | undefined {
   }
 }
 
-function toGatewayToken(claims: Readonly<Record<string, unknown>>): GatewayToken | undefined {
+const malformed: RefusedToken = { refused: 'malformed' };
+
+function toGatewayToken(claims: Readonly<Record<string, unknown>>): GatewayToken | RefusedToken {
   const { kind, sub, fpr, jti, exp } = claims;
-  if (kind !== 'user' && kind !== 'client') return undefined;
-  if (typeof sub !== 'string' || typeof fpr !== 'string' || typeof jti !== 'string' || typeof exp !== 'number') return undefined;
+  if (kind !== 'user' && kind !== 'client') return malformed;
+  if (typeof sub !== 'string' || typeof fpr !== 'string' || typeof jti !== 'string' || typeof exp !== 'number') return malformed;
   return { kind, name: sub, fingerprint: fpr, jti, expiresAt: exp * 1000 };
 }

@@ -49,6 +49,27 @@ eachStore((store) => {
     assert.equal(await wrong(second, 'someone else', '192.0.2.99'), 'failed');
   });
 
+  test('a nearly full disk makes accounts and addresses share a few rows, and earlier waits stay', async (t) => {
+    const database = await store.open(t);
+    let isShort = false;
+    const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock, isShort: () => isShort });
+    assert.deepEqual((await wrongs(throttle, 6, 'admin', '192.0.2.1')).at(-1), 1);
+    const rows = async () => (await database.read.selectFrom('login_failure').select('subject').execute()).length;
+    const before = await rows();
+    isShort = true;
+    await assert.rejects(throttle.refuse({ kind: 'user', name: 'admin', sourceAddress: '192.0.2.2' }), {
+      code: 'login-throttled',
+    });
+    for (let count = 0; count < 300; count += 1) await wrong(throttle, `name ${count % 3}`, `198.51.100.${count % 2}`);
+    assert.ok((await rows()) <= before + 5);
+    const subjects = await database.read.selectFrom('login_failure').select('subject').where('subject', 'like', '@%').execute();
+    assert.ok(subjects.every(({ subject }) => subject.length === 3));
+    const shared = createLoginThrottle({ store: createLoginThrottleStore(database), clock, isShort: () => isShort });
+    await assert.rejects(shared.refuse({ kind: 'user', name: 'name 1', sourceAddress: '203.0.113.9' }), {
+      code: 'login-throttled',
+    });
+  });
+
   test('R89: an address has fifty failures on any accounts, and IPv6 addresses count by their /64', async (t) => {
     const database = await store.open(t);
     const throttle = createLoginThrottle({ store: createLoginThrottleStore(database), clock });

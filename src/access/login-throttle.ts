@@ -39,17 +39,21 @@ export interface LoginThrottle {
 export function createLoginThrottle({
   store,
   clock,
+  isShort = () => false,
 }: {
   readonly store: LoginThrottleStore;
   readonly clock: Clock;
+  /** The disk of the store is nearly full: accounts and addresses then share a few rows, so that the table cannot grow. */
+  readonly isShort?: () => boolean;
 }): LoginThrottle {
   return {
     async refuse(attempt) {
-      const wait = await store.wait(subjectsOf(attempt), clock.now());
+      const own = subjectsOf(attempt, false);
+      const wait = await store.wait(isShort() ? [...own, ...subjectsOf(attempt, true)] : own, clock.now());
       if (wait > 0) throw throttled(wait);
     },
     async admit(attempt) {
-      const [account, address] = subjectsOf(attempt);
+      const [account, address] = subjectsOf(attempt, isShort());
       const counted = await store.count([account, address], clock.now());
       if ('wait' in counted) throw throttled(counted.wait);
       return {
@@ -65,16 +69,20 @@ export function createLoginThrottle({
 }
 
 /** The subject of the account, then that of the address. */
-function subjectsOf({ kind, name, sourceAddress }: LoginAttempt): readonly [ThrottledSubject, ThrottledSubject] {
+function subjectsOf({ kind, name, sourceAddress }: LoginAttempt, shared: boolean): readonly [ThrottledSubject, ThrottledSubject] {
   return [
-    { subject: subjectOf(kind, name), free: freeForAccount },
-    { subject: subjectOf('address', addressGroup(sourceAddress)), free: freeForAddress },
+    { subject: subjectOf(kind, name, shared), free: freeForAccount },
+    { subject: subjectOf('address', addressGroup(sourceAddress), shared), free: freeForAddress },
   ];
 }
 
-/** Names are stored as hashes, because people type their passwords into the wrong field. */
-function subjectOf(kind: AccountKind | 'address', name: string): string {
-  return createHash('sha256').update(`${kind}:${name}`).digest('base64url').slice(0, 22);
+/**
+ * Names are stored as hashes, because people type their passwords into the wrong field. `shared`: 4,096 rows for all accounts, and as many
+ * for all addresses.
+ */
+function subjectOf(kind: AccountKind | 'address', name: string, shared: boolean): string {
+  const hash = createHash('sha256').update(`${kind}:${name}`).digest('base64url');
+  return shared ? `${kind === 'address' ? '@' : '='}${hash.slice(0, 2)}` : hash.slice(0, 22);
 }
 
 /** An IPv4 address as it is; of an IPv6 address the /64, because a subscriber has at least a /64 of addresses. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principalOfClaims } from './oidc-claims.ts';
 
-const names = { issuer: 'https://a', rolesClaim: 'roles', groupsClaim: 'groups' };
+const names = { issuer: 'https://a', rolesClaim: 'roles', groupsClaim: 'groups', isTaken: (name: string) => name === 'admin' };
 
 test('roles and groups are arrays or texts, and unknown roles are dropped', () => {
   assert.deepEqual(principalOfClaims({ sub: 's', roles: ['admin', 'pilot', 7, 'admin'], groups: 'noc, core  edge' }, names), {
@@ -10,6 +10,8 @@ test('roles and groups are arrays or texts, and unknown roles are dropped', () =
     username: 's',
     roles: ['admin'],
     groups: ['noc', 'core', 'edge'],
+    issuer: 'https://a',
+    subject: 's',
   });
   assert.deepEqual(principalOfClaims({ sub: 's', roles: 'apiread readonly' }, names)?.roles, ['readonly', 'apiread']);
 });
@@ -27,6 +29,7 @@ test('the name is preferred_username, else sub; claims without sub describe no c
   assert.equal(principalOfClaims({ sub: 's', preferred_username: 'ann' }, names)?.username, 'ann');
   assert.equal(principalOfClaims({ sub: 's', preferred_username: '' }, names)?.username, 's');
   assert.equal(principalOfClaims({ sub: 's', preferred_username: 5 }, names)?.username, 's');
+  assert.equal(principalOfClaims({ sub: 's', preferred_username: 'admin' }, names)?.username, 'admin@https://a');
   assert.equal(principalOfClaims({ sub: 5 }, names), undefined);
   assert.equal(principalOfClaims({ sub: '' }, names), undefined);
   assert.equal(principalOfClaims({ preferred_username: 'ann' }, names), undefined);

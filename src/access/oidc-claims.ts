@@ -4,25 +4,41 @@ interface TrustedClaims {
   readonly issuer: string;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
+  /** Whether a user or client of the configuration has that name, or one that looks like it. */
+  readonly isTaken: (name: string) => boolean;
 }
 
 type Claims = Readonly<Record<string, unknown>>;
 
+/** Most characters of a name that an issuer gives. */
+const longestName = 256;
+
+/** Characters that control a terminal or that no reader sees: two names could look the same. U+2800 is an empty braille cell. */
+const unreadable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 /**
- * The principal that the claims of an issuer describe. Its name is `preferred_username`, else `sub`. Roles that the gateway does
- * not know are dropped, so a token without a known role gives a principal that may do nothing. `undefined` if there is no `sub`
- * or no name.
+ * The principal that the claims of an issuer describe. Its name is `preferred_username`, else `sub`, with the issuer behind it if
+ * that name is taken. Roles that the gateway does not know are dropped, so a token without a known role gives a principal that may
+ * do nothing. `undefined` if there is no `sub` or no name, or one of them is too long or has a control or invisible character.
  */
-export function principalOfClaims(claims: Claims, { issuer, rolesClaim, groupsClaim }: TrustedClaims): Principal | undefined {
+export function principalOfClaims(
+  claims: Claims,
+  { issuer, rolesClaim, groupsClaim, isTaken }: TrustedClaims,
+): Principal | undefined {
   const { sub: subject, preferred_username: preferred } = claims;
-  const username = [preferred, subject].find((name) => typeof name === 'string' && name !== '');
-  if (typeof subject !== 'string' || typeof username !== 'string') return undefined;
+  const name = [preferred, subject].find((each) => typeof each === 'string' && each !== '');
+  if (!isReadable(subject) || !isReadable(name)) return undefined;
+  const username = isTaken(name) ? `${name}@${issuer}` : name;
   const named = new Set(listOf(claimAt(claims, rolesClaim)));
   const roles: readonly Role[] = knownRoles.filter((role) => named.has(role));
   const groups = [...new Set(listOf(claimAt(claims, groupsClaim)))];
   // `sub` is unique only within its issuer, and `preferred_username` is not unique (OpenID Connect Core, section 5.7).
   const id = `oidc:${JSON.stringify([issuer, subject])}`;
-  return Object.freeze({ id, username, roles, groups });
+  return Object.freeze({ id, username, roles, groups, issuer, subject });
+}
+
+function isReadable(name: unknown): name is string {
+  return typeof name === 'string' && Array.from(name).length <= longestName && !unreadable.test(name);
 }
 
 /**

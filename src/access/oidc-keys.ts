@@ -25,10 +25,11 @@ export interface IssuerKeys {
   /** The keys fetched so far. Rejects with 503 if no keys are usable. */
   get(): Promise<JWTVerifyGetKey>;
   /**
-   * Fetches the keys again for a key id that is not among them. Resolves with `undefined` if they were fetched less than 30
-   * seconds ago. Rejects with 503 if this or the last fetch failed: the issuer may have published the key since.
+   * Fetches the keys again for a key id that is not among them. `presentedAt`: when the token was presented, in milliseconds of the
+   * monotonic clock. Resolves with `undefined` if the keys were fetched since. Rejects with 503 if the fetch fails, or if it is too
+   * early for one: the issuer may have published the key since the last.
    */
-  renewed(): Promise<JWTVerifyGetKey | undefined>;
+  renewed(presentedAt: number): Promise<JWTVerifyGetKey | undefined>;
 }
 
 interface IssuerKeysOptions {
@@ -81,12 +82,12 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
       if (fetched === undefined || age() >= usableFor) throw keysUnavailable();
       return fetched.keys;
     },
-    async renewed() {
-      const interval = failed ? retryAfterFailure : unknownKeyInterval;
-      const mayTry = inProgress !== undefined || clock.monotonic() - tried >= interval;
-      const renewed = mayTry && (await renewOnce());
-      if (failed) throw keysUnavailable();
-      return renewed ? fetched?.keys : undefined;
+    async renewed(presentedAt) {
+      if (!failed && fetched !== undefined && fetched.at >= presentedAt) return undefined;
+      const wait = (failed ? retryAfterFailure : unknownKeyInterval) - (clock.monotonic() - tried);
+      if (inProgress === undefined && wait > 0) throw failed ? keysUnavailable() : keyMayBeNew(wait);
+      if (!(await renewOnce())) throw keysUnavailable();
+      return fetched?.keys;
     },
   };
 }
@@ -128,16 +129,19 @@ async function fetchJson(url: string, fetchDocument: FetchDocument): Promise<Rea
   return value as Readonly<Record<string, unknown>>;
 }
 
-/**
- * 503 and not 401: the token may be valid, and a client that gets a 401 discards its token. There is no error code for an issuer;
- * `store-unavailable` is the code for "the gateway cannot decide this now".
- */
+/** 503 and not 401: the token may be valid, and a client that gets a 401 discards its token. */
 function keysUnavailable(): GatewayError {
-  return new GatewayError(
-    'store-unavailable',
-    "The gateway cannot get the keys of the token's issuer right now: try again later.",
-    {
-      headers: { 'Retry-After': '5' },
-    },
+  return unavailable("The gateway cannot get the keys of the token's issuer right now: try again later.", retryAfterFailure);
+}
+
+function keyMayBeNew(wait: number): GatewayError {
+  return unavailable(
+    "The token names a key that the gateway does not have yet, and it is too early to ask the token's issuer again: try again later.",
+    wait,
   );
+}
+
+/** `wait` in milliseconds. */
+function unavailable(message: string, wait: number): GatewayError {
+  return new GatewayError('issuer-unavailable', message, { headers: { 'Retry-After': String(Math.ceil(wait / 1000)) } });
 }

@@ -4,6 +4,7 @@ import type { IssuerOptions } from './access-options.ts';
 import { principalOfClaims } from './oidc-claims.ts';
 import type { IssuerKeys } from './oidc-keys.ts';
 import type { Principal } from './principal.ts';
+import { type RefusedToken, tokenFault } from './token-fault.ts';
 
 /**
  * Access tokens and ID tokens. Logout tokens and proof tokens, signed with the same keys, are not accepted (RFC 8725 section
@@ -23,20 +24,26 @@ interface VerifyOptions {
   readonly issuer: IssuerOptions;
   readonly keys: IssuerKeys;
   readonly clock: Clock;
+  /** Whether a user or client of the configuration has that name, or one that looks like it. */
+  readonly isTaken: (name: string) => boolean;
 }
 
-/** `undefined` if the token is not valid. Rejects with 503 if the keys of the issuer are not available. */
-export async function verifyOidcToken(token: string, options: VerifyOptions): Promise<OidcToken | undefined> {
-  const payload = await verifiedClaims(token, await options.keys.get(), options);
-  if (payload !== 'unknown-key') return toOidcToken(payload, options.issuer);
-  const renewed = await options.keys.renewed();
-  const again = renewed === undefined ? undefined : await verifiedClaims(token, renewed, options);
-  return again === 'unknown-key' ? undefined : toOidcToken(again, options.issuer);
+/** A fault if the token is not valid. Rejects with 503 if the keys of the issuer are not available, or may be out of date. */
+export async function verifyOidcToken(token: string, options: VerifyOptions): Promise<OidcToken | RefusedToken> {
+  const presentedAt = options.clock.monotonic();
+  const verified = await verifiedClaims(token, await options.keys.get(), options);
+  if (verified !== unknownKey) return verified;
+  const renewed = await options.keys.renewed(presentedAt);
+  return renewed === undefined ? unknownKey : await verifiedClaims(token, renewed, options);
 }
 
-type Verified = JWTPayload | 'unknown-key' | undefined;
+const unknownKey: RefusedToken = { refused: 'unknown key' };
 
-async function verifiedClaims(token: string, keys: JWTVerifyGetKey, { issuer, clock }: VerifyOptions): Promise<Verified> {
+async function verifiedClaims(
+  token: string,
+  keys: JWTVerifyGetKey,
+  { issuer, clock, isTaken }: VerifyOptions,
+): Promise<OidcToken | RefusedToken> {
   try {
     const { payload, protectedHeader } = await jwtVerify(token, keys, {
       algorithms: [...issuer.algorithms],
@@ -47,19 +54,18 @@ async function verifiedClaims(token: string, keys: JWTVerifyGetKey, { issuer, cl
       currentDate: new Date(clock.now()),
     });
     const { typ } = protectedHeader;
-    return typ === undefined || acceptableTypes.has(typ.toLowerCase()) ? payload : undefined;
+    if (typ !== undefined && !acceptableTypes.has(typ.toLowerCase())) return { refused: 'wrong type' };
+    return toOidcToken(payload, principalOfClaims(payload, { ...issuer, isTaken }));
   } catch (error) {
-    if (error instanceof errors.JWKSNoMatchingKey) return 'unknown-key';
-    // TypeError: a published key that does not suit its algorithm, such as RSA below 2,048 bits.
-    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) return undefined;
-    throw error;
+    if (error instanceof errors.JWKSNoMatchingKey) return unknownKey;
+    const fault = tokenFault(error);
+    if (fault === undefined) throw error;
+    return fault;
   }
 }
 
-function toOidcToken(payload: JWTPayload | undefined, issuer: IssuerOptions): OidcToken | undefined {
-  if (payload?.exp === undefined) return undefined;
-  const principal = principalOfClaims(payload, issuer);
-  if (principal === undefined) return undefined;
-  const expiresAt = Math.min(Math.ceil((payload.exp + clockTolerance) * 1000), Number.MAX_SAFE_INTEGER);
-  return { principal, expiresAt };
+function toOidcToken({ exp }: JWTPayload, principal: Principal | undefined): OidcToken | RefusedToken {
+  if (exp === undefined) return { refused: 'missing claim' };
+  if (principal === undefined) return { refused: 'unusable name' };
+  return { principal, expiresAt: Math.min(Math.ceil((exp + clockTolerance) * 1000), Number.MAX_SAFE_INTEGER) };
 }

@@ -121,7 +121,8 @@ test('a token of a configured issuer is accepted with the roles and groups of it
   const { access, claims } = await open(t, issuer);
   const token = await key.sign({ ...claims, roles: ['engineering', 'unknown'], groups: ['noc'] }, { typ: 'JWT' });
   const id = `oidc:["${issuer.url}","f3a1"]`;
-  const expected = { principal: { id, username: 'ann', roles: ['engineering'], groups: ['noc'] }, via: 'oidc' };
+  const origin = { issuer: issuer.url, subject: 'f3a1' };
+  const expected = { principal: { id, username: 'ann', roles: ['engineering'], groups: ['noc'], ...origin }, via: 'oidc' };
   assert.deepEqual(await ask(access, token), expected);
   assert.deepEqual(ask(access, token), expected);
   assert.deepEqual(issuer.asked, ['/.well-known/openid-configuration', '/keys']);
@@ -193,18 +194,24 @@ test('R88: a published RSA key below 2,048 bits verifies nothing', async (t) => 
   );
 });
 
-test('a new key of the issuer is found, but unknown key ids cause a fetch at most every 30 seconds', async (t) => {
+test('a new key of the issuer is found, and unknown key ids get 503 until the next fetch, which follows after 30 seconds', async (t) => {
   const issuer = await startIssuer(t);
   const [old, young] = [await makeKey('ES256', 'old'), await makeKey('RS256', 'young')];
   issuer.keys = { keys: [old.jwk] };
   const { access, clock, claims } = await open(t, issuer);
   assert.equal(await codeOf(access, await old.sign(claims)), 'accepted');
   issuer.keys = { keys: [old.jwk, young.jwk] };
+  const madeUp = async (count: number): Promise<string> =>
+    codeOf(access, await old.sign({ ...claims, count }, { kid: `made up ${count}` }));
   for (let count = 0; count < 10; count += 1) {
-    assert.equal(await codeOf(access, await old.sign({ ...claims, count }, { kid: `made up ${count}` })), 'unauthenticated');
+    clock.advance(1);
+    assert.equal(await madeUp(count), 'issuer-unavailable');
   }
   assert.equal(issuer.asked.length, 2);
   clock.advance(30_000);
+  assert.equal(await madeUp(10), 'unauthenticated', 'the keys were fetched for this token');
+  assert.equal(issuer.asked.length, 4);
+  clock.advance(1);
   assert.equal(await codeOf(access, await young.sign(claims)), 'accepted');
   assert.equal(issuer.asked.length, 4);
 });
@@ -218,9 +225,9 @@ test('a token with a new key gets 503 while its issuer does not answer, known ke
   issuer.keys = { keys: [old.jwk, young.jwk] };
   issuer.status = 503;
   clock.advance(30_000);
-  assert.equal(await codeOf(access, await young.sign(claims)), 'store-unavailable');
+  assert.equal(await codeOf(access, await young.sign(claims)), 'issuer-unavailable');
   const before = issuer.asked.length;
-  assert.equal(await codeOf(access, await young.sign(claims)), 'store-unavailable');
+  assert.equal(await codeOf(access, await young.sign(claims)), 'issuer-unavailable');
   assert.equal(issuer.asked.length, before);
   assert.equal(await codeOf(access, await old.sign({ ...claims, again: 1 })), 'accepted');
   issuer.status = 200;
@@ -246,9 +253,9 @@ test('an issuer without usable documents gives 503, never 500 or 401, and is not
     issuer.keys = { keys: [key.jwk] };
     await fault(issuer);
     const { access, claims } = await open(t, issuer);
-    assert.equal(await codeOf(access, await key.sign(claims)), 'store-unavailable', String(fault));
+    assert.equal(await codeOf(access, await key.sign(claims)), 'issuer-unavailable', String(fault));
     const before = issuer.asked.length;
-    assert.equal(await codeOf(access, await key.sign({ ...claims, again: 1 })), 'store-unavailable');
+    assert.equal(await codeOf(access, await key.sign({ ...claims, again: 1 })), 'issuer-unavailable');
     assert.equal(issuer.asked.length, before);
     assert.equal((await access.login({ username: 'admin', password: 'right', sourceAddress })).token.length > 0, true);
   }
@@ -265,7 +272,7 @@ test('the callers of an issuer continue while the issuer is away for a short tim
   clock.advance(30 * 60_000);
   assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 1 })), 'accepted');
   clock.advance(31 * 60_000);
-  assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'store-unavailable');
+  assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'issuer-unavailable');
   issuer.status = 200;
   clock.advance(5_000);
   assert.equal(await codeOf(access, await key.sign({ ...lasting, again: 2 })), 'accepted');

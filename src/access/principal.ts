@@ -11,8 +11,14 @@ export interface Principal {
    * text (Idempotency-Key), so its form must not change.
    */
   readonly id: string;
-  /** User name, client id, or the name in an issuer's token (`preferred_username`, else `sub`). */
+  /**
+   * User name, client id, or the name in an issuer's token (`preferred_username`, else `sub`). A name of a token that a user or client
+   * has too is followed by `@` and the issuer.
+   */
   readonly username: string;
   readonly roles: readonly Role[];
   readonly groups: readonly string[];
+  /** Only for the subject of a token: its `iss` and `sub`. */
+  readonly issuer?: string;
+  readonly subject?: string;
 }

@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clearSessionCookie, readSessionCookie, writeSessionCookie } from './session-cookie.ts';
+import { createSessionCookie } from './session-cookie.ts';
 
-test('the cookie is HttpOnly and SameSite=Strict, and Secure where there is TLS', () => {
+const plain = createSessionCookie({ secure: false });
+const overTls = createSessionCookie({ secure: true });
+
+test('the cookie is HttpOnly and SameSite=Strict, and over TLS Secure with the prefix __Host-', () => {
   assert.equal(
-    writeSessionCookie({ token: 'a.b.c', lifetimeSeconds: 3600, secure: false }),
+    plain.write({ token: 'a.b.c', lifetimeSeconds: 3600 }),
     'orchestration_gateway_session=a.b.c; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict',
   );
-  assert.match(writeSessionCookie({ token: 'a.b.c', lifetimeSeconds: 3600, secure: true }), /; Secure$/u);
-  assert.match(clearSessionCookie({ secure: false }), /^orchestration_gateway_session=; Path=\/; Max-Age=0;/u);
+  assert.equal(
+    overTls.write({ token: 'a.b.c', lifetimeSeconds: 3600 }),
+    `__Host-${plain.write({ token: 'a.b.c', lifetimeSeconds: 3600 })}; Secure`,
+  );
+  assert.match(plain.clear(), /^orchestration_gateway_session=; Path=\/; Max-Age=0;/u);
 });
 
 test('the session cookie is found among other cookies by its exact name', () => {
-  assert.deepEqual(readSessionCookie('theme=dark; orchestration_gateway_session=a.b.c;x=y'), { token: 'a.b.c' });
+  assert.deepEqual(plain.read('theme=dark; orchestration_gateway_session=a.b.c;x=y'), { token: 'a.b.c' });
   for (const header of [
     '',
     'theme=dark',
@@ -21,10 +27,15 @@ test('the session cookie is found among other cookies by its exact name', () => 
     'Orchestration_Gateway_Session=a',
     'xorchestration_gateway_session=a',
   ]) {
-    assert.equal(readSessionCookie(header), undefined, header);
+    assert.equal(plain.read(header), undefined, header);
   }
 });
 
 test('two session cookies in one header are ambiguous, because one of them may be planted', () => {
-  assert.equal(readSessionCookie('orchestration_gateway_session=a; orchestration_gateway_session=b'), 'ambiguous');
+  assert.equal(plain.read('orchestration_gateway_session=a; orchestration_gateway_session=b'), 'ambiguous');
+});
+
+test('over TLS only the cookie with the prefix counts, since a sibling domain can set one without it', () => {
+  assert.deepEqual(overTls.read('orchestration_gateway_session=a; __Host-orchestration_gateway_session=b'), { token: 'b' });
+  assert.equal(overTls.read('orchestration_gateway_session=a'), undefined);
 });

@@ -7,7 +7,7 @@ import { readAuthorization } from './credentials-header.ts';
 import type { GatewayTokens } from './gateway-tokens.ts';
 import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
-import { clearSessionCookie, readSessionCookie, writeSessionCookie } from './session-cookie.ts';
+import type { SessionCookie } from './session-cookie.ts';
 import { readTokenRequest, refuse, refuseClient, type TokenRefusal } from './token-request.ts';
 import { revocableToken } from './token-verdict.ts';
 import { credentialsWrong } from './unauthenticated.ts';
@@ -71,10 +71,10 @@ interface SessionsOptions {
   readonly clock: Clock;
   /** Called with the id of a token that was revoked. */
   readonly ended: (jti: string) => void;
-  readonly secureCookies: boolean;
+  readonly sessionCookie: SessionCookie;
 }
 
-export function createSessions({ rules, check, tokens, revocations, clock, ended, secureCookies }: SessionsOptions): Sessions {
+export function createSessions({ rules, check, tokens, revocations, clock, ended, sessionCookie }: SessionsOptions): Sessions {
   const end = async (token: string, via: 'bearer' | 'session'): Promise<void> => {
     const revocable = await revocableToken(token, via, { rules: rules(), tokens, clock });
     if (revocable === undefined) return;
@@ -90,16 +90,16 @@ export function createSessions({ rules, check, tokens, revocations, clock, ended
       const account = await check({ kind: 'user', name: username, password, ...origin }, accounts);
       if (account === undefined) throw credentialsWrong();
       const { token, expiresAt, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
-      const cookie = writeSessionCookie({ token, lifetimeSeconds, secure: secureCookies });
+      const cookie = sessionCookie.write({ token, lifetimeSeconds });
       return { token, expiresAt: new Date(expiresAt).toISOString(), cookie };
     },
 
     async logout({ authorization, cookie }) {
       const header = authorization === undefined ? undefined : readAuthorization(authorization);
-      const session = cookie === undefined ? undefined : readSessionCookie(cookie);
+      const session = cookie === undefined ? undefined : sessionCookie.read(cookie);
       if (header?.scheme === 'bearer') await end(header.token, 'bearer');
       if (typeof session === 'object') await end(session.token, 'session');
-      return { cookie: clearSessionCookie({ secure: secureCookies }) };
+      return { cookie: sessionCookie.clear() };
     },
 
     async issueClientToken({ form, authorization, tried, ...origin }) {

@@ -1,9 +1,13 @@
 import type { Clock } from '#base/clock.ts';
 import { inTime } from '#base/in-time.ts';
+import type { Log } from '#base/log.ts';
 import type { AccessRules } from './access-rules.ts';
-import type { Authentication } from './authentication.ts';
-import type { GatewayTokens } from './gateway-tokens.ts';
+import type { Authentication, RequestOrigin } from './authentication.ts';
+import { type GatewayTokens, gatewayIssuer } from './gateway-tokens.ts';
+import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
+import type { RefusedToken } from './token-fault.ts';
+import { createTokenLog } from './token-log.ts';
 import { judgeToken, type TokenVerdict } from './token-verdict.ts';
 import { tokenInvalid } from './unauthenticated.ts';
 import { createVerifiedCache } from './verified-cache.ts';
@@ -28,12 +32,19 @@ export interface TokenAuthenticator {
   /**
    * The caller of a cached token, else `undefined`. Returns no promise if the last check of the token is less than a second old.
    */
-  cached(key: string): Authentication | Promise<Authentication> | undefined;
-  /** Rejects with 401 if the token is not valid, or 503 if the gateway cannot decide that now. */
-  verify(token: string, key: string, via: 'bearer' | 'session'): Promise<Authentication>;
+  cached(key: string, origin: RequestOrigin): Authentication | Promise<Authentication> | undefined;
+  /** Rejects with 401 if the token is not valid, or 503 if the gateway cannot decide that now. Logs why a token is refused. */
+  verify(presented: PresentedToken): Promise<Authentication>;
   /** Removes the tokens with that id from the cache. */
   end(jti: string): void;
   clear(): void;
+}
+
+interface PresentedToken {
+  readonly token: string;
+  readonly key: string;
+  readonly via: 'bearer' | 'session';
+  readonly origin: RequestOrigin;
 }
 
 interface TokenAuthenticatorOptions {
@@ -41,9 +52,17 @@ interface TokenAuthenticatorOptions {
   readonly tokens: GatewayTokens;
   readonly revocations: Revocations;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
-export function createTokenAuthenticator({ rules, tokens, revocations, clock }: TokenAuthenticatorOptions): TokenAuthenticator {
+export function createTokenAuthenticator({
+  rules,
+  tokens,
+  revocations,
+  clock,
+  log,
+}: TokenAuthenticatorOptions): TokenAuthenticator {
+  const tokenLog = createTokenLog(log);
   const cache = createVerifiedCache<VerifiedToken>({ entries: 10_000 });
 
   /** Whether the token was revoked since. A store that is away ends no session. */
@@ -61,7 +80,7 @@ export function createTokenAuthenticator({ rules, tokens, revocations, clock }: 
   };
 
   return {
-    cached(key) {
+    cached(key, origin) {
       const entry = cache.get(key);
       if (entry === undefined) return undefined;
       if (clock.now() >= entry.expiresAt) {
@@ -73,21 +92,33 @@ export function createTokenAuthenticator({ rules, tokens, revocations, clock }: 
       entry.recheck ??= recheck(key, entry, entry.jti);
       if (age < trustedFor) return entry.authentication;
       return entry.recheck.then((revoked) => {
-        if (revoked) throw tokenInvalid();
+        if (revoked) {
+          tokenLog.refused(origin, { refused: 'revoked', ...nameOf(entry.authentication.principal) });
+          throw tokenInvalid();
+        }
         return entry.authentication;
       });
     },
 
-    async verify(token, key, via) {
+    async verify({ token, key, via, origin }) {
       const startedWith = rules();
       const verdict = await judgeToken(token, via, { rules: startedWith, tokens, revocations, clock });
-      if (verdict === undefined) throw tokenInvalid();
+      if ('refused' in verdict) {
+        tokenLog.refused(origin, verdict);
+        throw tokenInvalid();
+      }
       // A reload meanwhile may have changed the basis of the verdict, so it is not cached.
       if (startedWith === rules()) cache.set(key, { ...verdict });
+      tokenLog.accepted(origin, verdict.authentication.principal, startedWith);
       return verdict.authentication;
     },
 
     end: (jti) => cache.deleteWhere((entry) => entry.jti === jti),
     clear: () => cache.clear(),
   };
+}
+
+/** What the log tells of a principal whose token was valid before. */
+function nameOf({ username, issuer = gatewayIssuer, subject = username }: Principal): Omit<RefusedToken, 'refused'> {
+  return { issuer, subject };
 }

@@ -5,7 +5,7 @@ import { basicChallenge } from './unauthenticated.ts';
 export interface TokenRefusal {
   readonly ok: false;
   readonly status: 400 | 401;
-  readonly error: 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
+  readonly error: 'invalid_request' | 'invalid_client' | 'unsupported_grant_type';
   readonly description: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -27,8 +27,8 @@ export function refuseClient(description: string): TokenRefusal {
 
 /**
  * Reads a request of the client credentials grant (RFC 6749 section 4.4.2). The client credentials are in the form or in Basic,
- * not in both. A parameter may occur only once. A parameter without a value counts as omitted (section 3.2), and unknown
- * parameters are ignored.
+ * not in both. A parameter may occur only once. A parameter without a value counts as omitted (section 3.2). Unknown parameters
+ * are ignored, and `scope` is too: the gateway has no scopes, and a client always has its roles.
  */
 export function readTokenRequest(form: URLSearchParams, authorization: string | undefined): ClientSecret | TokenRefusal {
   const seen = new Set<string>();
@@ -40,12 +40,7 @@ export function readTokenRequest(form: URLSearchParams, authorization: string | 
   if (grantType === undefined) return refuse('invalid_request', 'grant_type is missing: send grant_type=client_credentials.');
   if (grantType !== 'client_credentials')
     return refuse('unsupported_grant_type', 'The gateway supports only the grant type client_credentials.');
-  const client = readClient(form, authorization);
-  if (!client.ok) return client;
-  // The gateway has no scopes: a client has its roles. To ignore the parameter would silently grant less than the client asked
-  // for.
-  if (form.get('scope')) return refuse('invalid_scope', 'The gateway has no scopes: omit the parameter scope.');
-  return client;
+  return readClient(form, authorization);
 }
 
 function readClient(form: URLSearchParams, authorization: string | undefined): ClientSecret | TokenRefusal {

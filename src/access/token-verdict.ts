@@ -6,6 +6,7 @@ import type { Authentication } from './authentication.ts';
 import { type GatewayTokens, gatewayIssuer } from './gateway-tokens.ts';
 import { type OidcToken, verifyOidcToken } from './oidc-tokens.ts';
 import type { Revocations } from './revocations.ts';
+import type { RefusedToken } from './token-fault.ts';
 
 /** Longer tokens are refused without parsing (docs/security.md, row 87). */
 const tokenLengthAtMost = 8_192;
@@ -34,17 +35,17 @@ interface JudgeOptions {
   readonly clock: Clock;
 }
 
-/** `undefined` if the token is not valid. Rejects with 503 if the gateway cannot decide that now. */
+/** A fault if the token is not valid. Rejects with 503 if the gateway cannot decide that now. */
 export async function judgeToken(
   token: string,
   via: 'bearer' | 'session',
   options: JudgeOptions,
-): Promise<TokenVerdict | undefined> {
+): Promise<TokenVerdict | RefusedToken> {
   const issuer = issuerOf(token);
-  if (issuer === undefined) return undefined;
-  if (issuer === gatewayIssuer) return await judgeOwn(token, via, options);
-  // A session cookie holds only tokens that /login issued.
-  return via === 'session' ? undefined : await judgeForeign(token, issuer, options);
+  if (typeof issuer !== 'string') return issuer;
+  const verdict =
+    issuer === gatewayIssuer ? await judgeOwn(token, via, options) : await judgeForeign(token, via, issuer, options);
+  return 'refused' in verdict ? { ...verdict, issuer } : verdict;
 }
 
 /** The id under which a token is revoked, and until when the revocation has to be kept (milliseconds since the epoch). */
@@ -60,21 +61,23 @@ export async function revocableToken(
   options: Omit<JudgeOptions, 'revocations'>,
 ): Promise<RevocableToken | undefined> {
   const issuer = issuerOf(token);
-  if (issuer === undefined) return undefined;
-  if (issuer === gatewayIssuer) return await options.tokens.verify(token);
-  const verified = via === 'session' ? undefined : await verifyForeign(token, issuer, options);
-  return verified === undefined ? undefined : { jti: foreignId(token), expiresAt: verified.expiresAt };
+  if (typeof issuer !== 'string') return undefined;
+  const isOwn = issuer === gatewayIssuer;
+  const verified = isOwn ? await options.tokens.verify(token) : await verifyForeign(token, via, issuer, options);
+  if ('refused' in verified) return undefined;
+  return 'jti' in verified ? verified : { jti: foreignId(token), expiresAt: verified.expiresAt };
 }
 
 /**
  * The issuer that a token claims, to choose who verifies it. No part of the token is trusted yet, and no key in it is ever used.
  */
-function issuerOf(token: string): string | undefined {
-  if (token.length > tokenLengthAtMost) return undefined;
+function issuerOf(token: string): string | RefusedToken {
+  if (token.length > tokenLengthAtMost) return { refused: 'too long' };
   try {
-    return decodeJwt(token).iss;
+    const { iss } = decodeJwt(token);
+    return typeof iss === 'string' ? iss : { refused: 'missing claim' };
   } catch {
-    return undefined;
+    return { refused: 'malformed' };
   }
 }
 
@@ -82,36 +85,47 @@ async function judgeOwn(
   token: string,
   via: 'bearer' | 'session',
   { rules, tokens, revocations, clock }: JudgeOptions,
-): Promise<TokenVerdict | undefined> {
+): Promise<TokenVerdict | RefusedToken> {
   const claims = await tokens.verify(token);
-  if (claims === undefined) return undefined;
-  const account = rules.accounts.find(claims.kind, claims.name);
-  // The configuration no longer has the account, or its password changed.
-  if (account === undefined || account.fingerprint !== claims.fingerprint) return undefined;
+  if ('refused' in claims) return claims;
+  const { kind, name: subject, jti, expiresAt } = claims;
+  const account = rules.accounts.find(kind, subject);
+  if (account === undefined) return { refused: 'account not configured', subject };
+  if (account.fingerprint !== claims.fingerprint) return { refused: 'password changed', subject };
   const checkedAt = clock.monotonic();
-  if (await revocations.isRevoked(claims.jti)) return undefined;
+  if (await revocations.isRevoked(jti)) return { refused: 'revoked', subject };
   const authentication = Object.freeze({ principal: account.principal, via });
-  return { authentication, expiresAt: claims.expiresAt, jti: claims.jti, checkedAt };
+  return { authentication, expiresAt, jti, checkedAt };
 }
 
-async function judgeForeign(token: string, issuer: string, options: JudgeOptions): Promise<TokenVerdict | undefined> {
+async function judgeForeign(
+  token: string,
+  via: 'bearer' | 'session',
+  issuer: string,
+  options: JudgeOptions,
+): Promise<TokenVerdict | RefusedToken> {
   const { revocations, clock } = options;
-  const verified = await verifyForeign(token, issuer, options);
-  if (verified === undefined) return undefined;
+  const verified = await verifyForeign(token, via, issuer, options);
+  if ('refused' in verified) return verified;
+  const { principal, expiresAt } = verified;
   const jti = foreignId(token);
   const checkedAt = clock.monotonic();
-  if (await revocations.isRevoked(jti)) return undefined;
-  const authentication = Object.freeze({ principal: verified.principal, via: 'oidc' } as const);
-  return { authentication, expiresAt: Math.min(verified.expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
+  if (await revocations.isRevoked(jti)) return { refused: 'revoked', subject: principal.subject ?? '' };
+  const authentication = Object.freeze({ principal, via: 'oidc' } as const);
+  return { authentication, expiresAt: Math.min(expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
 }
 
 async function verifyForeign(
   token: string,
+  via: 'bearer' | 'session',
   issuer: string,
   { rules, clock }: Pick<JudgeOptions, 'rules' | 'clock'>,
-): Promise<OidcToken | undefined> {
+): Promise<OidcToken | RefusedToken> {
+  // A session cookie holds only tokens that /login issued.
+  if (via === 'session') return { refused: 'no token of /login' };
   const trusted = rules.issuers.get(issuer);
-  return trusted && (await verifyOidcToken(token, { ...trusted, clock }));
+  if (trusted === undefined) return { refused: 'unknown issuer' };
+  return await verifyOidcToken(token, { ...trusted, clock, isTaken: (name) => rules.accounts.isTaken(name) });
 }
 
 /**

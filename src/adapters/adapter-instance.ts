@@ -1,14 +1,16 @@
 import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { createUsage } from '#base/usage.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import type { AdapterNode, AttemptResult, NodeCall } from './adapter-node.ts';
-import type { AdapterStanding } from './adapter-standing.ts';
+import type { AdapterNode, NodeCall } from './adapter-node.ts';
+import type { AdapterStanding, AdapterState } from './adapter-standing.ts';
 import { startHealthChecks } from './health-checks.ts';
-import { isNodeFault, refusesChanges } from './node-failure.ts';
-import { NodeRoute } from './node-route.ts';
+import { type AttemptResult, isNodeFault, refusesChanges } from './node-failure.ts';
+import { NodeRoute, type Target } from './node-route.ts';
+import type { NodeState } from './node-standing.ts';
 import type { PathRights } from './path-rights.ts';
 
 /** The configuration of one orchestrator, without that of its nodes. Durations are in milliseconds. */
@@ -69,19 +71,30 @@ export function createAdapterInstance(options: {
   // The base addresses of all nodes have the same path.
   const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
 
-  const perform: AdapterInstance['perform'] = async (call, scope) => {
-    const route = new NodeRoute({ name: instance.name, nodes, health, scope });
-    // Every node can answer a GET, and it may be sent several times.
-    const target = call.method === 'GET' ? 'any' : 'primary';
+  const attempted = async (call: AdapterCall, route: NodeRoute, target: Target): Promise<AttemptResult> => {
     const first = route.begin(target);
     let node = first instanceof Promise ? await first : first;
+    let sent: AttemptResult | undefined;
     for (let count = 0; ; count += 1) {
       const attempt = await route.attempt(node, call);
+      // The earlier attempt left, and only its result says what became of the call.
+      if (sent !== undefined && isRefusal(attempt)) return sent;
+      route.keep(node, attempt);
       if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
       const delay = delayBeforeNext(attempt, { retry: call.retry, count, clock });
-      if (delay === undefined || !route.mayContinue(target, delay)) return resultOf(attempt);
-      if ('reply' in attempt) attempt.reply.discard();
+      if (delay === undefined || !route.mayContinue(target, delay)) return attempt;
+      sent = withoutRest(attempt);
       node = await route.next(target, delay, attempt);
+    }
+  };
+
+  const perform: AdapterInstance['perform'] = async (call, scope) => {
+    const route = new NodeRoute({ name: instance.name, nodes, health, scope });
+    try {
+      // Every node can answer a GET, and it may be sent several times.
+      return resultOf(await attempted(call, route, call.method === 'GET' ? 'any' : 'primary'));
+    } finally {
+      await route.count();
     }
   };
 
@@ -107,6 +120,19 @@ export function createAdapterInstance(options: {
 function resultOf(attempt: AttemptResult): FarSideReply {
   if ('failure' in attempt) throw attempt.failure;
   return attempt.reply;
+}
+
+/** True if the gateway itself refused the attempt, so that nothing of it was sent. */
+function isRefusal(attempt: AttemptResult): boolean {
+  const failure = 'failure' in attempt ? attempt.failure : undefined;
+  return failure instanceof GatewayError && (failure.code === 'adapter-unavailable' || failure.code === 'adapter-busy');
+}
+
+/** Gives up what has not arrived of a reply; its first 64 KiB remain. */
+function withoutRest(attempt: AttemptResult): AttemptResult {
+  if ('failure' in attempt) return attempt;
+  attempt.reply.discard();
+  return { reply: { ...attempt.reply, rest: undefined } };
 }
 
 /** Milliseconds before the next attempt, or undefined if this attempt is the result of the call. */
@@ -150,11 +176,18 @@ function backoff(attempt: number): number {
 
 function standingOf(nodes: readonly AdapterNode[]): AdapterStanding {
   const standings = nodes.map((node) => node.standing());
-  const offline = standings.filter(({ state }) => state === 'offline').length;
+  const states = new Set(standings.map(({ state }) => state));
   const errors = standings.flatMap(({ lastError }) => lastError ?? []);
   return {
-    state: offline === 0 ? 'online' : offline === nodes.length ? 'offline' : 'degraded',
+    state: adapterState(states),
     since: Math.max(...standings.map(({ since }) => since)),
     lastError: errors.toSorted((one, other) => other.at - one.at)[0],
   };
+}
+
+/** A node that was never called says nothing about the others. */
+function adapterState(ofNodes: ReadonlySet<NodeState>): AdapterState {
+  const [only] = ofNodes;
+  if (only !== undefined && ofNodes.size === 1) return only;
+  return ofNodes.has('offline') || ofNodes.has('degraded') ? 'degraded' : 'online';
 }

@@ -11,7 +11,7 @@ export interface AdapterKind {
    * address.
    */
   defaultContentType(path: string): string;
-  /** False if an empty input is sent without a message body (RFC 8040, section 3.6). */
+  /** False if a POST with `{}` is sent without a message body: an operation without input has none (RFC 8040, section 3.6). */
   readonly sendsEmptyObject: boolean;
   /**
    * Finds the state and role of a node with cheap authenticated reads. If `ask` rejects, `probe` rejects with the same error: the
@@ -21,13 +21,19 @@ export interface AdapterKind {
 }
 
 /** Sends a GET to the probed node; `path` is relative to its base address. */
-export type Ask = (path: string, accept: string) => Promise<FarSideReply>;
+export type Ask = (path: string, accept: string) => Promise<Asked>;
 
-/** The result of a probe. */
-export interface Probed {
-  /** The reply that decides whether the node is healthy. */
+export interface Asked {
+  /** As sent, with the path of the base address. */
+  readonly path: string;
   readonly reply: FarSideReply;
+}
+
+/** The result of a probe: the reply that decides whether the node is healthy, and its request. */
+export interface Probed extends Asked {
   readonly role: NodeRole;
+  /** Why the reply is not the one of a healthy node of this kind, with the likely cause. A 401 and a 5xx need no reason. */
+  readonly fault?: string;
 }
 
 /**

@@ -1,12 +1,14 @@
 import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import type { Sender } from '#outbound/sender.ts';
-import type { AdapterKind, Probed } from './adapter-kind.ts';
+import type { AdapterKind, Asked, Probed } from './adapter-kind.ts';
 import { sendAuthenticated } from './authenticated-send.ts';
 import type { Credentials } from './credentials.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
+import { type AttemptResult, failedAtNode } from './node-failure.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { type NodeTrial, recordTrial } from './node-trial.ts';
 import { createSlots, type Slots } from './slots.ts';
@@ -31,9 +33,6 @@ export interface NodeCall {
   readonly body?: Buffer | undefined;
 }
 
-/** The result of one attempt. */
-export type AttemptResult = { readonly reply: FarSideReply } | { readonly failure: unknown };
-
 /** One address of an orchestrator, with its own connections and breaker. NSO calls this a node of a high-availability group. */
 export interface AdapterNode {
   /** As configured; it contains no credentials. */
@@ -46,6 +45,8 @@ export interface AdapterNode {
    * Sender.send, or `adapter-unavailable` if the breaker is open or there are no credentials.
    */
   send(call: NodeCall, scope: CallScope): Promise<AttemptResult>;
+  /** Counts a call for the breaker, by the result of its last attempt at this node. */
+  count(result: AttemptResult): Promise<void>;
   /** Probes the node. Never rejects: a failure appears in the standing. */
   probe(): Promise<void>;
   /** Probes over a new connection, and reports each step with its duration. Never rejects. */
@@ -67,13 +68,15 @@ interface NodeNeeds {
   /** Makes a sender with its own connections. */
   readonly open: (onStep?: (step: ConnectStep) => void) => Sender;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const { url, kind, instance, credentials, clock } = options;
   const { name, timeouts } = instance;
   const breaker = createNodeBreaker({ name, url, ...instance.breaker, total: timeouts.total, clock });
-  const standing = keepStanding({ breaker, total: timeouts.total, clock });
+  const onCredentials = credentialsLog(options);
+  const standing = keepStanding({ auth: credentials.type, total: timeouts.total, clock, onCredentials });
   const sender = options.open();
   const outbound = callsTo(options);
   const prober = createProber(options, outbound);
@@ -87,13 +90,17 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       try {
         const send = (held: readonly string[]): Promise<FarSideReply> =>
           breaker.run(() => sender.send(outbound(call, held), scope));
-        const reply = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
-        standing.answered(reply);
+        const { reply, refused } = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
+        standing.answered(reply, refused);
         return { reply };
       } catch (failure) {
         standing.failed(failure);
         return { failure };
       }
+    },
+    async count(result) {
+      await breaker.count(result);
+      if (breaker.state === 'open' && failedAtNode(result, timeouts.total)) standing.broken();
     },
     async probe() {
       try {
@@ -103,12 +110,12 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       }
     },
     async tryNow() {
-      const record = recordTrial({ url, clock, speaksRestconf: kind.name !== 'rest' });
+      const record = recordTrial({ url, auth: credentials.type, clock, speaksRestconf: kind.name !== 'rest' });
       const once = options.open((step) => record.done(step));
       try {
         const found = await prober.probe(once);
         standing.probed(found);
-        return record.answered(found.reply);
+        return record.answered(found);
       } catch (failure) {
         standing.probeFailed(failure);
         return record.failed(failure);
@@ -120,6 +127,16 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       prober.stop();
       await sender.close();
     },
+  };
+}
+
+/** Writes a line when the node begins to refuse the credentials, and when it accepts them again. */
+function credentialsLog({ url, instance, log }: NodeNeeds): (refusal: string | undefined) => void {
+  // Without the path of the base address, which may hold a secret.
+  const about = { adapter: instance.name, address: new URL(url).host };
+  return (refusal) => {
+    if (refusal === undefined) log.info('the credentials of an adapter instance are accepted again', about);
+    else log.warn('the credentials of an adapter instance are refused', { ...about, reason: refusal });
   };
 }
 
@@ -151,13 +168,12 @@ interface Prober {
 
 function createProber({ kind, instance, credentials, userAgent, clock }: NodeNeeds, outbound: ToOutbound): Prober {
   const scopes = new Set<CallScope>();
-  const askOne = async (sender: Sender, scope: CallScope, path: string, accept: string): Promise<FarSideReply> => {
-    const headers = ['Accept', accept, 'User-Agent', userAgent];
-    const send = (held: readonly string[]): Promise<FarSideReply> =>
-      sender.send(outbound({ method: 'GET', path, headers }, held), scope);
-    const reply = await sendAuthenticated({ credentials, isQuery: true, scope, send });
+  const askOne = async (sender: Sender, scope: CallScope, path: string, accept: string): Promise<Asked> => {
+    const call = { method: 'GET', path, headers: ['Accept', accept, 'User-Agent', userAgent] } as const;
+    const send = (held: readonly string[]): Promise<FarSideReply> => sender.send(outbound(call, held), scope);
+    const { reply } = await sendAuthenticated({ credentials, isQuery: true, scope, send });
     reply.discard();
-    return reply;
+    return { path: outbound(call, []).path, reply };
   };
   return {
     async probe(sender) {

@@ -1,7 +1,7 @@
-import type { NodeError } from './node-standing.ts';
+import type { NodeError, NodeState } from './node-standing.ts';
 
-/** `degraded`: some nodes are offline; `offline`: all nodes are. */
-export type AdapterState = 'online' | 'degraded' | 'offline';
+/** As of a node. `degraded` also if some nodes are offline; `offline` if all are. */
+export type AdapterState = NodeState;
 
 export interface AdapterStanding {
   readonly state: AdapterState;

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import { createConnector } from '#outbound/connector.ts';
@@ -65,6 +66,7 @@ for (const kind of Object.values(adapterKinds)) {
       userAgent: 'test',
       open: () => createSender({ connect }),
       clock: systemClock,
+      log: noLog,
     });
     const instance = createAdapterInstance({ kind, instance: options, nodes: [node], clock: systemClock });
     t.after(() => instance.close());

@@ -21,10 +21,10 @@ export function createCredentials(options: {
     case 'oauth2':
       return createOauthTokens({ ...needs, client: authentication, sender: openTokenSender() });
     default:
-      return fixedCredentials(credentialHeaders(authentication));
+      return fixedCredentials(authentication.type, credentialHeaders(authentication));
   }
 }
 
-function fixedCredentials(headers: readonly string[]): Credentials {
-  return { headers: () => headers, observe: () => false, withheld: [], close: () => Promise.resolve() };
+function fixedCredentials(type: Credentials['type'], headers: readonly string[]): Credentials {
+  return { type, headers: () => headers, observe: () => false, withheld: [], close: () => Promise.resolve() };
 }

@@ -11,7 +11,7 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { causeOf, isNodeFailure, isNodeFault } from './node-failure.ts';
+import { type AttemptResult, causeOf, failedAtNode, isNodeFailure, isNodeFault } from './node-failure.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
@@ -22,8 +22,10 @@ export interface NodeBreaker {
   wait(): number;
   /** Throws `adapter-unavailable` if no call is admitted now. */
   refuse(): void;
-  /** Runs the work and counts its result. Throws as `refuse` does. */
+  /** Runs the work. While the breaker is half-open, the result closes or opens it at once. Throws as `refuse` does. */
   run(work: () => Promise<FarSideReply>): Promise<FarSideReply>;
+  /** Counts a call, by the result of its last attempt. */
+  count(result: AttemptResult): Promise<void>;
 }
 
 const states: Readonly<Record<CircuitState, BreakerState>> = {
@@ -72,17 +74,6 @@ export function createNodeBreaker(options: {
     const left = wait();
     if (left > 0) throw unavailable({ name, url, left, openedBy });
   };
-  const recorded = (end: () => Promise<FarSideReply>): Promise<FarSideReply> =>
-    policy.state === CircuitState.Closed ? policy.execute(end) : end();
-  /**
-   * Has the same effect as the closed policy, but is faster. A success after a success changes nothing, so the policy only gets
-   * the other results.
-   */
-  const counted = (sent: Promise<FarSideReply>): Promise<FarSideReply> =>
-    sent.then(
-      (reply) => (counter.state === 0 && !isNodeFault(reply) ? reply : recorded(() => Promise.resolve(reply))),
-      (error: unknown) => recorded(() => Promise.reject(error)),
-    );
   return {
     get state() {
       return states[policy.state];
@@ -91,7 +82,13 @@ export function createNodeBreaker(options: {
     refuse,
     run(work) {
       refuse();
-      return policy.state === CircuitState.Closed ? counted(work()) : policy.execute(work);
+      return policy.state === CircuitState.Closed ? work() : policy.execute(work);
+    },
+    async count(result) {
+      // A success after a success changes nothing. The half-open state has already counted the call that it admitted.
+      if (policy.state !== CircuitState.Closed || (counter.state === 0 && !failedAtNode(result, total))) return;
+      const ended = 'reply' in result ? Promise.resolve(result.reply) : Promise.reject<FarSideReply>(result.failure);
+      await policy.execute(() => ended).catch(() => {});
     },
   };
 }

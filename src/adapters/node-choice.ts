@@ -6,15 +6,16 @@ type NodeView = Pick<AdapterNode, 'breaker' | 'standing' | 'url'>;
 
 /**
  * The node for a query. Nodes in `tried` come last. Among the others, nodes that admit calls come first, then online nodes, then
- * the primary, then the order of the configuration.
+ * degraded ones, then the primary, then the order of the configuration.
  */
 export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], tried: readonly Node[]): Node {
   const rank = (node: Node): number => {
     const { state, role } = node.standing();
     return (
-      (tried.includes(node) ? 8 : 0) +
-      (node.breaker.wait() > 0 ? 4 : 0) +
-      (state === 'offline' ? 2 : 0) +
+      (tried.includes(node) ? 16 : 0) +
+      (node.breaker.wait() > 0 ? 8 : 0) +
+      (state === 'offline' ? 4 : 0) +
+      (state === 'degraded' ? 2 : 0) +
       (role === 'primary' ? 0 : 1)
     );
   };
@@ -24,15 +25,16 @@ export function nodeForQuery<Node extends NodeView>(nodes: readonly Node[], trie
 }
 
 /**
- * The first online node with the role `primary`. If several have it, as with kinds without a primary, nodes whose breaker admits
- * calls come first.
+ * The first node with the role `primary` that is not offline. If several have it, as with kinds without a primary, nodes whose breaker
+ * admits calls come first. Of those, online nodes come first.
  */
 export function primaryOf<Node extends NodeView>(nodes: readonly Node[]): Node | undefined {
   const primaries = nodes.filter((node) => {
     const { state, role } = node.standing();
-    return state === 'online' && role === 'primary';
+    return state !== 'offline' && role === 'primary';
   });
-  return primaries.find((node) => node.breaker.wait() === 0) ?? primaries[0];
+  const admitting = primaries.filter((node) => node.breaker.wait() === 0);
+  return admitting.find((node) => node.standing().state === 'online') ?? admitting[0] ?? primaries[0];
 }
 
 /** True if the primary is certain before all probes have ended: no node earlier in the order can still turn out to be one. */

@@ -4,6 +4,14 @@ import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { readRestconfError } from './restconf-errors.ts';
 
+/** The result of one attempt. */
+export type AttemptResult = { readonly reply: FarSideReply } | { readonly failure: unknown };
+
+/** True if the attempt failed because of the node; see isNodeFailure for `total`. */
+export function failedAtNode(result: AttemptResult, total: number): boolean {
+  return 'reply' in result ? isNodeFault(result.reply) : isNodeFailure(result.failure, total);
+}
+
 const nodeFailures: ReadonlySet<ErrorCode> = new Set([
   'upstream-dns-failed',
   'upstream-connect-failed',

@@ -1,8 +1,9 @@
 import type { CallScope } from '#outbound/call-scope.ts';
 import { pause, untilAborted } from '#outbound/until-aborted.ts';
-import type { AdapterNode, AttemptResult, NodeCall } from './adapter-node.ts';
+import type { AdapterNode, NodeCall } from './adapter-node.ts';
 import type { HealthChecks } from './health-checks.ts';
 import { isPrimaryKnown, nodeForQuery, noPrimary, primaryOf } from './node-choice.ts';
+import type { AttemptResult } from './node-failure.ts';
 
 interface NodeRouteOptions {
   /** The name of the adapter instance. */
@@ -13,12 +14,14 @@ interface NodeRouteOptions {
 }
 
 /** Which nodes can execute a call. Changes go only to the primary. */
-type Target = 'any' | 'primary';
+export type Target = 'any' | 'primary';
 
 /** The attempts of one call at the nodes of its adapter instance. It holds one slot at a time, and the last slot until the scope ends. */
 export class NodeRoute {
   readonly #options: NodeRouteOptions;
   readonly #tried: AdapterNode[] = [];
+  /** Of each node the result of the last attempt that left. */
+  readonly #results = new Map<AdapterNode, AttemptResult>();
   #held: AdapterNode | undefined;
   #release: (() => void) | undefined;
 
@@ -48,6 +51,19 @@ export class NodeRoute {
     } catch (failure) {
       return Promise.resolve({ failure });
     }
+  }
+
+  /** Keeps the result of an attempt for `count`. */
+  keep(node: AdapterNode, result: AttemptResult): void {
+    this.#results.set(node, result);
+  }
+
+  /**
+   * To be called once, when the call has ended. A call counts once at a node, so that its own repetitions do not open the breaker
+   * for it.
+   */
+  async count(): Promise<void> {
+    for (const [node, result] of this.#results) await node.count(result);
   }
 
   /** True if more than `delay` milliseconds are left, or if a node that was not tried admits calls, which needs no delay. */

@@ -2,9 +2,10 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
-import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import type { Probed } from './adapter-kind.ts';
+import { NoCredentials } from './credentials.ts';
 import { isNodeFault } from './node-failure.ts';
-import { readRestconfError } from './restconf-errors.ts';
+import { refusedCredentials } from './node-standing.ts';
 
 /** One step of a trial of a node. */
 export interface TrialStep {
@@ -26,17 +27,19 @@ export interface NodeTrial {
 /** Collects the steps of a trial. */
 interface TrialRecord {
   done(step: ConnectStep): void;
-  answered(reply: FarSideReply): NodeTrial;
+  answered(probed: Probed): NodeTrial;
   failed(failure: unknown): NodeTrial;
 }
 
-/** `speaksRestconf`: true if nodes of this kind reply with RESTCONF. */
+/** `auth`: the type of authentication. `speaksRestconf`: true if nodes of this kind reply with RESTCONF. */
 export function recordTrial({
   url,
+  auth,
   clock,
   speaksRestconf,
 }: {
   readonly url: string;
+  readonly auth: string;
   readonly clock: Clock;
   readonly speaksRestconf: boolean;
 }): TrialRecord {
@@ -53,18 +56,16 @@ export function recordTrial({
       // A second connection, for the second request of a probe, counts as part of the answer.
       if (!steps.some((known) => known.step === step)) add({ step, ok: true });
     },
-    answered(reply) {
+    answered({ path, reply, fault }) {
       const { status } = reply;
-      const doubt = speaksRestconf && status < 500 && !isRestconf(reply) ? ` ${notRestconf}` : '';
-      add({ step: 'answer', ok: !isNodeFault(reply), detail: `It answered ${status}.${doubt}` });
-      if (status === 401 || status === 403) {
-        const detail = `It answered ${status}: the credentials of this adapter (auth) are not accepted, or may not read the resource of the probe.`;
-        add({ step: 'authentication', ok: false, detail });
-      } else if (doubt === '') {
-        add({ step: 'authentication', ok: true });
-      } else {
-        add({ step: 'authentication', ok: true, detail: 'The reply does not show that the server checks credentials.' });
-      }
+      const ok = !isNodeFault(reply) && (fault === undefined || status === 401);
+      const request = `GET ${path}`;
+      add({
+        step: 'answer',
+        ok,
+        detail: `${request} answered ${status}${ok ? '.' : `: ${fault ?? 'the server itself or a proxy in front of it has a fault.'}`}`,
+      });
+      if (ok) add({ step: 'authentication', ...authentication({ status, auth, speaksRestconf }) });
       return trial();
     },
     failed(failure) {
@@ -76,18 +77,26 @@ export function recordTrial({
   };
 }
 
-const notRestconf = 'The reply is not RESTCONF: url must be the address that contains restconf/, without restconf/ itself.';
-
-/** True for a YANG media type, a RESTCONF error body, or a reply without a body. */
-function isRestconf(reply: FarSideReply): boolean {
-  return (
-    reply.head.length === 0 ||
-    /yang/iu.test(headerValue(reply.headers, 'content-type') ?? '') ||
-    readRestconfError(reply) !== undefined
-  );
+/** What the status of a probe's reply says about the credentials. */
+function authentication({
+  status,
+  auth,
+  speaksRestconf,
+}: {
+  readonly status: number;
+  readonly auth: string;
+  readonly speaksRestconf: boolean;
+}): Pick<TrialStep, 'detail' | 'ok'> {
+  if (status === 401) return { ok: false, detail: refusedCredentials(auth) };
+  if (status === 403)
+    return { ok: false, detail: `The server answered 403 to the credentials of this adapter instance (auth: ${auth}).` };
+  if (auth === 'none') return { ok: true, detail: 'This adapter instance has no credentials (auth: none).' };
+  const sent = `The credentials (auth: ${auth}) were sent and not refused.`;
+  return { ok: true, detail: speaksRestconf ? sent : `${sent} The server may check them only at other paths.` };
 }
 
 function failedStep(failure: unknown, url: string, done: readonly TrialStep[]): TrialStep['step'] {
+  if (failure instanceof NoCredentials) return 'authentication';
   const phase = failure instanceof TimeLimitPassed ? failure.limit : failure instanceof GatewayError ? failure.code : 'unknown';
   const isConnected = done.some(({ step }) => step === 'connect' || step === 'proxy');
   if (phase === 'connect' && isConnected && url.startsWith('https:')) return 'tls';
@@ -100,6 +109,4 @@ const failedSteps: ReadonlyMap<string, TrialStep['step']> = new Map([
   ['connect', 'connect'],
   ['upstream-connect-failed', 'connect'],
   ['upstream-tls-failed', 'tls'],
-  // A trial does not pass through the breaker, so this error means that there are no credentials.
-  ['adapter-unavailable', 'authentication'],
 ]);

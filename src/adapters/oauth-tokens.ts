@@ -1,10 +1,9 @@
 import type { Clock } from '#base/clock.ts';
-import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { Sender } from '#outbound/sender.ts';
 import { untilAborted } from '#outbound/until-aborted.ts';
 import type { OauthClient } from './authentication.ts';
-import type { Credentials } from './credentials.ts';
+import { type Credentials, NoCredentials } from './credentials.ts';
 import { type GrantedToken, requestToken } from './oauth-token-request.ts';
 
 /** A token. Times are in milliseconds of the monotonic clock. */
@@ -56,6 +55,7 @@ export function createOauthTokens(options: TokenNeeds): Credentials {
     }
   };
   return {
+    type: 'oauth2',
     headers(scope) {
       const now = clock.monotonic();
       if (held === undefined || now >= held.uselessAt) return waitForToken(scope);
@@ -90,7 +90,7 @@ interface TokenRequests {
 function createTokenRequests(needs: TokenNeeds, keep: (token: HeldToken) => void): TokenRequests {
   const { name, client, sender, clock, userAgent } = needs;
   let current: { readonly token: Promise<HeldToken>; readonly scope: CallScope } | undefined;
-  let failure: { readonly error: GatewayError; readonly until: number } | undefined;
+  let failure: { readonly error: NoCredentials; readonly until: number } | undefined;
 
   const ask = async (scope: CallScope): Promise<HeldToken> => {
     // The lifetime is counted from before the request, because the endpoint may have issued the token at any time since.
@@ -137,10 +137,8 @@ function heldToken({ token, lifetime = Number.POSITIVE_INFINITY }: GrantedToken,
   };
 }
 
-function unavailable(name: string, { tokenUrl }: OauthClient, fault: string): GatewayError {
-  return new GatewayError(
-    'adapter-unavailable',
+function unavailable(name: string, { tokenUrl }: OauthClient, fault: string): NoCredentials {
+  return new NoCredentials(
     `The adapter instance "${name}" has no token for the call: its token endpoint ${new URL(tokenUrl).host} ${fault}. The call was not executed.`,
-    { headers: { 'Retry-After': '1' } },
   );
 }

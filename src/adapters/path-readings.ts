@@ -16,7 +16,7 @@ const encodedByte = /%(?:u00)?([0-9a-f]{2})/giu;
 const overlong = /(?:[\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81])[\x80-\xbf]/gu;
 
 /**
- * All texts that a far side could get by decoding the path. The first is the path as written; each further one is the result of a
+ * The texts that a far side could get by percent-decoding the path. The first is the path as written; each further one is the result of a
  * round of percent-decoding, up to five. Each byte is a character from U+0000 to U+00FF.
  */
 export function percentDecodings(path: string): readonly string[] {
@@ -43,7 +43,8 @@ function decodedOnce(text: string): string {
 const readInOneWay = /^[\w\-.~/:@!$&'()*+,=]*$/u;
 
 /**
- * All resources that servers could read a path as, each as segments joined by `/`. There is a reading for each round of decoding.
+ * The resources that servers could read a path as by the rules below, each as segments joined by `/`. A server with rules of its own,
+ * such as for dots and blanks at the end of a name, may read it as another one. There is a reading for each round of decoding.
  * Further readings drop `;parameters` (RFC 3986, section 3.3), end at a decoded `?`, `#` or NUL, drop NUL, turn backslashes into
  * slashes, or decode UTF-8. No reading has empty or `.` segments. Undefined if the path is encoded more often, or has more
  * readings, than the limits allow.

@@ -13,7 +13,7 @@ test('a path that no rule allows is refused', () => {
   assert.equal(decidePath(rights([], []), 'actions', 'x').allowed, false);
 });
 
-test('no spelling of a denied path is allowed', () => {
+test('a denied path is denied in every listed reading', () => {
   const denied = rights(['**'], ['**/packages/reload']);
   for (const path of [
     'restconf/operations/packages/reload',
@@ -57,9 +57,28 @@ test('a rule may be percent-encoded, and characters outside ASCII are compared a
   assert.equal(decidePath(rights(['x/%2A'], []), 'actions', 'x/anything').allowed, false);
 });
 
-test('matching is case-sensitive, as orchestrators are', () => {
-  assert.equal(decidePath(rights(['**'], ['**/reload']), 'actions', 'packages/Reload').allowed, true);
-});
+/** Some servers read these paths as `restconf/operations/packages/reload`, by rules of their own. */
+const spelledForOneServer = {
+  'another case': 'restconf/operations/packages/Reload',
+  'a dot at its end': 'restconf/operations/packages/reload.',
+  'an encoded dot at its end': 'restconf/operations/packages/reload%2e',
+  'a blank at its end': 'restconf/operations/packages/reload%20',
+  'a plus at its end': 'restconf/operations/packages/reload+',
+  'a tab inside': 'restconf/operations/packages/re%09load',
+  'a full-width letter': 'restconf/operations/packages/%EF%BD%92eload',
+  'a letter with an accent': 'restconf/operations/packages/rel%C3%B6ad',
+  'an invisible character': 'restconf/operations/packages/re%E2%80%8Bload',
+  'a stream name': 'restconf/operations/packages/reload::$DATA',
+};
+
+for (const [what, path] of Object.entries(spelledForOneServer)) {
+  test(`a denied path with ${what} is another path, and a list of allowed paths refuses it`, () => {
+    // The first half is the documented limit of denyPaths, the second is the advice.
+    assert.equal(decidePath(rights(['**'], ['**/packages/reload']), 'actions', path).allowed, true);
+    const allowed = rights(['restconf/operations/devices/**', 'restconf/operations/packages/check'], []);
+    assert.equal(decidePath(allowed, 'actions', path).allowed, false);
+  });
+}
 
 test('a path in an allowed list is allowed with any value', () => {
   const allowed = rights(['restconf/data/**'], []);

@@ -13,8 +13,8 @@ interface PathDecision {
 }
 
 /**
- * Decides whether a path may be called. Every reading of the path (pathReadings) must be allowed and none may be denied, so that
- * no spelling of a denied path is allowed. Matching is case-sensitive. A path that no rule allows is denied.
+ * Decides whether a path may be called. Every reading of the path (pathReadings) must be allowed and none may be denied. A server may
+ * know further spellings of a denied path, which are allowed; a path that no rule allows is denied. Matching is case-sensitive.
  */
 export function decidePath(rights: PathRights, operation: 'actions' | 'queries', path: string): PathDecision {
   const texts = pathReadings(beforeQuery(path));

@@ -10,6 +10,7 @@ export function renewedFromReplies(configured: Secret): Credentials {
   const first = headersOf(configured.reveal());
   let current = first;
   return {
+    type: 'token',
     headers: () => current,
     observe(reply, used) {
       if (reply.status !== 401) {

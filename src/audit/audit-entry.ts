@@ -15,6 +15,9 @@ export interface AuditFacts {
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
+  /** Of a principal that an OIDC issuer vouches for: `iss` and `sub` of its token. */
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly sourceAddress?: string | undefined;
   /** Method and URL pattern, such as `POST /tools/restCall`. */
@@ -26,7 +29,10 @@ export interface AuditFacts {
   readonly address?: string | undefined;
   /** The addresses to which a state-changing call was redirected, in order. */
   readonly redirects?: readonly string[] | undefined;
+  /** The automation that a request created, changed or deleted. */
+  readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
+  /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;
   /** Attempts at the far side, including those of which nothing left. */
   readonly attempts?: number | undefined;
@@ -36,12 +42,14 @@ export interface AuditFacts {
   /** An error code (base/error-codes.ts), or `caller-left`. */
   readonly code?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;
+  /** How many refusals this record counts. They have no record of their own, and the members of this one in common. */
+  readonly count?: number | undefined;
   /** The id of the request whose reply was sent again; this call sent nothing. */
   readonly replays?: string | undefined;
   readonly bytesSent?: number | undefined;
   readonly bytesReceived?: number | undefined;
   readonly durationMs?: number | undefined;
-  /** For an event: what happened. */
+  /** For an event: what happened. For a refusal with 401 or 403: the sentence that its caller got. */
   readonly detail?: string | undefined;
   /** For a start: the last entries of the chains that existed then. */
   readonly links?: readonly ChainLink[] | undefined;

@@ -235,7 +235,8 @@ eachStore((store) => {
       .split('\n')
       .map(readCheckpoint)
       .filter((one) => one !== undefined);
-    assert.equal(checkpoints.length, 4);
+    // Of each chain: its beginning, its first record, and its end.
+    assert.equal(checkpoints.length, 6);
     assert.equal(await problems(database, checkpoints), '');
     const [forged] = checkpoints;
     assert.match(await problems(database, [{ ...(forged as Checkpoint), seq: 2 }]), /not signed/);
@@ -245,11 +246,32 @@ eachStore((store) => {
     await database.query.deleteFrom('audit_entry').where('chain', '=', last).where('seq', '>', 2).execute();
     await database.query.updateTable('audit_chain').set({ ended_at: null }).where('chain', '=', last).execute();
     assert.equal(await problems(database), '');
-    assert.match(await problems(database, checkpoints), /^C\/4 .*cut off: the checkpoint of 2026/);
+    assert.match(await problems(database, checkpoints), /^C\/3 to C\/4 were cut off: the checkpoint of 2026\S+ names C\/4$/m);
     const other = chains.map(({ chain }) => chain).find((chain) => chain !== last) ?? '';
     await database.query.deleteFrom('audit_entry').where('chain', '=', other).execute();
     await database.query.deleteFrom('audit_chain').where('chain', '=', other).execute();
     assert.match(await problems(database), /^the chain .* was removed: the beginning of/);
+  });
+
+  test('R95: verification names the first missing record of a chain whose end was cut off, and has a successor', async (t) => {
+    const database = await store.openAudit(t);
+    const { log } = await begin(database);
+    for (let calls = 0; calls < 4; calls += 1) await act(log);
+    await log.close();
+    const { log: next } = await begin(database);
+    await next.close();
+    const [ended] = await database.read.selectFrom('audit_chain').select('chain').where('linked_seq', '>', 0).execute();
+    await database.query.updateTable('audit_chain').set({ ended_at: null }).execute();
+    const cutFrom = (seq: number): Promise<unknown> =>
+      database.query
+        .deleteFrom('audit_entry')
+        .where('chain', '=', ended?.chain ?? '')
+        .where('seq', '>=', seq)
+        .execute();
+    await cutFrom(10);
+    assert.match(await problems(database), /^C\/10 was cut off: the beginning of \S+ names C\/10$/);
+    await cutFrom(4);
+    assert.match(await problems(database), /^C\/4 to C\/10 were cut off: the beginning of \S+ names C\/10$/);
   });
 
   test('pruning leaves a chain that can be verified, and deletes no call that may be in progress', async (t) => {

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
-import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';
 import type { Database } from '#database/database.ts';
 import type { AuditFacts, EntryKind } from './audit-entry.ts';
-import { createAuditPruning } from './audit-pruning.ts';
+import { createMaintenance } from './audit-maintenance.ts';
+import { createAuditPruning, createPruningRound } from './audit-pruning.ts';
 import { createAuditStore } from './audit-store.ts';
 import { createChainWriter } from './chain-writer.ts';
-import { checkpointLine } from './checkpoint.ts';
-import { checkpointSink } from './checkpoint-sink.ts';
 import { EntryQueue } from './entry-queue.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
 import { createIdempotencyKeys, type EarlierReply } from './idempotency-keys.ts';
-import { forgetKeys } from './idempotency-store.ts';
 import type { IdempotentRequest } from './idempotent-request.ts';
+import { createKeptReplies } from './kept-replies.ts';
 import { type KeyEffect, KeysTaken } from './key-effect.ts';
+import { RepeatedRefusals } from './repeated-refusals.ts';
+import { withinSize } from './size-limit.ts';
 
 /** Records in the store which principal did what, and how it ended. */
 export interface AuditLog {
@@ -30,9 +30,24 @@ export interface AuditLog {
   intendOnce(facts: AuditFacts, request: IdempotentRequest): Promise<Intended | EarlierReply>;
   /** Written within a second. If the store is away for long, the record is dropped and counted. */
   record(facts: AuditFacts): void;
-  counts(): { readonly waiting: number; readonly dropped: number };
+  /**
+   * As `record`, for a refusal before its caller is known. Repeated ones are counted (repeated-refusals.ts). `source`: the address of
+   * the caller, or the group of addresses that one caller can have.
+   */
+  recordRefusal(facts: AuditFacts, source: string): void;
+  /** True if the reply to a call with an Idempotency-Key can be kept; `length`: characters of the sealed reply. Ask once a reply. */
+  keepsReply(length: number): boolean;
+  counts(): AuditCounts;
   /** Writes all entries, then a record that the gateway ended. */
   close(): Promise<void>;
+}
+
+/** `repeated`, `withoutRoom`: refusals that have no record of their own. */
+export interface AuditCounts {
+  readonly waiting: number;
+  readonly dropped: number;
+  readonly repeated: number;
+  readonly withoutRoom: number;
 }
 
 /** A call whose intent is durable and that has not ended. */
@@ -60,30 +75,30 @@ interface AuditLogOptions {
   readonly config: { readonly retention: number; readonly maxSize?: number; readonly checkpointFile?: string };
   /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
   readonly longestCall: () => number;
+  /** The disk of the store is nearly full: refusals and replies are not stored. */
+  readonly isShort?: () => boolean;
 }
 
-/**
- * Milliseconds. The gateway updates its chain every `beatInterval`. Without an update, other gateways take it for dead after
- * `aliveFor`.
- */
-const beatInterval = 3_000;
+/** Milliseconds for which one update of the chain makes the gateway count as alive. */
 const aliveFor = 10_000;
-const checkpointInterval = 60_000;
-const pruningInterval = 60_000;
 
 /** Begins the chain of this process. If the store cannot be written now, the chain begins as soon as it can. */
 export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog> {
-  const { database, clock, log } = options;
+  const { database, clock, log, config, isShort = () => false } = options;
+  const { maxSize = Infinity } = config;
   const chain = `${clock.now().toString(36)}-${randomBytes(6).toString('hex')}`;
   const store = createAuditStore(database);
   const startFacts = { event: 'start', detail: `version ${options.version}` } as const;
-  const writer = createChainWriter({
+  const replies = createKeptReplies({ database, maxSize, isShort });
+  const pruning = { ...options, ...config, sizeOfKeys: () => replies.size() };
+  const chainWriter = createChainWriter({
     store,
     clock,
     chain,
     aliveFor,
     startFacts: (links) => JSON.stringify({ ...startFacts, links }),
   });
+  const writer = withinSize(chainWriter, { maxSize, round: createPruningRound(pruning), monotonic: () => clock.monotonic() });
   const queue = new EntryQueue({
     writer,
     droppedEntry: (count) => entryOf(clock, 'record', 0, { event: 'dropped', detail: `${count} records were not kept` }),
@@ -91,16 +106,35 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
       const facts = { event: 'request', outcome: 'refused', code: 'audit-unavailable' } as const;
       return entryOf(clock, 'outcome', call, facts, key && { kind: 'release' });
     },
-    ...failureLog(log),
+    ...failureLog(log, () => maintenance.written()),
   });
-  const maintenance = createMaintenance({ ...options, chain, store, writer });
+  const calls = createCalls({ queue, clock, earlierReply: createIdempotencyKeys({ ...options, chain }) });
+  const refusals = new RepeatedRefusals({ clock, write: calls.record, isShort });
+  const maintenance = createMaintenance({
+    ...options,
+    chain,
+    store,
+    writer,
+    replies,
+    refusals,
+    prune: createAuditPruning(pruning),
+  });
+  // Without a store, the next minute measures again.
+  await replies.measure().catch(() => {});
   await queue.flush();
   await maintenance.checkpoint();
   return {
-    ...createCalls({ queue, clock, earlierReply: createIdempotencyKeys({ ...options, chain }) }),
-    counts: () => queue.counts(),
+    ...calls,
+    record(facts) {
+      if (facts.event === 'request' && facts.outcome === 'refused') refusals.addKnown(facts);
+      else calls.record(facts);
+    },
+    recordRefusal: (facts, source) => refusals.add(facts, source),
+    keepsReply: (length) => replies.take(length),
+    counts: () => ({ ...queue.counts(), ...refusals.counts() }),
     async close() {
       await maintenance.stop();
+      refusals.recordCounts({ all: true });
       const { left, ended } = await queue.close(entryOf(clock, 'record', 0, { event: 'end' }));
       if (left > 0) log.error('records of the audit log could not be written and are lost', { reason: `${left} records` });
       await maintenance.end(ended);
@@ -155,7 +189,10 @@ function createCalls(options: {
 }
 
 /** Writes one log line when the store begins to fail, and one when it accepts entries again. */
-function failureLog(log: Log): { readonly onFailure: (error: unknown) => void; readonly onSuccess: () => void } {
+function failureLog(
+  log: Log,
+  written: () => void,
+): { readonly onFailure: (error: unknown) => void; readonly onSuccess: () => void } {
   let failing = false;
   return {
     onFailure(error) {
@@ -169,64 +206,7 @@ function failureLog(log: Log): { readonly onFailure: (error: unknown) => void; r
     onSuccess() {
       if (failing) log.info('the audit log is written again');
       failing = false;
-    },
-  };
-}
-
-interface MaintenanceOptions extends AuditLogOptions {
-  readonly chain: string;
-  readonly store: ReturnType<typeof createAuditStore>;
-  readonly writer: ReturnType<typeof createChainWriter>;
-}
-
-/** Periodic work: updates of the chain, checkpoints, pruning. After a failure, the next run tries again. */
-function createMaintenance({ database, clock, log, config, longestCall, chain, store, writer }: MaintenanceOptions) {
-  const sink = checkpointSink(config.checkpointFile, log);
-  let checkpointed = 0;
-  const checkpoint = async (): Promise<void> => {
-    const state = writer.state();
-    if (state === undefined || state.head.seq === checkpointed) return;
-    // All entries up to the checkpoint must be on the disk first. Otherwise a power failure could remove them, which would look
-    // like tampering.
-    try {
-      await writer.beat();
-    } catch {
-      return;
-    }
-    try {
-      await sink(checkpointLine(state.key, chain, state.head));
-      checkpointed = state.head.seq;
-    } catch (error) {
-      log.error('a checkpoint of the audit log could not be written; the gateway tries again', {
-        reason: systemCode(error) ?? 'unknown',
-        file: config.checkpointFile,
-      });
-    }
-  };
-  const prune = createAuditPruning({ database, clock, retention: config.retention, maxSize: config.maxSize, longestCall });
-  let stopping = false;
-  // The store logs its own failures; the next run tries again.
-  const tryAgain = (): void => {};
-  const timers = [
-    every(beatInterval, () => writer.beat(), tryAgain),
-    every(checkpointInterval, checkpoint, tryAgain),
-    every(pruningInterval, () => prune(() => stopping), tryAgain),
-    every(pruningInterval, () => forgetKeys(database, clock.now()), tryAgain),
-  ];
-  return {
-    checkpoint,
-    async stop(): Promise<void> {
-      stopping = true;
-      await Promise.all(timers.map((timer) => timer.stop()));
-    },
-    /**
-     * `ended`: the last entry of the chain records the end. Without that entry, a chain marked as ended would look like one that
-     * was tampered with.
-     */
-    async end(ended: boolean): Promise<void> {
-      await checkpoint();
-      const state = writer.state();
-      if (ended && state !== undefined) await store.end(chain, state.head.at).catch(() => {});
+      written();
     },
   };
 }

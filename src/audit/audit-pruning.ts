@@ -21,12 +21,26 @@ export const entryOverhead = 280;
 interface Limits {
   /** Entries before this time are deleted. Milliseconds since the epoch. */
   readonly tooOld: number;
-  /**
-   * Entries from this time on must not be deleted, because their calls may be in progress. Not before `tooOld`. Milliseconds
-   * since the epoch.
-   */
+  /** A call from this time on may be in progress if it has no outcome. Not before `tooOld`. Milliseconds since the epoch. */
   readonly endedBefore: number;
   readonly maxSize: number;
+}
+
+/** What one transaction did: how many chains it cut, and the bytes that were left. */
+export interface PruningRound {
+  readonly deleted: number;
+  readonly size: number;
+}
+
+interface PruningOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly retention: number;
+  /** Undefined: no limit. */
+  readonly maxSize?: number | undefined;
+  /** Bytes within `maxSize` that no pruning frees: idempotency keys and their replies. */
+  readonly sizeOfKeys?: () => number;
+  readonly longestCall: () => number;
 }
 
 /**
@@ -34,36 +48,33 @@ interface Limits {
  * of the others. Each chain is cut at its beginning, and the place of the cut is signed, so that the rest can still be verified.
  * A call that may be in progress is never deleted, even if that exceeds `retention` or `maxSize`.
  */
-export function createAuditPruning(options: {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly retention: number;
-  /** Undefined: no limit. */
-  readonly maxSize?: number | undefined;
-  readonly longestCall: () => number;
-}): (isStopping?: () => boolean) => Promise<void> {
-  const { database, clock, retention, maxSize = Infinity } = options;
+export function createAuditPruning(options: PruningOptions): (isStopping?: () => boolean) => Promise<void> {
+  const round = createPruningRound(options);
   return async (isStopping = () => false) => {
-    const endedBefore = inProgressSince(options);
-    const limits = { endedBefore, tooOld: Math.min(endedBefore, clock.now() - retention), maxSize };
-    while (!isStopping() && (await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits)))) {
+    while (!isStopping() && (await round()).deleted > 0) {
       // Each round is one transaction.
     }
   };
 }
 
-/** Resolves with true if there may be more to delete. */
-async function pruneSome(transaction: Transaction<Tables>, limits: Limits): Promise<boolean> {
+/** One transaction of the above, which deletes some hundred entries at most. */
+export function createPruningRound(options: PruningOptions): () => Promise<PruningRound> {
+  const { database, clock, retention, maxSize = Infinity, sizeOfKeys = () => 0 } = options;
+  return async () => {
+    const endedBefore = inProgressSince(options);
+    const limits = { endedBefore, tooOld: Math.min(endedBefore, clock.now() - retention), maxSize };
+    return await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits, sizeOfKeys()));
+  };
+}
+
+async function pruneSome(transaction: Transaction<Tables>, limits: Limits, keys: number): Promise<PruningRound> {
   const key = await storedAuditKey(transaction);
-  if (key === undefined) return false;
-  const excess = limits.maxSize === Infinity ? 0 : (await auditSize(transaction)) - limits.maxSize;
-  const cuts = cutsAmong(
-    await oldestEntries(transaction, excess > 0 ? limits.endedBefore : limits.tooOld),
-    limits.tooOld,
-    excess,
-  );
+  if (key === undefined) return { deleted: 0, size: 0 };
+  const size = limits.maxSize === Infinity ? 0 : (await auditSize(transaction)) + keys;
+  const excess = size - limits.maxSize;
+  const { cuts, freed } = cutsAmong(await oldestEntries(transaction, limits, excess > 0), limits.tooOld, excess);
   for (const entry of cuts) await cut(transaction, { key, entry, tooOld: limits.tooOld });
-  return cuts.length > 0;
+  return { deleted: cuts.length, size: size - freed };
 }
 
 /**
@@ -87,13 +98,25 @@ interface OldEntry {
   readonly mac: string;
   readonly pruned_seq: number;
   readonly pruned_total: number;
+  /** 1: a change of the network that may be in progress. */
+  readonly in_progress: number;
 }
 
-/** The oldest calls and events recorded before `before`. */
-async function oldestEntries(transaction: Transaction<Tables>, before: number): Promise<readonly OldEntry[]> {
+/** The oldest calls and events: of all, or of those that are too old. */
+async function oldestEntries(
+  transaction: Transaction<Tables>,
+  { endedBefore, tooOld }: Limits,
+  ofAll: boolean,
+): Promise<readonly OldEntry[]> {
+  const old = ofAll ? sql`` : sql`at < ${tooOld} and`;
   const { rows } = await sql<OldEntry>`
-    select oldest.*, coalesce(c.pruned_seq, 0) as pruned_seq, coalesce(c.pruned_total, 0) as pruned_total from (
-      select chain, seq, at, total, mac from audit_entry where at < ${before} and kind not in ('step', 'outcome')
+    select oldest.*, coalesce(c.pruned_seq, 0) as pruned_seq, coalesce(c.pruned_total, 0) as pruned_total,
+      case when oldest.kind <> 'intent' or oldest.at < ${endedBefore} or exists (
+        select 1 from audit_entry o where o.chain = oldest.chain and o.call = oldest.call and o.kind in ('step', 'outcome')
+          and o.kind = 'outcome'
+      ) then 0 else 1 end as in_progress
+    from (
+      select chain, seq, kind, call, at, total, mac from audit_entry where ${old} kind not in ('step', 'outcome')
       order by at, chain, seq limit ${deletedAtOnce}
     ) as oldest left join audit_chain c on c.chain = oldest.chain order by oldest.at, oldest.chain, oldest.seq`.execute(
     transaction,
@@ -102,16 +125,23 @@ async function oldestEntries(transaction: Transaction<Tables>, before: number): 
 }
 
 /** For each chain, the last entry to delete: all entries that are too old, then as many as `excess` bytes need. */
-function cutsAmong(oldest: readonly OldEntry[], tooOld: number, excess: number): readonly OldEntry[] {
+function cutsAmong(
+  oldest: readonly OldEntry[],
+  tooOld: number,
+  excess: number,
+): { readonly cuts: readonly OldEntry[]; readonly freed: number } {
   const cuts = new Map<string, OldEntry>();
+  const blocked = new Set<string>();
   let freed = 0;
   for (const entry of oldest) {
     if (entry.at >= tooOld && freed >= excess) break;
+    if (entry.in_progress === 1) blocked.add(entry.chain);
+    if (blocked.has(entry.chain)) continue;
     const { seq, total } = cuts.get(entry.chain) ?? { seq: entry.pruned_seq, total: entry.pruned_total };
     freed += entry.total - total + entryOverhead * (entry.seq - seq);
     cuts.set(entry.chain, entry);
   }
-  return [...cuts.values()];
+  return { cuts: [...cuts.values()], freed };
 }
 
 async function cut(

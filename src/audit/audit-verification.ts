@@ -164,8 +164,22 @@ async function missing(snapshot: Snapshot, { chain, seq, mac }: ChainLink, witne
           .where('chain', '=', chain)
           .where('seq', '=', seq)
           .executeTakeFirst();
-  if (entry === undefined) return [`${chain}/${seq} and perhaps earlier records were cut off: ${witness} names it`];
+  if (entry === undefined) return [`${await cutOff(snapshot, row, seq)} cut off: ${witness} names ${chain}/${seq}`];
   return entry.mac === mac ? [] : [`${chain}/${seq} is not the record that ${witness} names: the chain was rewritten`];
+}
+
+/** The records that are missing up to `seq`. */
+async function cutOff(snapshot: Snapshot, { chain, pruned_seq }: ChainRow, seq: number): Promise<string> {
+  const last = await snapshot
+    .selectFrom('audit_entry')
+    .select('seq')
+    .where('chain', '=', chain)
+    .where('seq', '<', seq)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const first = (last?.seq ?? pruned_seq) + 1;
+  return first === seq ? `${chain}/${seq} was` : `${chain}/${first} to ${chain}/${seq} were`;
 }
 
 async function checkpointProblems(

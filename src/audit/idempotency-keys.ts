@@ -63,7 +63,7 @@ function inUse(): GatewayError {
 function notKept(): GatewayError {
   return new GatewayError(
     'reply-not-kept',
-    'The far side answered the first call with this Idempotency-Key, but the reply was too long to store. The call is not made again.',
+    'The first call with this Idempotency-Key has ended, but its reply was not kept: it was too long, or the store had no room for it. The call is not made again.',
   );
 }
 

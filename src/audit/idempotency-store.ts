@@ -88,3 +88,15 @@ export async function forgetKeys({ query }: Database, now: number): Promise<void
     .where('taken_at', '<', now - keptFor)
     .execute();
 }
+
+/** Bytes in the store for one key in addition to its reply: its columns and three indexes. */
+const keyOverhead = 400;
+
+/** The approximate size of all keys in bytes, with their replies. */
+export async function sizeOfKeys(query: Database['query'] | Transaction<Tables>): Promise<number> {
+  const { rows } = await sql<{
+    size: number;
+  }>`select cast(coalesce(sum(coalesce(octet_length(reply), 0) + ${sql.lit(keyOverhead)}), 0)
+    as bigint) as size from idempotency_key`.execute(query);
+  return rows[0]?.size ?? 0;
+}

@@ -40,6 +40,20 @@ eachStore((store) => {
     assert.deepEqual(await list(admin, 'startsWith=b'), { names: ['Backup'], total: 1, skip: 0, limit: 100 });
   });
 
+  test('principals take turns: one listing of another does not wait for sixty of a busy principal', async (t) => {
+    const database = await store.open(t);
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    const order: string[] = [];
+    const list = async (principal: Principal): Promise<void> => {
+      await catalogue.list({ principal, options: readListOptions(new URLSearchParams('contains=a')) });
+      order.push(principal.id);
+    };
+    const busy = Array.from({ length: 60 }, () => list(admin));
+    await Promise.all([...busy, list(reader)]);
+    // Two run when it comes, and two may start before its turn.
+    assert.ok(order.indexOf(reader.id) <= 4, `${order.indexOf(reader.id)} listings ended before it`);
+  });
+
   test('an automation without a value for a field is listed without the field', async (t) => {
     const database = await store.open(t);
     await createAutomationStore(database).change((writer) => writer.insert([{ _id: '1', name: 'Bare' }]));

@@ -25,6 +25,7 @@ export interface AutomationListing {
 /** A document as its reader or writer gets it. */
 export interface AutomationState {
   readonly id: string;
+  readonly name: string;
   /** JSON text. */
   readonly text: string;
   /** Entity tag, in its quotes: of the document without its run facts. */
@@ -53,7 +54,8 @@ export interface AutomationCatalogue {
   replace(request: AutomationChange & { readonly given: GivenAutomation }): Promise<AutomationState>;
   /** `patch` by RFC 7396; it has been validated by `automationPatchSchema` and `contentProblems`. */
   patch(request: AutomationChange & { readonly patch: unknown }): Promise<AutomationState>;
-  remove(request: AutomationChange): Promise<void>;
+  /** Resolves with the automation as it was. */
+  remove(request: AutomationChange): Promise<AutomationState>;
   /** See `importAutomations`; for admins, who see all. */
   import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
   /** See `AutomationStore.export`; for admins. */
@@ -73,7 +75,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
     changesOnlyRunFacts(current, given) ? withFactsOf(current, inUtc(given)) : stamped(principal, id, given);
   return {
     async list({ principal, options }) {
-      const { list, total } = await store.list({ options, viewer: viewerOf(principal) });
+      const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
       return { list, total, skip: options.skip, limit: options.limit };
     },
     create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), given))),
@@ -90,7 +92,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
         const patched = mergePatch(automation, patch) as Automation;
         return put(writer, changed(request, automation, patched), factsBesides(patch, facts));
       }),
-    remove: (request) => changeOne(store, request, async () => {}),
+    remove: (request) => changeOne(store, request, async (_writer, { automation, owned }) => stateOf(automation, owned)),
     import: (source) => importAutomations({ store, source }),
     export: () => store.export(),
     noteRun: (id, facts) => store.noteRun(id, facts),
@@ -101,9 +103,9 @@ export function createAutomationCatalogue(options: { readonly database: Database
 function changesOnlyRunFacts(current: Automation, given: GivenAutomation): boolean {
   const facts = inUtc(given);
   if (runFields.every((field) => current[field] === facts[field])) return false;
-  const text = ({ name, data, repeatInterval }: GivenAutomation): string => {
-    const { lastUpdated: _, ...rest }: AutomationData = data ?? {};
-    return ownedText({ _id: current._id, name, data: rest, ...(repeatInterval !== undefined && { repeatInterval }) });
+  const text = ({ data, ...rest }: GivenAutomation): string => {
+    const { lastUpdated: _, ...owned }: AutomationData = data ?? {};
+    return ownedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
   };
   return text(current) === text(given);
 }
@@ -133,7 +135,7 @@ async function put(writer: AutomationWriter, automation: Automation, kept?: Part
 }
 
 function stateOf(automation: Automation, owned = ownedText(automation)): AutomationState {
-  return { id: automation._id, text: withRunFacts(owned, automation), tag: entityTag(owned) };
+  return { id: automation._id, name: automation.name, text: withRunFacts(owned, automation), tag: entityTag(owned) };
 }
 
 function notFound(): GatewayError {
@@ -153,6 +155,7 @@ function nameTaken(name: string): GatewayError {
     `Another automation has the name ${JSON.stringify(name)}; names are unique, choose another.`,
     {
       errors: [{ pointer: '/name', detail: 'is the name of another automation' }],
+      logged: 'Another automation has this name; names are unique.',
     },
   );
 }

@@ -1,6 +1,6 @@
 import type { Tables } from '#database/tables.ts';
-import { type Automation, type TextField, textFields, textOf } from './automation.ts';
-import { type OwnerFacts, withRunFacts } from './run-facts.ts';
+import { type Automation, type AutomationData, type TextField, textFields, textOf } from './automation.ts';
+import { type OwnerFacts, type RunField, withRunFacts } from './run-facts.ts';
 import { exactKey, sortKey } from './sort-key.ts';
 
 /** The column that each field is sorted and searched by. */
@@ -46,20 +46,24 @@ export function rowOf(
  * The JSON text of an automation without its run facts: the fields in the order of the specification, no white space. The same document
  * gives the same text.
  */
-export function ownedText({ _id, name, data, lastModifiedBy, repeatInterval }: Automation): string {
+export function ownedText({ _id, name, data, lastModifiedBy, repeatInterval }: Omit<Automation, RunField>): string {
   return JSON.stringify({
     _id,
     name,
-    data: data && {
-      gbac: data.gbac && { write: data.gbac.write, read: data.gbac.read },
-      lastUpdated: data.lastUpdated,
-      description: data.description,
-      workflowId: data.workflowId,
-      formId: data.formId,
-    },
+    data: data && ownedData(data),
     lastModifiedBy,
     repeatInterval,
-  });
+  } satisfies Record<keyof Omit<Automation, RunField>, unknown>);
+}
+
+function ownedData({ gbac, lastUpdated, description, workflowId, formId }: AutomationData): object {
+  return {
+    gbac: gbac && { write: gbac.write, read: gbac.read },
+    lastUpdated,
+    description,
+    workflowId,
+    formId,
+  } satisfies Record<keyof AutomationData, unknown>;
 }
 
 /** The whole automation as JSON text, as it is listed. */

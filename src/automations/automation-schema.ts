@@ -1,5 +1,5 @@
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { repeatIntervalForm } from './repeat-interval.ts';
 
 /** Limits of a document. A PostgreSQL index row has at most 2,704 bytes, which limits the texts that a listing can be sorted by. */
@@ -51,44 +51,46 @@ const lastModifiedBy = short('Who changed it last; set by the gateway.');
 const lastUpdatedAs = (time: Time): JsonSchema => time('When it was last changed; set by the gateway.');
 const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; a value in the request is ignored.' }));
 
-const gbac = Type.Optional(closedObject({ write: Type.Optional(lists.write), read: Type.Optional(lists.read) }));
-const dataWith = (lastUpdated: JsonSchema) =>
-  Type.Optional(closedObject({ gbac, lastUpdated: Type.Optional(lastUpdated), ...optional(dataFields) }));
+const gbac = Type.Optional(
+  namedObject('AutomationGroups', { write: Type.Optional(lists.write), read: Type.Optional(lists.read) }),
+);
+const dataWith = (title: string, lastUpdated: JsonSchema) =>
+  Type.Optional(namedObject(title, { gbac, lastUpdated: Type.Optional(lastUpdated), ...optional(dataFields) }));
 
 /** An automation as it is listed. */
-export const automationSchema = closedObject({
+export const automationSchema = namedObject('Automation', {
   _id: id,
   name,
-  data: dataWith(lastUpdatedAs(keptTime)),
+  data: dataWith('AutomationData', lastUpdatedAs(keptTime)),
   lastModifiedBy: Type.Optional(lastModifiedBy),
   ...optional(fieldsWith(keptTime)),
 });
 
 /** A line of an import, which keeps the fields that the gateway sets otherwise. */
-export const importedAutomationSchema = closedObject({
+export const importedAutomationSchema = namedObject('ImportedAutomation', {
   _id: Type.Optional(id),
   name,
-  data: dataWith(lastUpdatedAs(givenTime)),
+  data: dataWith('ImportedAutomationData', lastUpdatedAs(givenTime)),
   lastModifiedBy: Type.Optional(lastModifiedBy),
   ...optional(fieldsWith(givenTime)),
 });
 
 /** An automation as a caller gives it. */
-export const givenAutomationSchema = closedObject({
+export const givenAutomationSchema = namedObject('GivenAutomation', {
   _id: ignored,
   name,
-  data: dataWith(ignored),
+  data: dataWith('GivenAutomationData', ignored),
   lastModifiedBy: ignored,
   ...optional(fieldsWith(givenTime)),
 });
 
 /** A merge patch (RFC 7396): any part of an automation, null to remove a member. The name cannot be removed. */
-export const automationPatchSchema = closedObject({
+export const automationPatchSchema = namedObject('AutomationPatch', {
   _id: ignored,
   name: Type.Optional(name),
   data: removable(
-    closedObject({
-      gbac: removable(closedObject(removables(lists))),
+    namedObject('AutomationPatchData', {
+      gbac: removable(namedObject('AutomationPatchGroups', removables(lists))),
       lastUpdated: ignored,
       ...removables(dataFields),
     }),

@@ -21,7 +21,8 @@ import { exactKey } from './sort-key.ts';
  * sort field, documents without the field first, then by name key and exact name. The order is total, and -1 is its exact reverse.
  */
 export interface AutomationStore {
-  list(request: { readonly options: ListOptions; readonly viewer: Viewer }): Promise<AutomationPage>;
+  /** `principal`: who asks, by its unique id. Principals that wait for a listing take turns. */
+  list(request: { readonly options: ListOptions; readonly viewer: Viewer; readonly principal?: string }): Promise<AutomationPage>;
   read(id: string): Promise<StoredAutomation | undefined>;
   /** One transaction with no other change at the same time, in any gateway: all of it is kept, or nothing. */
   change<T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T>;
@@ -102,7 +103,11 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
   };
   return {
     list: (request) =>
-      listings.run(() => listAutomations(database, request, sizes.collected), { limit: listingWait, late: tooManyListings }),
+      listings.run(() => listAutomations(database, request, sizes.collected), {
+        group: request.principal ?? '',
+        limit: listingWait,
+        late: tooManyListings,
+      }),
     read: (id) => readAutomation({ notes: read, rows: read }, id),
     change: (work) =>
       changes.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),

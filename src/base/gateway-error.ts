@@ -13,12 +13,16 @@ export interface UpstreamAnswer {
   readonly body?: string;
 }
 
-interface GatewayErrorOptions {
+export interface GatewayErrorOptions {
   readonly cause?: unknown;
   /** Replaces the status of the table: `outcome-unknown` is 504 after a time limit, otherwise 502. */
   readonly status?: number;
   readonly errors?: readonly RequestProblem[];
   readonly upstream?: UpstreamAnswer;
+  /** The operator's rule that refused the call, for the audit log. */
+  readonly rule?: string;
+  /** What the log says instead of the message, where that quotes a body. */
+  readonly logged?: string;
   /** Reply headers that belong to the error, such as `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -29,7 +33,10 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly errors: readonly RequestProblem[] | undefined;
   readonly upstream: UpstreamAnswer | undefined;
+  readonly rule: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The message for the log. */
+  readonly logged: string;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -38,6 +45,8 @@ export class GatewayError extends Error {
     this.status = options.status ?? errorCodes[code].status;
     this.errors = options.errors;
     this.upstream = options.upstream;
+    this.rule = options.rule;
     this.headers = options.headers ?? {};
+    this.logged = options.logged ?? message;
   }
 }

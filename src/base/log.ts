@@ -9,12 +9,23 @@ export interface LogFields {
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
+  /** The OIDC issuer of a token. */
+  readonly issuer?: string | undefined;
+  /** The subject of a token at its issuer. */
+  readonly subject?: string | undefined;
   readonly sourceAddress?: string | undefined;
   readonly method?: string | undefined;
   /** The route's pattern, never the URL itself. */
   readonly route?: string | undefined;
   readonly status?: number | undefined;
   readonly code?: string | undefined;
+  /** Why a request failed: `GatewayError.logged`. */
+  readonly detail?: string | undefined;
+  /** `scheme://host:port` of a restCall that failed. */
+  readonly destination?: string | undefined;
+  /** The path of a call or request that failed, with the values of its query masked. */
+  readonly path?: string | undefined;
+  readonly phase?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly adapter?: string | undefined;
   readonly upstreamStatus?: number | undefined;

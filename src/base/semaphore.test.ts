@@ -35,3 +35,23 @@ test('a caller that waited too long gets the error, and the permit goes to the n
   semaphore.release();
   assert.equal(semaphore.free, 1);
 });
+
+test('callers of several groups take turns: the only one of its group waits for one of each other group at most', async () => {
+  const semaphore = new Semaphore(1);
+  await semaphore.acquire();
+  const order: string[] = [];
+  const wait = async (name: string, group: string): Promise<void> => {
+    await semaphore.acquire({ group });
+    order.push(name);
+  };
+  const waits = [wait('a1', 'a'), wait('a2', 'a'), wait('a3', 'a'), wait('b1', 'b'), wait('c1', 'c'), wait('b2', 'b')];
+  const late = semaphore.acquire({ group: 'd', limit: 1, late: () => new Error('late') });
+  assert.equal(semaphore.waiting, 7);
+  await assert.rejects(late, /late/u);
+  for (const _ of waits) {
+    semaphore.release();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(waits);
+  assert.deepEqual([order, semaphore.waiting], [['a1', 'b1', 'c1', 'a2', 'b2', 'a3'], 0]);
+});

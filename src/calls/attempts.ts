@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
@@ -49,6 +50,12 @@ export class AttemptObserver implements AttemptWatcher {
   }
 }
 
+/** A failed attempt has a status where its reply had begun. */
+interface AttemptResult {
+  readonly status?: number | undefined;
+  readonly error?: string;
+}
+
 class ObservedAttempt implements Attempt {
   readonly headers: readonly string[];
   readonly #call: SentCall;
@@ -77,10 +84,11 @@ class ObservedAttempt implements Attempt {
   }
 
   failed(failure: unknown): void {
-    this.#end({ error: failureCode(failure) });
+    const status = failure instanceof GatewayError ? failure.upstream?.status : undefined;
+    this.#end({ status, error: failureCode(failure) });
   }
 
-  #end(result: { readonly status?: number; readonly error?: string }): void {
+  #end(result: AttemptResult): void {
     const { metrics, log } = this.#observers;
     const milliseconds = this.#scope.clock.monotonic() - this.#startedAt;
     metrics.attemptEnded(this.#scope, milliseconds);
@@ -101,7 +109,7 @@ function attemptFields(
   { requestId, adapter }: CallingScope,
   { method }: SentCall,
   milliseconds: number,
-  { status, error }: { readonly status?: number; readonly error?: string },
+  { status, error }: AttemptResult,
 ): LogFields {
   return {
     requestId,
@@ -127,7 +135,7 @@ function attemptFacts({ origin, path, method }: SentCall, scope: CallingScope, c
   };
 }
 
-function endSpan(span: Span | undefined, { status, error }: { readonly status?: number; readonly error?: string }): void {
+function endSpan(span: Span | undefined, { status, error }: AttemptResult): void {
   const failed = error !== undefined || (status !== undefined && status >= 400);
   const type = error ?? (failed ? String(status) : undefined);
   span?.end({ failed, facts: () => ({ 'http.response.status_code': status, 'error.type': type }) });

@@ -14,7 +14,11 @@ export interface CallFacts {
   /** The rule that allowed the call, or refused it. */
   readonly rule?: string | undefined;
   readonly upstreamStatus?: number | undefined;
+  /** The automation that the request created, changed or deleted. */
+  readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The request id of the earlier call whose reply is the answer again. */
   readonly replays?: string | undefined;
+  /** Why the request was refused, where no GatewayError says so. */
+  readonly refusal?: string | undefined;
   readonly traffic?: { readonly traffic: Traffic } | undefined;
 }

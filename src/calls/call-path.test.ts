@@ -46,7 +46,7 @@ adapters:
   const pooled = <S>(_labels: object, sender: S): S => sender;
   const live = createLiveParts({
     config,
-    adapterNeeds: { resolve, clock: systemClock, userAgent: 'test', pooled },
+    adapterNeeds: { resolve, clock: systemClock, userAgent: 'test', pooled, log: noLog },
     outboundNeeds: { resolve, ownListeners: () => [], pooled },
     log: noLog,
   });
@@ -115,7 +115,9 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
     },
     intendOnce: () => Promise.reject(new Error('no call here has a key')),
     record: (facts) => void recorded.push({ kind: 'record', facts }),
-    counts: () => ({ waiting: 0, dropped: 0 }),
+    recordRefusal: (facts) => void recorded.push({ kind: 'record', facts }),
+    keepsReply: () => true,
+    counts: () => ({ waiting: 0, dropped: 0, repeated: 0, withoutRoom: 0 }),
     close: async () => {},
   };
 }

@@ -1,4 +1,5 @@
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import { orchestratorCall } from '#relay/orchestrator-call.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
@@ -43,7 +44,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
       const scope = openScope(context, relayed.timeLimit);
       const letGo = relayed.hold();
       try {
-        return await recorded({ context, scope, method: relayed.method }, () => relayed.send(scope, record));
+        return await recorded({ context, scope, method: relayed.method }, () => sent(relayed, scope, record));
       } catch (failure) {
         scope.end();
         throw failure;
@@ -54,12 +55,23 @@ export function createCallPath(options: CallPathOptions): CallPath {
   };
 }
 
+/** Sends the call. Where it fails although its reply had begun, the status of that goes on record. */
+async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord): Promise<RelayReply> {
+  try {
+    return await relayed.send(scope, record);
+  } catch (failure) {
+    if (failure instanceof GatewayError && failure.upstream !== undefined)
+      record.note({ upstreamStatus: failure.upstream.status });
+    throw failure;
+  }
+}
+
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
 function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userAgent }: CallPathOptions): RelayedCall {
   if (call.operation === 'restCall') {
     const { request } = call;
     record.note({ verb: request.verb, address: request.destination.href });
-    return restCall({ request, section: outbound(), trace: record.trace, userAgent });
+    return restCall({ request, section: outbound(), caller: record.principal.id, trace: record.trace, userAgent });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);

@@ -1,4 +1,6 @@
+import { addressGroup } from '#access/login-throttle.ts';
 import type { Principal } from '#access/principal.ts';
+import type { AuditFacts } from '#audit/audit-entry.ts';
 import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import type { CallerLeft } from '#base/caller-left.ts';
@@ -10,8 +12,9 @@ import type { Span } from '#base/tracing.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallFacts } from './call-facts.ts';
+import { type Explanation, explanationOf } from './explanation.ts';
 import { type CallResult, keyEffect, type RenderError, readKeptReply } from './kept-reply.ts';
-import { hasGrown, isRecorded, outcomeFacts, requestFacts } from './record-facts.ts';
+import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shortened } from './record-facts.ts';
 
 /** Where a request comes from: what its entrance knows of it. */
 export interface CallOrigin {
@@ -61,8 +64,10 @@ export class CallRecord {
     verb: undefined,
     address: undefined,
     rule: undefined,
+    automation: undefined,
     upstreamStatus: undefined,
     replays: undefined,
+    refusal: undefined,
     traffic: undefined,
   };
   /** The status of the reply, once there is one. */
@@ -125,9 +130,20 @@ export class CallRecord {
     return (this.#endedAt ?? this.clock.monotonic()) - this.startedAt;
   }
 
+  /** The reply is out, or its connection broke. */
+  get hasEnded(): boolean {
+    return this.#endedAt !== undefined;
+  }
+
   /** The code of the error that was answered, where it was one. */
   get code(): string | undefined {
     return this.failure?.code ?? this.replayedCode;
+  }
+
+  /** Why the call failed, for the log; undefined where it did not. */
+  get explanation(): Explanation | undefined {
+    const hasFailed = this.code !== undefined || this.cutOff || this.facts.refusal !== undefined;
+    return hasFailed ? explanationOf(this, this.#origin) : undefined;
   }
 
   note(facts: CallFacts): void {
@@ -183,7 +199,14 @@ export class CallRecord {
   }
 
   #keyEffect(result: CallResult, request: IdempotentRequest): ReturnType<typeof keyEffect> {
-    return keyEffect({ result, request, requestId: this.requestId, facts: this.facts, renderError: this.#renderError });
+    return keyEffect({
+      result,
+      request,
+      requestId: this.requestId,
+      facts: this.facts,
+      renderError: this.#renderError,
+      mayKeep: (length) => this.#audit.keepsReply(length),
+    });
   }
 
   #endWay(): void {
@@ -211,8 +234,13 @@ export class CallRecord {
         this.#intended.amend(outcomeFacts(this, failure), key);
       }
     } else if (isRecorded(this, this.#origin)) {
-      this.#audit.record(outcomeFacts(this, failure, requestFacts(this, this.#origin)));
+      this.#record(outcomeFacts(this, failure, requestFacts(this, this.#origin)));
     }
+  }
+
+  #record(facts: AuditFacts): void {
+    if (isOfUnknown(this, facts)) this.#audit.recordRefusal(shortened(facts), addressGroup(this.#origin.sourceAddress));
+    else this.#audit.record(facts);
   }
 }
 

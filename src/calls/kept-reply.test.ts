@@ -19,6 +19,7 @@ function keptOf(failure: GatewayError): string {
       headers: { 'Content-Type': 'text/plain', 'Content-Length': '4' },
       body: message,
     }),
+    mayKeep: () => true,
   });
   assert.ok(effect.kind === 'end' && effect.reply !== undefined);
   return unsealed(request, effect.reply);

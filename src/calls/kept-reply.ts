@@ -35,15 +35,19 @@ export function keyEffect({
   requestId,
   facts,
   renderError,
+  mayKeep,
 }: {
   readonly result: CallResult;
   readonly request: IdempotentRequest;
   readonly requestId: string;
   readonly facts: CallFacts;
   readonly renderError: RenderError;
+  /** Whether the store has room for a sealed reply of that length. */
+  readonly mayKeep: (length: number) => boolean;
 }): KeyEffect {
   const keep = (kept: KeptReply): KeyEffect => {
-    return { kind: 'end', state: 'done', reply: sealed(request, JSON.stringify(kept)) };
+    const reply = sealed(request, JSON.stringify(kept));
+    return { kind: 'end', state: 'done', ...(mayKeep(reply.length) && { reply }) };
   };
   if ('reply' in result) {
     const { status = 200, headers, head, rest } = result.reply;

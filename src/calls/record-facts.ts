@@ -6,8 +6,13 @@ import { withMaskedQuery } from '#base/masked-query.ts';
 import type { CallFacts } from './call-facts.ts';
 import { callOutcome, failureCode } from './call-outcome.ts';
 
-/** Characters of an address that are kept. */
+/** Characters of an address that are kept, and of texts from a caller that is not known. */
 const longestAddress = 8_192;
+const longestOfUnknown = 200;
+/** Characters of the sentence of a refusal that are kept. */
+const longestDetail = 500;
+/** Characters of an automation's name that are kept. */
+const longestName = 500;
 
 /** The members of CallRecord that a record is made of; importing the class would make a circle. */
 interface RecordedCall {
@@ -18,6 +23,7 @@ interface RecordedCall {
   readonly failure: GatewayError | undefined;
   readonly replayedCode: string | undefined;
   readonly status: number | undefined;
+  readonly hasEnded: boolean;
   readonly duration: number;
 }
 
@@ -35,7 +41,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
-  const { verb, address = origin.address, adapter, rule } = call.facts;
+  const { verb, address = origin.address, adapter, rule, automation } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -43,6 +49,8 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     requestId: origin.requestId,
     traceId: origin.trace.traceId,
     principal: known ? principal.username : undefined,
+    issuer: principal.issuer,
+    subject: principal.subject,
     // A copy: JSON.stringify is slow on frozen objects, and all of the configuration is frozen.
     roles: known ? [...principal.roles] : undefined,
     sourceAddress: origin.sourceAddress,
@@ -50,6 +58,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     adapter,
     verb,
     address: withMaskedQuery(address).slice(0, longestAddress),
+    automation: automation && { ...automation, name: automation.name.slice(0, longestName) },
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,
     attempts: undefined,
@@ -61,6 +70,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     bytesSent: undefined,
     bytesReceived: undefined,
     durationMs: undefined,
+    detail: undefined,
   };
 }
 
@@ -81,7 +91,8 @@ export function outcomeFacts(
 ): AuditFacts {
   if (isDenial(failure)) {
     facts.decision = 'denied';
-    facts.rule = failure.message.slice(0, 500);
+    facts.rule = failure.rule ?? facts.rule;
+    facts.detail = failure.message.slice(0, longestDetail);
   }
   const { traffic } = call.facts;
   if (traffic !== undefined) {
@@ -105,11 +116,26 @@ export function outcomeFacts(
   return facts;
 }
 
-/** Undefined where the caller left before the reply. */
-function statusOf({ status = 200 }: RecordedCall, failure: unknown): number | undefined {
-  if (failure === undefined) return status;
+/**
+ * The status that the caller got, or will get. Undefined where the caller left before the reply. A reply that breaks off has its status
+ * already.
+ */
+function statusOf({ status, hasEnded }: RecordedCall, failure: unknown): number | undefined {
+  if (hasEnded) return status;
+  if (failure === undefined) return 200;
   if (failure instanceof GatewayError) return failure.status;
   return failure instanceof CallerLeft ? undefined : 500;
+}
+
+/** True for a request that failed before its caller was known. The name that a failed login tried proves nothing. */
+export function isOfUnknown({ principal, facts }: RecordedCall, { outcome }: AuditFacts): boolean {
+  return outcome !== 'ok' && (principal.username === '' || facts.principal !== undefined);
+}
+
+/** What goes on record of such a request: anybody can send it. */
+export function shortened(facts: AuditFacts): AuditFacts {
+  const { address, detail } = facts;
+  return { ...facts, address: address?.slice(0, longestOfUnknown), detail: detail?.slice(0, longestOfUnknown) };
 }
 
 /** True for every request of a kind that goes on record, and for every refusal for who asked (401, 403), on a known route. */

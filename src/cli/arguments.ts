@@ -28,17 +28,34 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
     .map((token, index) => optionFault(command, token) ?? repetition(token, given.slice(0, index)))
     .find((found) => found !== undefined);
   if (fault !== undefined) return { fault };
-  const { operands } = command;
-  const isRepeated = operands.at(-1)?.endsWith('…') === true;
-  if (positionals.length < operands.length) return { fault: `${operands[positionals.length]} is missing` };
-  if (positionals.length > operands.length && !isRepeated)
-    return { fault: `unexpected argument ${JSON.stringify(positionals[operands.length])}` };
+  const { operands, bareOption } = command;
+  const misplaced = positionalFault(command, positionals, values);
+  if (misplaced !== undefined) return { fault: misplaced };
+  const bare = positionals[operands.length];
   return {
-    option: (name) => String(values[name] ?? command.options[name]?.default),
+    option: (name) => String(values[name] ?? (name === bareOption ? bare : undefined) ?? command.options[name]?.default),
     flag: (name) => values[name] === true,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
     operands: (name) => positionals.slice(operands.indexOf(name)),
   };
+}
+
+function positionalFault(
+  { operands, bareOption, options }: Command,
+  positionals: readonly string[],
+  values: Readonly<Record<string, unknown>>,
+): string | undefined {
+  if (positionals.length < operands.length) return `${operands[positionals.length]} is missing`;
+  // The last operand may come several times.
+  if (operands.at(-1)?.endsWith('…') === true) return undefined;
+  const [bare, ...more] = positionals.slice(operands.length);
+  const unexpected = bareOption === undefined ? bare : more[0];
+  if (unexpected !== undefined) return `unexpected argument ${JSON.stringify(unexpected)}`;
+  if (bareOption === undefined || bare === undefined) return undefined;
+  if (bare === '') return `${options[bareOption]?.value} is empty`;
+  return values[bareOption] === undefined
+    ? undefined
+    : `${JSON.stringify(bare)} and --${bareOption} name the same thing; keep one of the two`;
 }
 
 function isSwitch({ flags = {} }: Command, name: string): boolean {

@@ -8,6 +8,7 @@ import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
 import { loadConfig } from '#config/load-config.ts';
 import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 import { commands } from './cli.ts';
+import type { StoredAudit, StoredCatalogue } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
 
 test('the help goes to standard error without a command, and to standard output with --help', async (t) => {
@@ -48,8 +49,12 @@ test('an unknown command, option or argument is refused with the nearest known o
     [['serve', '--config', '--verbose'], /--config needs a value/u],
     [['serve', '--config', 'a', '--config', 'b'], /--config is given twice/u],
     [['serve', '--help=x'], /--help takes no value/u],
-    [['serve', 'gateway.yaml'], /unexpected argument "gateway.yaml"/u],
-    [['check-config'], /FILE is missing/u],
+    [['serve', 'a.yaml', 'b.yaml'], /unexpected argument "b.yaml"/u],
+    [['serve', 'a.yaml', '--config', 'b.yaml'], /"a.yaml" and --config name the same thing; keep one of the two/u],
+    [['serve', ''], /FILE is empty/u],
+    [['hash-password', 'secret'], /unexpected argument "secret"/u],
+    [['import'], /FILE is missing/u],
+    [['import', 'a', 'b'], /unexpected argument "b"/u],
     [['check-config', 'a', 'b'], /unexpected argument "b"/u],
     [['check-workflow'], /FILE… is missing/u],
   ] as const) {
@@ -123,7 +128,51 @@ test('check-config prints ok or every problem, and warnings do not change the ex
   assert.match(bad.err, /^g\.yaml:1:1: access: .*\ng\.yaml:1:17: server\.port: .*\ng\.yaml:1:20: server\.hots: .*\n$/u);
   const missing = await runCommandLine(t, ['check-config', 'none.yaml']);
   assert.deepEqual([missing.code, missing.out], [1, '']);
-  assert.match(missing.err, /none\.yaml does not exist/u);
+  assert.match(missing.err, /there is no none\.yaml\n/u);
+});
+
+const catalogue: StoredCatalogue = {
+  import: async () => ({ imported: 0, replaced: 0 }),
+  export: async function* () {},
+};
+const audit: StoredAudit = {
+  list: async () => ({ list: [] }),
+  verify: async () => ({ problems: [], chains: 0, records: 0, checkpoints: 0 }),
+};
+
+test('every command with a configuration takes FILE, --config FILE, or gateway.yaml by default', async (t) => {
+  for (const words of [['check-config'], ['serve'], ['audit', 'list'], ['audit', 'verify'], ['export']]) {
+    for (const name of ['my.yaml', 'gateway.yaml']) {
+      const given = { files: { [name]: configuration }, catalogue, audit };
+      for (const more of [[name], ['--config', name], ...(name === 'my.yaml' ? [] : [[]])]) {
+        const { code, err } = await runCommandLine(t, [...words, ...more], given);
+        assert.equal(code, 0, `${[...words, ...more].join(' ')}: ${err}`);
+      }
+    }
+  }
+});
+
+test('audit, import and export need no secret, no certificate and no valid key outside the store', async (t) => {
+  const files = {
+    'gateway.yaml': [
+      'server: { tls: { certFile: none.pem, keyFile: none.pem } }',
+      'store: { url: { env: STORE_URL } }',
+      'outbound: { timeouts: { total: 40s }, unknownKey: 1 }',
+      'adapters: [{ name: a, kind: nso, auth: { type: bearer, token: { env: NOT_SET } }, timeouts: { total: 50s } }]',
+    ].join('\n'),
+    'a.ndjson': '',
+  };
+  for (const words of [['audit', 'list'], ['audit', 'verify'], ['export'], ['import', 'a.ndjson']]) {
+    const given = { files, catalogue, audit, env: { STORE_URL: 'sqlite:./my.db' } };
+    const { code, err, opened, cwd } = await runCommandLine(t, words, given);
+    assert.equal(code, 0, `${words.join(' ')}: ${err}`);
+    assert.deepEqual(opened?.store, { kind: 'sqlite', file: join(cwd, 'my.db') });
+    assert.deepEqual([opened?.outbound.timeouts.total, opened?.adapters[0]?.timeouts.total], [40_000, 50_000]);
+    const { code: refused, err: why } = await runCommandLine(t, words, { ...given, env: {} });
+    assert.equal(refused, 1);
+    assert.match(why, /^gateway\.yaml:2:\d+: store\.url\.env: the environment variable STORE_URL is not set/u);
+  }
+  assert.equal((await runCommandLine(t, ['serve'], { files })).code, 1);
 });
 
 test('serve passes on the loaded configuration, by default of gateway.yaml', async (t) => {
@@ -142,7 +191,7 @@ test('serve without a configuration says how to make one, and starts nothing wit
   assert.deepEqual([missing.code, missing.served], [1, []]);
   assert.match(
     missing.err,
-    /there is no gateway\.yaml\n.*"orchestration-gateway init".*--config FILE.*"orchestration-gateway demo"/u,
+    /there is no gateway\.yaml\n.*"npx orchestration-gateway init".*--config FILE.*"npx orchestration-gateway demo"/u,
   );
   const bad = await runCommandLine(t, ['serve'], { files: { 'gateway.yaml': 'x: 1' } });
   assert.deepEqual([bad.code, bad.served], [1, []]);
@@ -154,7 +203,11 @@ test('init writes a valid configuration that only its owner can read, and shows 
   assert.deepEqual([code, err], [0, '']);
   const password = /password {2}(\S+)/u.exec(out)?.[1] ?? '';
   assert.ok(password.length >= 20);
-  assert.match(out, /orchestration-gateway serve\n/u);
+  assert.match(out, /\n {2}npx orchestration-gateway check-config\n {2}npx orchestration-gateway serve\n/u);
+  assert.match(
+    await readFile(join(cwd, 'gateway.yaml'), 'utf8'),
+    /Check this file with: npx orchestration-gateway check-config/u,
+  );
   assert.equal((await stat(join(cwd, 'gateway.yaml'))).mode & 0o777, 0o600);
   assert.ok(!(await readFile(join(cwd, 'gateway.yaml'), 'utf8')).includes(password));
   const { config, warnings } = await loadConfig({ file: 'gateway.yaml', env: {}, cwd });
@@ -178,15 +231,12 @@ test('init never overwrites a file, and says how to write another', async (t) =>
   );
 });
 
-test('demo takes its password from GATEWAY_ADMIN_PASSWORD, or generates one', async (t) => {
+test('demo takes its password from GATEWAY_ADMIN_PASSWORD, where that is not empty', async (t) => {
   const given = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'open sesame' } });
   assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame' }]);
-  const [first, second] = [
-    await runCommandLine(t, ['demo']),
-    await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: '' } }),
-  ];
-  for (const { demonstrated } of [first, second]) assert.match(demonstrated[0]?.adminPassword ?? '', /^[a-zA-Z2-9]{22}$/u);
-  assert.notEqual(first.demonstrated[0]?.adminPassword, second.demonstrated[0]?.adminPassword);
+  for (const env of [{}, { GATEWAY_ADMIN_PASSWORD: '' }]) {
+    assert.deepEqual((await runCommandLine(t, ['demo'], { env })).demonstrated, [{ adminPassword: undefined }]);
+  }
 });
 
 test('check-workflow prints ok or every problem of each file, and warnings do not change the exit code', async (t) => {

@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AuditVerdict } from '#audit/audit-verification.ts';
 import type { Checkpoint } from '#audit/checkpoint.ts';
-import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
+import type { StoredConfig } from '#config/stored-config.ts';
 
 /** What commands need from outside, so that no command touches `process`. */
 export interface CommandContext {
@@ -13,6 +13,8 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The directory to which file names are relative. */
   readonly cwd: string;
+  /** How this program was started, for messages that name a command to type: `npx orchestration-gateway`. */
+  readonly invocation: string;
   /** True if standard input is a terminal, where passwords are typed without echo. */
   readonly isTerminal: boolean;
   /** True if standard output is a terminal. */
@@ -26,13 +28,13 @@ export interface CommandContext {
   /** Resolves with an argon2id PHC string. */
   readonly hashPassword: (password: string) => Promise<string>;
   /** Opens the audit log of the configured store, and closes it when `work` ends. */
-  readonly withAudit: <T>(config: Config, work: (audit: StoredAudit) => Promise<T>) => Promise<T>;
+  readonly withAudit: <T>(config: StoredConfig, work: (audit: StoredAudit) => Promise<T>) => Promise<T>;
   /**
    * Opens the catalogue of the configured store, and closes it when `work` ends. `read` needs a store that exists. Rejects with a
    * GatewayError if the store cannot be opened.
    */
   readonly withCatalogue: <T>(
-    config: Config,
+    config: StoredConfig,
     use: 'read' | 'write',
     work: (catalogue: StoredCatalogue) => Promise<T>,
   ) => Promise<T>;
@@ -85,8 +87,8 @@ export interface ServeOptions extends LoadedConfig {
 }
 
 export interface DemoOptions {
-  /** Part of the printed calls, so that they can be copied and run. */
-  readonly adminPassword: string;
+  /** Undefined: the password of the last demo in this folder, or a new one. Part of the printed calls, which can be copied and run. */
+  readonly adminPassword: string | undefined;
 }
 
 /** An option that takes a value. */
@@ -108,6 +110,8 @@ export interface Command {
   readonly flags?: Readonly<Record<string, string>>;
   /** Required arguments in order, such as `FILE`. The last one may end in `…`: it means one argument or more. */
   readonly operands: readonly string[];
+  /** An option whose value may also be the last argument, without `--name`. */
+  readonly bareOption?: string;
   /** Resolves with the exit code: 0 success, 1 failure. */
   readonly run: (context: CommandContext, given: GivenArguments) => Promise<number>;
 }

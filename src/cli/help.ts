@@ -5,7 +5,7 @@ export const program = 'orchestration-gateway';
 /** The help of one command, with a final newline. */
 export function commandHelp(command: Command): string {
   const options = Object.entries(command.options).map(([name, { value, meaning, default: standard }]) => ({
-    left: `--${name} ${value}`,
+    left: name === command.bareOption ? `${value}, --${name} ${value}` : `--${name} ${value}`,
     right: standard === '' ? meaning : `${meaning} (default: ${standard})`,
   }));
   const flags = Object.entries(command.flags ?? {}).map(([name, meaning]) => ({ left: `--${name}`, right: meaning }));
@@ -21,8 +21,10 @@ export function commandHelp(command: Command): string {
 }
 
 /** The usage line of a command. */
-export function usage({ name, options, flags = {}, operands }: Command): string {
-  const optional = Object.entries(options).map(([option, { value }]) => `[--${option} ${value}]`);
+export function usage({ name, options, flags = {}, operands, bareOption }: Command): string {
+  const optional = Object.entries(options).map(([option, { value }]) =>
+    option === bareOption ? `[${value} | --${option} ${value}]` : `[--${option} ${value}]`,
+  );
   const switches = Object.keys(flags).map((flag) => `[--${flag}]`);
   return ['Usage:', program, name, ...optional, ...switches, ...operands].join(' ');
 }

@@ -16,7 +16,7 @@ const argon2idHash: Shape<string> = text({
   example: "'$argon2id$v=19$…'",
   parse: (value): Parsed<string> =>
     parsePasswordHash(value) === undefined
-      ? { fault: 'is no argon2id hash; make one with: orchestration-gateway hash-password (and quote it inside { })' }
+      ? { fault: 'is no argon2id hash; make one with the command hash-password (and quote it inside { })' }
       : { value },
 });
 

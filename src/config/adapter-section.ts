@@ -139,6 +139,8 @@ const oneAddress: Check = (place) => {
   }
 };
 
+export const adapterTimeouts = timeouts({ firstByte: '300s', idle: '60s', total: '300s' });
+
 const adapter = mapping(
   {
     name: required(adapterName, 'Name of the adapter instance, as in the URL of the routes. Spaces are allowed.'),
@@ -152,7 +154,7 @@ const adapter = mapping(
       'Base addresses of the nodes of one orchestrator, the preferred one first.',
     ),
     auth: defaulted(auth, '{ type: none }', 'Credentials of the gateway for the orchestrator.'),
-    timeouts: defaulted(timeouts({ firstByte: '300s', idle: '60s', total: '300s' }), '{}', 'Time limits of one call.'),
+    timeouts: defaulted(adapterTimeouts, '{}', 'Time limits of one call.'),
     responseLimit: defaulted(size('1024GiB'), '1GiB', 'Largest reply body, after decompression.'),
     concurrency: defaulted(integer(1, 100_000), '16', 'Calls in flight at each address.'),
     queue: defaulted(integer(0, 1_000_000), '1000', 'Calls that may wait for a slot at each address; further calls get 503.'),

@@ -5,7 +5,18 @@ import { type ConfigKey, configKeys } from '../../test/support/gateway/config-ke
 
 const expectedKeys = [
   ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit'),
-  ...members('server', 'host', 'port', 'tls', 'requestBodyLimit', 'openMetrics', 'trustedProxies', 'rateLimit', 'logLevel'),
+  ...members(
+    'server',
+    'host',
+    'port',
+    'tls',
+    'requestBodyLimit',
+    'openMetrics',
+    'trustedProxies',
+    'publicUrl',
+    'rateLimit',
+    'logLevel',
+  ),
   ...members('server.tls', 'certFile', 'keyFile'),
   ...members('server.rateLimit', 'calls', 'per'),
   ...members('store', 'url'),

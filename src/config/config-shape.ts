@@ -10,8 +10,9 @@ import { storeSection } from './store-section.ts';
 
 const auditSection = mapping({
   retention: defaulted(duration('36500d'), '90d', 'How long the gateway keeps audit records.'),
-  maxSize: optional(
+  maxSize: defaulted(
     size('1048576GiB'),
+    '1GiB',
     'Largest size of the audit log. Beyond it the gateway deletes the oldest records before `retention` ends.',
   ),
   checkpointFile: optional(path, 'File to which the gateway appends signed checkpoints of the audit log.'),

@@ -1,24 +1,28 @@
 interface TemplateOptions {
   /** The argon2id hash of the one user, `admin`. */
   readonly adminPasswordHash: string;
+  /** How this program is called. */
+  readonly program?: string;
 }
 
 /**
  * The commented configuration that `init` writes, also in gateway.example.yaml: every key with its default.
  * Prose begins with "# " and a letter. Any other line with # in its first column is a setting; deleting the # turns the setting on.
  */
-export function configTemplate({ adminPasswordHash }: TemplateOptions): string {
-  return [head, server, store, access(adminPasswordHash), outbound, adapters, audit].join('\n');
+export function configTemplate({ adminPasswordHash, program = 'orchestration-gateway' }: TemplateOptions): string {
+  return [head(program), server, store, access(adminPasswordHash, program), outbound, adapters, audit].join('\n');
 }
 
-const head = `# Configuration of the Orchestration Gateway. docs/reference/configuration.md explains every key.
-# Check this file with: orchestration-gateway check-config FILE
+function head(program: string): string {
+  return `# Configuration of the Orchestration Gateway. docs/reference/configuration.md explains every key.
+# Check this file with: ${program} check-config FILE
 #
 # A line that begins with # and a key is a setting that is off. The value is the default, if the key has a default.
 # Delete the # to turn the setting on. Relative paths start at the directory of this file.
 # Durations have the form 500ms, 30s, 5m, 1h or 90d; sizes have the form 64KiB, 10MiB or 1GiB.
 # A secret (password, token) is { env: NAME } or { file: PATH }. Plain text works too, with a warning at every start.
 `;
+}
 
 const server = `server:
   host: 127.0.0.1 # 0.0.0.0 or "::" listens on every interface: then set tls, or use a TLS proxy in front
@@ -27,6 +31,7 @@ const server = `server:
 #  requestBodyLimit: 10MiB # largest request body
 #  openMetrics: false # true: /metrics needs no credentials
 #  trustedProxies: [] # addresses or CIDRs of proxies whose X-Forwarded-For the gateway trusts
+#  publicUrl: https://gateway.example.net # where callers reach the gateway, if a proxy that ends TLS is in front
 #  rateLimit: { calls: 1000, per: 1s } # calls of each principal; without the key there is no limit
 #  logLevel: info # fatal, error, warn, info, debug or trace
 `;
@@ -36,13 +41,13 @@ const store = `store:
   url: sqlite:./data/gateway.db
 `;
 
-function access(adminPasswordHash: string): string {
+function access(adminPasswordHash: string, program: string): string {
   return `# Users, clients and issuers that may call the gateway. Roles: admin, engineering, other, readonly, apiread.
 access:
 #  tokenLifetime: 1h # lifetime of sessions and access tokens
   users:
     - username: admin
-      # For another password, use the output of: orchestration-gateway hash-password
+      # For another password, use the output of: ${program} hash-password
       passwordHash: '${adminPasswordHash}'
       roles: [admin]
       groups: [] # for the access lists of automations
@@ -116,6 +121,6 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 
 const audit = `#audit:
 #  retention: 90d
-#  maxSize: 10GiB # beyond it the gateway deletes the oldest records before retention ends
+#  maxSize: 1GiB # beyond it the gateway deletes the oldest records before retention ends
 #  checkpointFile: checkpoints # signed checkpoints of the audit log; keep them on another machine
 `;

@@ -25,6 +25,7 @@ export interface ServerConfig {
   readonly openMetrics: boolean;
   /** Addresses or CIDRs. */
   readonly trustedProxies: readonly string[];
+  readonly publicUrl?: string;
   readonly rateLimit?: { readonly calls: number; readonly per: number };
   readonly logLevel: LogLevel;
 }
@@ -96,6 +97,6 @@ export interface AuditConfig {
   /** Milliseconds. */
   readonly retention: number;
   /** Bytes. */
-  readonly maxSize?: number;
+  readonly maxSize: number;
   readonly checkpointFile?: string;
 }

@@ -1,7 +1,7 @@
 import type { Secret } from '#base/secret.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
 import { httpUrl } from './address-shapes.ts';
-import { certificateFile, keyFile } from './pem-shapes.ts';
+import { authorityFile, certificateFile, keyFile } from './pem-shapes.ts';
 import { memberOf } from './place.ts';
 import { duration, flag, label } from './scalar-shapes.ts';
 import { basicPasswordFault, secret } from './secret-shape.ts';
@@ -52,7 +52,7 @@ export const tlsFiles: {
   readonly certFile: Member<string, false>;
   readonly keyFile: Member<Secret, false>;
 } = {
-  caFile: optional(certificateFile, 'PEM file of trusted certificate authorities, in place of the default ones.'),
+  caFile: optional(authorityFile, 'PEM file of trusted certificate authorities, in place of the default ones.'),
   certFile: optional(certificateFile, 'PEM file of a client certificate.'),
   keyFile: optional(keyFile, 'PEM file of its private key, unencrypted.'),
 };

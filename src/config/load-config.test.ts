@@ -76,7 +76,7 @@ test('every section but access has its documented default', async (t) => {
       redirects: 5,
     },
     adapters: [],
-    audit: { retention: 7_776_000_000 },
+    audit: { retention: 7_776_000_000, maxSize: 1_073_741_824 },
   });
 });
 
@@ -150,11 +150,11 @@ adapters:
   );
   assert.deepEqual(problems, [
     'gateway.yaml:1:1: servr: is unknown; did you mean "server"?',
-    'gateway.yaml:2:17: server.port: is text; write a whole number, 0 to 65535',
+    'gateway.yaml:2:17: server.port: is text; write a whole number, 0 to 65535; take the quotes away',
     'gateway.yaml:2:23: server.hots: is unknown; did you mean "host"?',
     'gateway.yaml:4:18: access.tokenLifetime: 300 has no unit; write e.g. 300s (units ms, s, m, h and d)',
     'gateway.yaml:5:23: access.users[0].username: holds a colon, which HTTP Basic does not allow',
-    'gateway.yaml:5:44: access.users[0].passwordHash: is no argon2id hash; make one with: orchestration-gateway hash-password (and quote it inside { })',
+    'gateway.yaml:5:44: access.users[0].passwordHash: is no argon2id hash; make one with the command hash-password (and quote it inside { })',
     'gateway.yaml:5:61: access.users[0].roles[0]: "admn" is unknown here; write one of admin, engineering, other, readonly and apiread; did you mean "admin"?',
     'gateway.yaml:10:24: adapters[0].timeouts.total: "5 minutes" is no duration; write e.g. 300s (units ms, s, m, h and d)',
   ]);
@@ -221,6 +221,11 @@ test('a value of a wrong type is a problem that names the right type, and is not
   await only(t, `${callers}server: { openMetrics: "true" }`, /is text; write true or false, without quotes/u);
   await only(t, `${callers}server: { openMetrics: yes }`, /is text; write true or false/u);
   await only(t, `${callers}server: { port: 80.5 }`, /80\.5 is out of range/u);
+  await only(
+    t,
+    `${callers}server: { port: "3100" }`,
+    /server\.port: is text; write a whole number, 0 to 65535; take the quotes away/u,
+  );
   await only(t, `${callers}server: { port: 65536 }`, /65536 is out of range/u);
   await only(t, `${callers}server: { host: }`, /is empty; write text, e\.g\. 127\.0\.0\.1, or remove the key/u);
   await only(t, `${callers}server: []`, /server: is a list; write a mapping of host, port/u);

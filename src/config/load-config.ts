@@ -5,10 +5,11 @@ import { ConfigError, type ConfigProblem } from './config-problem.ts';
 import { configShape } from './config-shape.ts';
 import { Reading, TooManyValues } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
+import type { Shape } from './shape.ts';
 
 const configFileLimit = 1024 ** 2;
 
-interface LoadOptions {
+export interface LoadOptions {
   /** Relative to `cwd`. Problems name the file as it is written here. */
   readonly file: string;
   /** The variables for `{ env: NAME }`. */
@@ -17,13 +18,20 @@ interface LoadOptions {
 }
 
 /** A valid configuration, deeply frozen, and warnings for the operator. */
-export interface LoadedConfig {
-  readonly config: Config;
+export type LoadedConfig = Loaded<Config>;
+
+interface Loaded<Value> {
+  readonly config: Value;
   readonly warnings: readonly ConfigProblem[];
 }
 
 /** Reads a YAML file of at most 1 MiB and all files and variables that it names. Throws a ConfigError with every problem. */
-export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<LoadedConfig> {
+export function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  return loadShape(configShape, options);
+}
+
+/** Reads only what `shape` names of a YAML file. */
+export async function loadShape<Value>(shape: Shape<Value>, { file, env, cwd }: LoadOptions): Promise<Loaded<Value>> {
   const fileName = resolve(cwd, file);
   const read = await readRegularFile(fileName, configFileLimit);
   if ('fault' in read) throw new ConfigError([wholeFile(file, `the file ${read.fault}`)]);
@@ -32,7 +40,7 @@ export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<Loade
   if (yaml.faults.length > 0) throw new ConfigError(yaml.faults.map((fault) => ({ file, path: '', ...fault })));
   if (yaml.root === null) throw new ConfigError([wholeFile(file, 'the file is empty; at least "access" must be given')]);
   try {
-    return await readConfig(new Reading({ file, directory: dirname(fileName), env, yaml }));
+    return await readConfig(shape, new Reading({ file, directory: dirname(fileName), env, yaml }));
   } catch (error) {
     if (error instanceof TooManyValues)
       throw new ConfigError([
@@ -42,8 +50,8 @@ export async function loadConfig({ file, env, cwd }: LoadOptions): Promise<Loade
   }
 }
 
-async function readConfig(reading: Reading): Promise<LoadedConfig> {
-  const config = await configShape.read(reading.root);
+async function readConfig<Value>(shape: Shape<Value>, reading: Reading): Promise<Loaded<Value>> {
+  const config = await shape.read(reading.root);
   const { problems, warnings } = reading;
   if (config === undefined || problems.length > 0) throw new ConfigError(problems, warnings);
   return { config: deepFreeze(config), warnings };

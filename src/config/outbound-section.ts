@@ -4,6 +4,8 @@ import { certificateWithKey, clientTls } from './pem-shapes.ts';
 import { integer, size } from './scalar-shapes.ts';
 import { defaulted, list, mapped, mapping, optional } from './shape.ts';
 
+export const outboundTimeouts = timeouts({ firstByte: '30s', idle: '15s', total: '30s' });
+
 export const outboundSection = mapping({
   allow: defaulted(
     list(hostRule),
@@ -11,7 +13,7 @@ export const outboundSection = mapping({
     'Destinations allowed in addition to public addresses: host, `*.suffix`, address or CIDR, each with an optional `:port`.',
   ),
   deny: defaulted(list(hostRule), '[]', 'Destinations denied, even if `allow` has them.'),
-  timeouts: defaulted(timeouts({ firstByte: '30s', idle: '15s', total: '30s' }), '{}', 'Time limits of one call.'),
+  timeouts: defaulted(outboundTimeouts, '{}', 'Time limits of one call.'),
   responseLimit: defaulted(size('1024GiB'), '64MiB', 'Largest reply body, after decompression.'),
   redirects: defaulted(
     integer(0, 20),

@@ -1,7 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
+import { systemClock } from '#base/clock.ts';
 import { Secret } from '#base/secret.ts';
 import { createHandshake, type TlsOptions } from '#outbound/tls-handshake.ts';
+import { type CertificateUse, certificatesIn, expiryOf, warningTime } from './certificate-expiry.ts';
 import { memberOf, type Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
 import { label } from './scalar-shapes.ts';
@@ -14,8 +16,11 @@ export const path: Shape<string> = mapped(label({ type: 'path', example: './file
   resolve(place.reading.directory, value),
 );
 
-/** The PEM text of a file with one or more valid certificates. */
-export const certificateFile: Shape<string> = pemFile(certificateFault);
+/** The PEM text of a file with a certificate of the gateway, and its chain. */
+export const certificateFile: Shape<string> = mapped(pemFile(certificateFault), inTime('certFile'));
+
+/** The PEM text of a file with certificates of authorities. */
+export const authorityFile: Shape<string> = mapped(pemFile(certificateFault), inTime('caFile'));
 
 /** The PEM text of a file with an unencrypted private key. */
 export const keyFile: Shape<Secret> = mapped(pemFile(keyFault), (pem) => new Secret(pem));
@@ -31,10 +36,27 @@ function pemFile(faultOf: (pem: string) => string | undefined): Shape<string> {
 }
 
 function certificateFault(pem: string): string | undefined {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu);
-  if (blocks === null) return 'holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)';
+  const blocks = certificatesIn(pem);
+  if (blocks.length === 0) return 'holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)';
   const broken = blocks.findIndex((block) => !parses(() => new X509Certificate(block)));
   return broken === -1 ? undefined : `holds a certificate that does not parse (number ${broken + 1})`;
+}
+
+/** A file that has expired is a problem, because no connection would succeed with it. */
+function inTime(file: CertificateUse): (pem: string, place: Place) => string | undefined {
+  return (pem, place) => {
+    const expiry = expiryOf(pem, file);
+    const date = new Date(expiry).toISOString().slice(0, 10);
+    const left = expiry - systemClock.now();
+    if (left > 0) {
+      const subject = file === 'certFile' ? 'the certificate' : 'the last certificate of the file';
+      if (left < warningTime) place.reading.warning(place, `${subject} expires on ${date}; renew it before`);
+      return pem;
+    }
+    const what = file === 'certFile' ? 'the certificate expired' : 'every certificate of the file has expired, the last';
+    place.reading.problem(place, `${what} on ${date}; renew it`);
+    return undefined;
+  };
 }
 
 function keyFault(pem: string): string | undefined {

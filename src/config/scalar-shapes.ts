@@ -76,7 +76,8 @@ export function integer(from: number, to: number): Shape<number> {
     type,
     async read(place) {
       const value = scalarOf(place);
-      if (typeof value !== 'number') return wrongKind(place, `a ${type}`);
+      const isQuoted = typeof value === 'string' && /^\d+$/u.test(value);
+      if (typeof value !== 'number') return wrongKind(place, `a ${type}${isQuoted ? '; take the quotes away' : ''}`);
       if (!isUntagged(place)) return undefined;
       if (Number.isInteger(value) && value >= from && value <= to) return value;
       place.reading.problem(place, `${sourceOf(place)} is out of range; write a ${type}`);

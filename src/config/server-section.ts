@@ -1,4 +1,4 @@
-import { addressRange, hostName } from './address-shapes.ts';
+import { addressRange, hostName, httpUrl } from './address-shapes.ts';
 import { certificateFile, isPair, keyFile } from './pem-shapes.ts';
 import { choice, duration, flag, integer, size } from './scalar-shapes.ts';
 import { defaulted, list, mapped, mapping, optional, required } from './shape.ts';
@@ -25,6 +25,10 @@ export const serverSection = mapping({
     list(addressRange),
     '[]',
     'Proxies in front of the gateway whose `X-Forwarded-For` the gateway trusts.',
+  ),
+  publicUrl: optional(
+    httpUrl({ example: 'https://gateway.example.net', path: true }),
+    'Where callers reach the gateway, such as behind a proxy that ends TLS. A proxy removes its path, if it has one.',
   ),
   rateLimit: optional(
     mapping({

@@ -52,13 +52,25 @@ export function defaulted<T>(shape: Shape<T>, defaultText: string, meaning: stri
 
 /** A mapping of exactly these keys. `checks` see the mapping as written. */
 export function mapping<M extends Members>(members: M, ...checks: readonly Check[]): Shape<Mapping<M>> {
+  return mappingOf(members, checks, knownEntries);
+}
+
+/** These keys of a mapping that may have others, which are not read. */
+export function part<M extends Members>(members: M): Shape<Mapping<M>> {
+  return mappingOf(members, [], (place, keys) => ({
+    entries: new Map(entriesOf(place).flatMap((entry) => (keys.includes(entry.key ?? '') ? [[entry.key ?? '', entry]] : []))),
+    isWhole: true,
+  }));
+}
+
+function mappingOf<M extends Members>(members: M, checks: readonly Check[], entriesAt: typeof knownEntries): Shape<Mapping<M>> {
   return {
     type: 'mapping',
     members,
     async read(place) {
       if (!isMap(place.node)) return wrongKind(place, `a mapping of ${listed(Object.keys(members))}`);
       if (!isUntagged(place)) return undefined;
-      const written = knownEntries(place, Object.keys(members));
+      const written = entriesAt(place, Object.keys(members));
       const values = new Map<string, unknown>();
       let isWhole = written.isWhole;
       for (const [key, member] of Object.entries(members)) {

@@ -1,7 +1,8 @@
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Semaphore } from '#base/semaphore.ts';
 import { systemCode } from '#base/system-code.ts';
+import { makeDirectory } from './make-directory.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
@@ -95,7 +96,7 @@ export class SqliteSessions implements SessionSource {
 
 async function prepareFile(file: string): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeDirectory(dirname(file));
     // SQLite gives its -wal and -shm files the mode of the database.
     const handle = await open(file, 'a', 0o600);
     await handle.close();

@@ -5,6 +5,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';
 import { newRequestId } from './admission/request-checks.ts';
+import { breakOffReply } from './connections/break-off.ts';
 import type { OpenConnections } from './connections/open-connections.ts';
 import { problemReply, unexpectedFailure } from './problem.ts';
 import { writeHead } from './reply-head.ts';
@@ -17,10 +18,15 @@ export function answerError(error: unknown, { raw, response, route, scope }: Ser
   if (response.destroyed && error instanceof CallerLeft) return;
   const known = noteFailure(error, scope, log);
   if (response.headersSent) {
-    response.destroy();
+    breakOffReply(response);
     return;
   }
-  const problem = problemReply(known, scope.requestId, route?.errorShape);
+  const problem = problemReply({
+    error: known,
+    requestId: scope.requestId,
+    publicPath: scope.publicPath,
+    shape: route?.errorShape,
+  });
   const closing = hasUnreadBody(raw) ? { Connection: 'close' } : {};
   const headers: Record<string, string> = { ...problem.headers, ...closing };
   if (headers['Connection'] === 'close') closingAfterReply.add(raw.socket);
@@ -88,7 +94,7 @@ export function answerConnect(socket: Socket): void {
 }
 
 function answerBare(socket: Socket, known: GatewayError, reason: string, requestId: string = newRequestId()): void {
-  const problem = problemReply(known, requestId);
+  const problem = problemReply({ error: known, requestId, publicPath: '' });
   const headers = Object.entries({ ...problem.headers, 'X-Request-Id': requestId, Connection: 'close' });
   socket.end(
     `HTTP/1.1 ${problem.status} ${reason}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${problem.body}`,

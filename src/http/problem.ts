@@ -9,17 +9,26 @@ interface ProblemReply {
   readonly body: string;
 }
 
+interface ProblemOptions {
+  readonly error: GatewayError;
+  readonly requestId: string;
+  /** The path of `server.publicUrl`, under which callers find /docs. */
+  readonly publicPath: string;
+  readonly shape?: ErrorShape | undefined;
+}
+
 /** RFC 9457 problem details, or the route's own error shape. `type` links the error's entry in the gateway's own /docs. */
-export function problemReply(error: GatewayError, requestId: string, shape?: ErrorShape): ProblemReply {
-  const body = shape === undefined ? problemDetails(error, requestId) : shape.write(error);
+export function problemReply(options: ProblemOptions): ProblemReply {
+  const { error, shape } = options;
+  const body = shape === undefined ? problemDetails(options) : shape.write(error);
   const mediaType = shape?.mediaType ?? 'application/problem+json; charset=utf-8';
   const headers = { ...error.headers, 'Content-Type': mediaType, 'Content-Length': String(Buffer.byteLength(body)) };
   return { status: error.status, headers, body };
 }
 
-function problemDetails(error: GatewayError, requestId: string): string {
+function problemDetails({ error, requestId, publicPath }: ProblemOptions): string {
   return JSON.stringify({
-    type: `/docs#error-${error.code}`,
+    type: `${publicPath}/docs#error-${error.code}`,
     title: errorCodes[error.code].title,
     status: error.status,
     detail: error.message,

@@ -7,6 +7,7 @@ import type { Span } from '#base/tracing.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
+import type { RenderError } from '#calls/kept-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
 import { problemReply } from './problem.ts';
@@ -19,6 +20,10 @@ export class RequestScope implements CallContext, CallOrigin {
   readonly routePattern: string | undefined;
   readonly route: string | undefined;
   readonly isRecorded: boolean;
+  /** The route needs a caller. */
+  readonly isPrivate: boolean;
+  /** The path of `server.publicUrl`. */
+  readonly publicPath: string;
   /** Undefined where the route relays no call. */
   readonly operation: CallOperation | undefined;
   readonly method: string;
@@ -38,6 +43,7 @@ export class RequestScope implements CallContext, CallOrigin {
     readonly response: ServerResponse;
     readonly found: FoundRoute | undefined;
     readonly sourceAddress: string;
+    readonly publicPath: string;
     readonly clock: Clock;
     /** Called where the gateway stops before its calls end. */
     readonly abortCallbacks: Set<() => void>;
@@ -51,11 +57,15 @@ export class RequestScope implements CallContext, CallOrigin {
     this.routePattern = found?.route.url;
     this.route = found?.name;
     this.isRecorded = found?.route.recorded ?? false;
+    this.isPrivate = found !== undefined && found.route.access !== 'everyone';
+    this.publicPath = options.publicPath;
     this.operation = found?.route.operation;
     this.method = request.method ?? '';
     this.sourceAddress = options.sourceAddress;
     this.requestId = receivedRequestId(request.headers['x-request-id']) ?? newRequestId();
-    this.record = new CallRecord({ origin: this, audit, clock, observers, renderError: problemReply });
+    const { publicPath } = options;
+    const renderError: RenderError = (error, requestId) => problemReply({ error, requestId, publicPath });
+    this.record = new CallRecord({ origin: this, audit, clock, observers, renderError });
   }
 
   get trace(): TraceContext {

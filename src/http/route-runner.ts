@@ -6,15 +6,18 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { RateLimit } from '#calls/rate-limit.ts';
+import { refuseCrossSite } from './admission/cross-site.ts';
+import type { OwnNames } from './admission/own-names.ts';
 import type { Pressure } from './admission/pressure.ts';
 import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
+import { breakOffReply } from './connections/break-off.ts';
 import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { writeReply } from './reply-writer.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaType, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import { bodyMediaTypes, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
@@ -23,6 +26,7 @@ export interface RouteRunnerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly pressure: Pressure;
+  readonly names: OwnNames;
   /** Takes a place for the request; throws 503 `overloaded` where all places are held. */
   readonly takePlace: (scope: RequestScope) => void;
   /** Read for each call, since a reload replaces it; undefined: no limit. */
@@ -31,7 +35,7 @@ export interface RouteRunnerOptions {
 }
 
 /**
- * Serves the requests of a route. The order of the checks is fixed: authentication, role, precondition, size and media type, overload.
+ * Serves the requests of a route. The order of the checks is fixed: site, authentication, role, precondition, size and media type, overload.
  * Only then the body is read, and `Route.counted` says when the request counts against the rate limit.
  */
 export function createRouteRunner(options: RouteRunnerOptions): (route: Route) => (request: ServedRequest) => void {
@@ -124,11 +128,11 @@ function writeAnswer(answer: RouteReply, request: ServedRequest, log: Log): void
   );
 }
 
-/** The status line has been sent: only a broken connection can still show that the reply is not complete. */
+/** The status line has been sent: only a reset connection can still show that the reply is not complete. */
 function abortReply(failure: unknown, { scope, response }: ServedRequest, log: Log): void {
   // A caller that has left is no failure of the gateway.
   if (!response.destroyed && !(failure instanceof CallerLeft)) noteFailure(failure, scope, log);
-  response.destroy();
+  breakOffReply(response);
 }
 
 /** Closes the connection where a streamed body is answered before its end: the rest of the body is no next request. */
@@ -145,13 +149,20 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
 
 /** Returns a promise only where the credentials are not in the cache of verified ones. */
 function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
+  refuseCrossSite(request.raw, options.names);
   if (route.access === 'everyone') {
     admitCaller(route, request, options);
     return undefined;
   }
   const { authorization, cookie } = request.raw.headers;
   const { sourceAddress, requestId } = request.scope;
-  const authentication = options.access.authenticate({ authorization, cookie, sourceAddress, requestId });
+  const authentication = options.access.authenticate({
+    authorization,
+    cookie,
+    isOwnHost: () => options.names.isHost(request.raw),
+    sourceAddress,
+    requestId,
+  });
   if (authentication instanceof Promise) return authentication.then((verified) => admitCaller(route, request, options, verified));
   admitCaller(route, request, options, authentication);
   return undefined;
@@ -166,7 +177,7 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
   route.precondition?.(request.params);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
-    checkMediaType(request.raw, bodyMediaType(route.body));
+    checkMediaType(request.raw, bodyMediaTypes(route.body));
   }
   if (route.sheddable) options.pressure.refuse();
   if (route.holdsPlace) options.takePlace(request.scope);

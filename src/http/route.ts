@@ -48,8 +48,8 @@ export interface RouteTraits {
 
 export interface JsonBody {
   readonly kind: 'json';
-  /** Where absent, `application/json`. */
-  readonly mediaType?: string;
+  /** Where absent, `application/json`. The documentation shows the first. */
+  readonly mediaTypes?: readonly string[];
   /** Bytes; where absent, `server.requestBodyLimit`. */
   readonly limit?: number;
   readonly schema: JsonSchema;
@@ -118,11 +118,13 @@ export type RouteReply =
       readonly body?: string;
     };
 
-/** The media type of a route's body. */
-export function bodyMediaType(body: NonNullable<Route['body']>): string {
-  if (body.kind === 'form') return 'application/x-www-form-urlencoded';
-  return body.mediaType ?? 'application/json';
+/** The media types that a route's body may have. */
+export function bodyMediaTypes(body: NonNullable<Route['body']>): readonly string[] {
+  if (body.kind === 'form') return ['application/x-www-form-urlencoded'];
+  return body.kind === 'stream' ? [body.mediaType] : (body.mediaTypes ?? jsonAlone);
 }
+
+const jsonAlone = ['application/json'];
 
 /** A JSON answer. */
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): RouteReply {

@@ -7,6 +7,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import type { Tracing } from '#base/tracing.ts';
+import { createOwnNames, type OwnNames } from './admission/own-names.ts';
 import { overloaded } from './admission/pressure.ts';
 import { checkFraming } from './admission/request-checks.ts';
 import { createSourceAddress } from './admission/source-address.ts';
@@ -16,6 +17,7 @@ import { inOrder } from './connections/in-order.ts';
 import { acceptBacklog, type OpenConnections, trackConnections } from './connections/open-connections.ts';
 import { closeStalledConnections } from './connections/slow-reader.ts';
 import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
+import { readPublicUrl } from './public-url.ts';
 import { RequestScope } from './request-scope.ts';
 import { endRequestSpan, openRequestSpan } from './request-span.ts';
 import type { RequestWatcher } from './request-watcher.ts';
@@ -30,13 +32,14 @@ interface Certificate {
   readonly key: Secret;
 }
 
-interface HttpServerOptions extends Omit<RouteRunnerOptions, 'takePlace'> {
+interface HttpServerOptions extends Omit<RouteRunnerOptions, 'names' | 'takePlace'> {
   readonly server: {
     readonly host: string;
     readonly port: number;
     readonly tls?: Certificate;
     readonly requestBodyLimit: number;
     readonly trustedProxies: readonly string[];
+    readonly publicUrl?: string;
   };
   readonly routes: readonly Route[];
   readonly log: Log;
@@ -77,13 +80,14 @@ const readerTimeout = 15_000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const server = createNodeServer(options.server.tls);
+  const names = createOwnNames(options.server);
   const limit = frontDoorLimit();
   const connections = trackConnections(server, { secure: options.server.tls !== undefined });
   options.watcher.watchConnections(() => connections.count, limit.connections);
   limitConnections(server, connections, limit.connections);
   closeStalledConnections(server, connections, readerTimeout);
   server.on('clientError', (error, socket: Socket) => answerUnreadable(error, socket, connections));
-  server.on('request', inOrder(createHandler(server, connections, limit.requests, options), connections));
+  server.on('request', inOrder(createHandler(server, connections, { ...options, names, places: limit.requests }), connections));
   // Kept, since each call to a literal address reads it: server.address() is a system call.
   let bound: readonly AddressInfo[] = [];
   return {
@@ -98,7 +102,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     listeners: () => bound,
     useCertificate({ cert, key }) {
-      if (server instanceof HttpsServer) server.setSecureContext({ cert, key: key.reveal() });
+      if (!(server instanceof HttpsServer)) return;
+      server.setSecureContext({ cert, key: key.reveal() });
+      names.useCertificate(cert);
     },
     async close() {
       await acceptBacklog(server);
@@ -110,6 +116,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await closed;
     },
     abort() {
+      connections.breakOffAll();
       server.closeAllConnections();
       for (const abortCall of connections.abortCallbacks) abortCall();
     },
@@ -120,12 +127,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function createHandler(
   server: Server,
   connections: OpenConnections,
-  places: number,
-  options: HttpServerOptions,
+  options: HttpServerOptions & { readonly names: OwnNames; readonly places: number },
 ): (raw: IncomingMessage, response: ServerResponse) => void {
   const open = createRequestOpener(server, connections, options);
   const table = createRouteTable(options.routes);
-  const runnerOf = createRouteRunner({ ...options, takePlace: createPlaces(places) });
+  const runnerOf = createRouteRunner({ ...options, takePlace: createPlaces(options.places) });
   const runners = new Map(options.routes.map((route) => [route, runnerOf(route)]));
   return (raw, response) => {
     const found = table.find(raw);
@@ -177,6 +183,7 @@ function createRequestOpener(
   options: HttpServerOptions,
 ): (raw: IncomingMessage, response: ServerResponse, found: FoundRoute | undefined) => ServedRequest {
   const sourceAddressOf = createSourceAddress(options.server.trustedProxies);
+  const publicPath = readPublicUrl(options.server.publicUrl).path;
   return (raw, response, found) => {
     const route = found?.route;
     const scope = new RequestScope({
@@ -184,6 +191,7 @@ function createRequestOpener(
       response,
       found,
       sourceAddress: sourceAddressOf(raw),
+      publicPath,
       clock: options.clock,
       abortCallbacks: connections.abortCallbacks,
       observers: { metrics: options.watcher, log: options.log },
@@ -235,11 +243,14 @@ function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 
   watcher.requestEnded(scope, status);
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, routePattern: route, sourceAddress } = scope;
+  const { explanation } = record;
   // Every line has the same members, so that V8 keeps one hidden class.
   log.info('request', {
     requestId,
     traceId: scope.trace.traceId,
     principal: record.principal.username,
+    issuer: record.principal.issuer,
+    subject: record.principal.subject,
     sourceAddress,
     method,
     status,
@@ -248,6 +259,10 @@ function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 
     adapter: record.adapter,
     upstreamStatus: record.facts.upstreamStatus,
     code: record.code,
+    detail: explanation?.detail,
+    destination: explanation?.destination,
+    path: explanation?.path,
+    phase: explanation?.phase,
     reason: record.cutOff ? 'the reply was cut off' : undefined,
   });
 }

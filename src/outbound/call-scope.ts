@@ -1,6 +1,6 @@
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
-import { GatewayError } from '#base/gateway-error.ts';
+import { GatewayError, type GatewayErrorOptions } from '#base/gateway-error.ts';
 import type { AttemptWatcher } from './attempt.ts';
 
 /**
@@ -155,8 +155,8 @@ export class TimeLimitPassed extends GatewayError {
   readonly limit: TimeLimit;
   readonly milliseconds: number;
 
-  constructor(limit: TimeLimit, milliseconds: number, detail: string) {
-    super('upstream-timeout', detail);
+  constructor(limit: TimeLimit, milliseconds: number, detail: string, options?: GatewayErrorOptions) {
+    super('upstream-timeout', detail, options);
     this.limit = limit;
     this.milliseconds = milliseconds;
   }

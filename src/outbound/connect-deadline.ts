@@ -76,7 +76,8 @@ export function untilReady<Answer>({ socket, event, limit }: Step, attempt: () =
   return promise;
 }
 
-class ClosedEarly extends Error {
+/** The far side closed or reset the connection before it could be used. */
+export class ClosedEarly extends Error {
   readonly code = 'ECONNRESET';
 
   constructor() {

@@ -16,6 +16,8 @@ export interface PoolFigures {
 /** A request that waits for a connection. Exactly one of `begin` and `failed` is called, once, unless it ends before. */
 export interface WaitingRequest {
   readonly origin: string;
+  /** See OutboundCall. */
+  readonly caller: string | undefined;
   /** It ended while it waited, so it must not be sent. */
   readonly isEnded: boolean;
   begin(connection: FarSideConnection): void;
@@ -35,15 +37,15 @@ const margin = 2_000;
 const sweepEach = 500;
 
 /**
- * Connections to far sides by origin, without a limit on their number. Each request has a connection for itself: the one that was in use last,
- * or a new one. A request begins in the check phase. The events of its connection in that iteration, above all its end, have been handled
+ * Connections to far sides by origin and caller, without a limit on their number. Each request has a connection for itself: the one that was
+ * in use last, or a new one. A request begins in the check phase. The events of its connection in that iteration, above all its end, have been handled
  * by then.
  */
 export class ConnectionPool implements ConnectionOwner {
   readonly #connect: Connect;
   readonly #idleTime: IdleTime;
   readonly #open = new Set<FarSideConnection>();
-  /** By origin; the one in use last is at the end. */
+  /** By `keyOf`; the one in use last is at the end. */
   readonly #idle = new Map<string, IdleConnection[]>();
   #idleCount = 0;
   #connecting = 0;
@@ -91,9 +93,10 @@ export class ConnectionPool implements ConnectionOwner {
       connection.destroy();
       return;
     }
-    const idle = this.#idle.get(connection.origin);
+    const key = keyOf(connection);
+    const idle = this.#idle.get(key);
     const entry = { connection, until: systemClock.monotonic() + time };
-    if (idle === undefined) this.#idle.set(connection.origin, [entry]);
+    if (idle === undefined) this.#idle.set(key, [entry]);
     else idle.push(entry);
     this.#idleCount += 1;
     this.#sweeper ??= setInterval(() => this.#sweep(), sweepEach).unref();
@@ -107,13 +110,13 @@ export class ConnectionPool implements ConnectionOwner {
 
   #begin(request: WaitingRequest): void {
     if (request.isEnded) return;
-    const idle = this.#takeIdle(request.origin);
+    const idle = this.#takeIdle(keyOf(request));
     if (idle === undefined) void this.#beginOnNew(request);
     else request.begin(idle);
   }
 
-  #takeIdle(origin: string): FarSideConnection | undefined {
-    const idle = this.#idle.get(origin);
+  #takeIdle(key: string): FarSideConnection | undefined {
+    const idle = this.#idle.get(key);
     if (idle === undefined) return undefined;
     const now = systemClock.monotonic();
     for (let entry = idle.pop(); entry !== undefined; entry = idle.pop()) {
@@ -127,7 +130,7 @@ export class ConnectionPool implements ConnectionOwner {
   async #beginOnNew(request: WaitingRequest): Promise<void> {
     this.#connecting += 1;
     try {
-      const connection = new FarSideConnection(request.origin, unspoken(await this.#connect(request.origin)), this);
+      const connection = new FarSideConnection(request, unspoken(await this.#connect(request.origin)), this);
       this.#open.add(connection);
       if (request.isEnded) this.freed(connection, undefined);
       else request.begin(connection);
@@ -149,19 +152,24 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   #forget(connection: FarSideConnection): void {
-    const { origin } = connection;
-    const idle = this.#idle.get(origin);
+    const key = keyOf(connection);
+    const idle = this.#idle.get(key);
     if (idle === undefined) return;
     const rest = idle.filter((entry) => entry.connection !== connection);
     this.#idleCount -= idle.length - rest.length;
-    if (rest.length === 0) this.#idle.delete(origin);
-    else this.#idle.set(origin, rest);
+    if (rest.length === 0) this.#idle.delete(key);
+    else this.#idle.set(key, rest);
   }
 
   #closeIfEmpty(): void {
     if (this.#closed === undefined || this.#open.size + this.#connecting + this.#due.length > 0) return;
     this.#closed.resolve();
   }
+}
+
+/** What two requests must have in common to use the same connection. An origin has no blank. */
+function keyOf({ origin, caller }: Pick<WaitingRequest, 'origin' | 'caller'>): string {
+  return caller === undefined ? origin : `${origin} ${caller}`;
 }
 
 /** Refuses a connection on which the far side sent bytes before a request, or that has closed again. */

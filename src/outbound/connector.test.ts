@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect as connectTcp, createServer, Socket } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { GatewayError } from '#base/gateway-error.ts';
 import { sendThrough } from '../../test/support/callers/send-through.ts';
 import { allClosed, listen } from '../../test/support/listen.ts';
@@ -164,6 +166,49 @@ test('a connection to another address than the checked one is denied and closed'
   await allClosed(open);
   const mapped = await straight(`http://[::ffff:127.0.0.1]:${port}`);
   mapped.destroy();
+});
+
+/** A far side in a thread of its own. It resets its connection when `reset` is called, which returns after that. */
+async function resettingFarSide(t: TestContext): Promise<{ readonly port: number; readonly reset: () => void }> {
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const server = require('node:net').createServer((socket) => {
+      Atomics.wait(workerData, 0, 0);
+      socket.on('close', () => {
+        Atomics.store(workerData, 1, 1);
+        Atomics.notify(workerData, 1);
+      });
+      socket.resetAndDestroy();
+    });
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
+  const [asked, done] = [0, 1];
+  const shared = new Int32Array(new SharedArrayBuffer(8));
+  const far = new Worker(code, { eval: true, workerData: shared });
+  t.after(() => far.terminate());
+  const [port] = (await once(far, 'message')) as [number];
+  const reset = (): void => {
+    Atomics.store(shared, asked, 1);
+    Atomics.notify(shared, asked);
+    Atomics.wait(shared, done, 0);
+  };
+  return { port, reset };
+}
+
+test('a far side that resets the connection before its address is compared is upstream-connect-failed, not denied', async (t) => {
+  const { port, reset } = await resettingFarSide(t);
+  const connect = createConnector({
+    policy: policyOf(['127.0.0.1']),
+    resolve: answers('127.0.0.1'),
+    timeouts,
+    dial: (destination) => dialDirectly(destination).on('connect', reset),
+  });
+  await assert.rejects(
+    connect(`http://127.0.0.1:${port}`),
+    failsWith(
+      'upstream-connect-failed',
+      new RegExp(`127\\.0\\.0\\.1:${port} closed the connection at once \\(ECONNRESET\\)`, 'u'),
+    ),
+  );
 });
 
 test('a result of the look-up that is not an address is never dialled', async () => {

@@ -66,7 +66,9 @@ export function deniedError({ host, port, address, reason, rule, admit }: Destin
   const where = literal ? hostAndPort(host, port) : `${hostAndPort(address, port)}, to which ${host} resolves,`;
   const remedy =
     admit === undefined ? unadmittable(rule) : `To admit it, the gateway's operator can add "${admit}" to outbound.allow.`;
-  return new GatewayError('destination-denied', `The destination ${where} ${reason}. ${remedy}`);
+  return new GatewayError('destination-denied', `The destination ${where} ${reason}. ${remedy}`, {
+    rule: rule === undefined ? 'no entry of outbound.allow admits it' : `outbound.deny has "${rule}"`,
+  });
 }
 
 /** `host:port` as in rules, URLs and CONNECT: IPv6 in brackets. */

@@ -2,7 +2,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
 import { canonicalAddress, readAddress } from './address.ts';
-import { type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
+import { ClosedEarly, type ConnectDeadline, StepTimedOut, untilReady } from './connect-deadline.ts';
 import { deniedError, hostAndPort } from './destination-policy.ts';
 
 /** Opens a TCP connection to an IP address, never to a name. Tests pass their own function. */
@@ -64,7 +64,10 @@ export async function dialOne(options: {
   const { dial, address, port, limit, pinned } = options;
   const socket = dial({ host: address, port });
   return await untilReady({ socket, event: 'connect', limit }, () => {
-    if (pinned && !sameAddress(socket.remoteAddress, address)) throw strayed(address, port, socket.remoteAddress);
+    const remote = socket.remoteAddress;
+    // The system has forgotten the address of a connection that the far side has reset by now.
+    if (remote === undefined) throw new ClosedEarly();
+    if (pinned && !sameAddress(remote, address)) throw strayed(address, port, remote);
     // Without Nagle's delay requests leave at once. Keep-alive probes detect a far side that vanished.
     return socket.setNoDelay(true).setKeepAlive(true, 60_000);
   });
@@ -77,16 +80,16 @@ export function socketFailure(error: unknown): string {
   return `${causes.get(code) ?? 'could not be connected to'} (${code})`;
 }
 
-function sameAddress(remote: string | undefined, checked: string): boolean {
+function sameAddress(remote: string, checked: string): boolean {
   const [one, other] = [remote, checked].map((text) => {
-    const address = readAddress(text ?? '');
+    const address = readAddress(text);
     return address === undefined ? undefined : canonicalAddress(address).toString();
   });
   return one !== undefined && one === other;
 }
 
-function strayed(address: string, port: number, remote: string | undefined): GatewayError {
-  const reason = `was checked, but the connection ended at ${remote ?? 'an unknown address'}`;
+function strayed(address: string, port: number, remote: string): GatewayError {
+  const reason = `was checked, but the connection ended at ${remote}`;
   return deniedError({ allowed: false, host: address, port, address, reason });
 }
 

@@ -2,12 +2,14 @@ import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Attempt } from './attempt.ts';
 import type { Sending } from './call-scope.ts';
+import { asksForConnectionAuthentication, authenticatesConnection } from './connection-authentication.ts';
 import type { WaitingRequest } from './connection-pool.ts';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
 import type { ConnectionUser, FarSideConnection } from './far-side-connection.ts';
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
-import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
+import { refusalByHead } from './refused-reply.ts';
+import { ReplyBody, type ReplyBodySource } from './reply-body.ts';
 import { requestHead, takesBody } from './request-head.ts';
 import { Silence } from './silence.ts';
 
@@ -63,6 +65,10 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     return this.#call.origin;
   }
 
+  get caller(): string | undefined {
+    return this.#call.caller;
+  }
+
   get bodyLength(): number {
     return this.#call.body?.length ?? 0;
   }
@@ -93,7 +99,8 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     this.#left = true;
     this.#silence.limit('firstByte', timeouts.firstByte);
     const filled = body !== undefined && body.length > 0;
-    connection.send(this, { head, body: filled ? body : undefined, last: filled && !takesBody(method) });
+    const last = (filled && !takesBody(method)) || authenticatesConnection(this.#call);
+    connection.send(this, { head, body: filled ? body : undefined, last });
   }
 
   interim(): void {
@@ -106,13 +113,13 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
 
   head(status: number, headers: ReplyHeaders): void {
     this.#status = status;
-    const contentEncoding = headerValue(headers, 'content-encoding');
-    const declared = Number(headerValue(headers, 'content-length'));
-    // The limit counts decoded bytes. The Content-Length of a 204 or 304 is not that of its body (RFC 9110 8.6).
-    if (declared > this.#call.responseLimit && contentEncoding === undefined && status !== 204 && status !== 304) {
-      this.abort(tooLarge(this.#call.responseLimit));
+    if (asksForConnectionAuthentication(headers)) this.#connection?.endAfterReply();
+    const refusal = refusalByHead(this.#call, status, headers);
+    if (refusal !== undefined) {
+      this.abort(refusal);
       return;
     }
+    const contentEncoding = headerValue(headers, 'content-encoding');
     if (contentEncoding !== undefined) {
       this.#decoder = createContentDecoder(contentEncoding, {
         onData: (chunk) => this.#body?.push(chunk),

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { OutboundCall } from './outbound-call.ts';
 import { ReplyReader, type ReplyTaker } from './reply-reader.ts';
 import { certificateRefused } from './tls-failure.ts';
 
@@ -26,6 +27,8 @@ const writtenWhole = 16_384;
 /** One connection to a far side, for one request at a time. */
 export class FarSideConnection {
   readonly origin: string;
+  /** See OutboundCall. */
+  readonly caller: string | undefined;
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader = new ReplyReader();
@@ -34,8 +37,9 @@ export class FarSideConnection {
   #last = false;
 
   /** `socket` is connected, and nothing has been read from it. */
-  constructor(origin: string, socket: Socket, owner: ConnectionOwner) {
+  constructor({ origin, caller }: Pick<OutboundCall, 'origin' | 'caller'>, socket: Socket, owner: ConnectionOwner) {
     this.origin = origin;
+    this.caller = caller;
     this.#socket = socket;
     this.#owner = owner;
     socket.on('data', (piece: Buffer) => this.#received(piece));
@@ -74,6 +78,11 @@ export class FarSideConnection {
     socket.write(head, 'latin1');
     socket.write(body);
     socket.uncork();
+  }
+
+  /** No other request may follow on this connection. */
+  endAfterReply(): void {
+    this.#last = true;
   }
 
   get paused(): boolean {

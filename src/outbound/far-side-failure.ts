@@ -1,7 +1,8 @@
 import { CallerLeft } from '#base/caller-left.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
-import { GatewayError } from '#base/gateway-error.ts';
+import { GatewayError, type GatewayErrorOptions } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
+import { TimeLimitPassed } from './call-scope.ts';
 import type { OutboundCall } from './outbound-call.ts';
 
 /** How far a call came before it failed. */
@@ -19,7 +20,7 @@ interface Progress {
 export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Progress): Error {
   if (thrown instanceof CallerLeft) return thrown;
   const failure = thrown instanceof GatewayError ? thrown : translate(thrown, progress);
-  if (!call.stateChanging || !progress.left || failure.code === 'response-too-large') return failure;
+  if (!call.stateChanging || !progress.left || answeredAlready.has(failure.code)) return withStatus(failure, progress);
   // The far side ended the TLS handshake, so it has never read the bytes as a request.
   if (thrown instanceof GatewayError && thrown.code === 'upstream-tls-failed') return failure;
   const answered =
@@ -27,8 +28,24 @@ export function farSideFailure(thrown: unknown, call: OutboundCall, progress: Pr
   return new GatewayError(
     'outcome-unknown',
     `The ${call.method} left the gateway and ${answered}: it may or may not have happened. Check the far side before sending it again. Cause: ${failure.message}`,
-    { cause: failure, status: failure.status === 504 ? 504 : 502 },
+    { ...aboutStatus(progress), cause: failure, status: failure.status === 504 ? 504 : 502 },
   );
+}
+
+/** The gateway itself refuses the rest of such a reply: the far side has answered the call. */
+const answeredAlready: ReadonlySet<ErrorCode> = new Set(['response-too-large', 'stream-refused']);
+
+/** The same failure, which names the status of the reply that had begun. */
+function withStatus(failure: GatewayError, progress: Progress): GatewayError {
+  if (progress.status === undefined) return failure;
+  const about = { ...aboutStatus(progress), cause: failure };
+  return failure instanceof TimeLimitPassed
+    ? new TimeLimitPassed(failure.limit, failure.milliseconds, failure.message, about)
+    : new GatewayError(failure.code, failure.message, about);
+}
+
+function aboutStatus({ status }: Progress): GatewayErrorOptions {
+  return status === undefined ? {} : { upstream: { status }, headers: { 'X-Upstream-Status': String(status) } };
 }
 
 function translate(thrown: unknown, progress: Progress): GatewayError {

@@ -8,6 +8,8 @@ export interface OutboundCall {
   /** Alternating names and values, without framing headers. */
   readonly headers: readonly string[];
   readonly body?: Buffer | undefined;
+  /** The id of the principal whose connections the call may use. Undefined: far sides know the gateway alone, and all share them. */
+  readonly caller?: string | undefined;
   /** True for every method but GET: sent twice, the request could change something twice. */
   readonly stateChanging: boolean;
   /** Milliseconds; 0 means no limit. The total limit belongs to the CallScope. */

@@ -65,7 +65,7 @@ function contentType(call: OrchestratorCall): string {
 
 function messageBody(call: OrchestratorCall): Buffer | undefined {
   if (call.body === undefined) return undefined;
-  if (!call.adapter.kind.sendsEmptyObject && isEmptyObject(call.body)) return undefined;
+  if (call.method === 'POST' && !call.adapter.kind.sendsEmptyObject && isEmptyObject(call.body)) return undefined;
   return writeRequestBody(call.body, contentType(call));
 }
 

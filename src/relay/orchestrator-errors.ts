@@ -14,10 +14,26 @@ export function refuseErrorStatus(reply: FarSideReply): void {
   reply.discard();
   throw new GatewayError(
     'upstream-error',
-    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said.replace(/\.$/u, '')}`}.`,
-    aboutReply(reply),
+    `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said.replace(/\.$/u, '')}`}.${reply.status === 401 ? notYours : ''}`,
+    { ...aboutReply(reply), logged: `The orchestrator answered ${reply.status}${knownTag(error?.tag)}.` },
   );
 }
+
+/** An error tag of RFC 8040 section 7, for the log, which has no other text of a far side. */
+function knownTag(tag: string | undefined): string {
+  return tag !== undefined && errorTags.has(tag) ? ` (${tag})` : '';
+}
+
+const errorTags: ReadonlySet<string> = new Set(
+  (
+    'in-use invalid-value too-big missing-attribute bad-attribute unknown-attribute missing-element bad-element unknown-element ' +
+    'unknown-namespace access-denied lock-denied resource-denied rollback-failed data-exists data-missing ' +
+    'operation-not-supported operation-failed partial-operation malformed-message'
+  ).split(' '),
+);
+
+const notYours =
+  ' It refuses the credentials of the adapter instance, which the operator of the gateway configures; they are not yours.';
 
 /** Refuses a redirect of an orchestrator: the operator's credentials are for the configured addresses only. */
 export function refuseRedirect(reply: FarSideReply): void {

@@ -27,6 +27,7 @@ test('a reply that cannot be rendered is discarded, so that its connection is re
       sender: { send: async () => reply } as unknown as Sender,
       hold: () => () => {},
     },
+    caller: 'test',
     trace: continueTrace(undefined),
     userAgent: 'test',
   });

@@ -44,10 +44,12 @@ export interface OutboundSection {
 export function restCall(options: {
   readonly request: RestCallRequest;
   readonly section: OutboundSection;
+  /** The id of the principal that calls: it gets no connection of another one. */
+  readonly caller: string;
   readonly trace: TraceContext;
   readonly userAgent: string;
 }): RelayedCall {
-  const { request, section } = options;
+  const { request, section, caller } = options;
   const { limits, sender } = section;
   const first = firstHop(options);
   return {
@@ -60,7 +62,7 @@ export function restCall(options: {
     },
     hold: () => section.hold(),
     async send(scope, record) {
-      const { reply, url } = await followed({ record, first, limits, sender, scope });
+      const { reply, url } = await followed({ record, first, limits, sender, scope, caller });
       record.note({ upstreamStatus: reply.status });
       const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
       return renderOrDiscard(reply, () => renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere));
@@ -101,8 +103,9 @@ async function followed(options: {
   readonly limits: RestCallLimits;
   readonly sender: Sender;
   readonly scope: CallScope;
+  readonly caller: string;
 }): Promise<{ readonly reply: FarSideReply; readonly url: URL }> {
-  const { limits, sender, scope } = options;
+  const { limits, sender, scope, caller } = options;
   let hop = options.first;
   /** The status of the first redirect. */
   let answered: number | undefined;
@@ -117,6 +120,7 @@ async function followed(options: {
           method: hop.method,
           headers: hop.headers,
           body: hop.body,
+          caller,
           stateChanging: hop.method !== 'GET',
           timeouts: limits.timeouts,
           responseLimit: limits.responseLimit,
@@ -145,11 +149,11 @@ async function followed(options: {
 /** The failure of a later hop: the error says that the first address has answered the call, so that no caller takes it for unsent. */
 function failureAfterRedirect(method: Hop['method'], answered: number, failure: unknown): unknown {
   if (method === 'GET' || !(failure instanceof GatewayError)) return failure;
-  const { code, status, headers } = failure;
+  const { code, status, headers, upstream } = failure;
   return new GatewayError(
     code,
     `The ${method} was answered with status ${answered}; the call to the redirect's address failed. Look at the far side before you send it again. Cause: ${failure.message}`,
-    { cause: failure, status, headers },
+    { cause: failure, status, headers, ...(upstream === undefined ? {} : { upstream }) },
   );
 }
 

@@ -17,6 +17,10 @@ export function measureAdapters(registry: Registry, adapters: () => readonly Kno
   ofNodes({ registry, adapters }, 'gateway_adapter_node_online', '1 for a node that is online.', (node) => [
     [{}, Number(node.standing().state === 'online')],
   ]);
+  const credentialsHelp = '1 for a node that refuses the credentials of its adapter instance, or for which there are none.';
+  ofNodes({ registry, adapters }, 'gateway_adapter_credentials_refused', credentialsHelp, (node) => [
+    [{}, Number(node.standing().credentialsRefused)],
+  ]);
   const breakerHelp = 'The state of the circuit breaker of a node: 1 for the current one.';
   ofNodes({ registry, adapters }, 'gateway_adapter_breaker', breakerHelp, ({ breaker }) =>
     breakerStates.map((state) => [{ state }, Number(breaker.state === state)]),
@@ -29,7 +33,7 @@ export function measureAdapters(registry: Registry, adapters: () => readonly Kno
   ]);
 }
 
-const adapterStates: readonly AdapterState[] = ['online', 'degraded', 'offline'];
+const adapterStates: readonly AdapterState[] = ['unknown', 'online', 'degraded', 'offline'];
 const breakerStates: readonly BreakerState[] = ['closed', 'open', 'half-open'];
 
 type Labels = Readonly<Record<string, string>>;

@@ -16,9 +16,13 @@ export interface Metrics extends RequestWatcher, Pick<CallMetrics, 'expectCalls'
   text(): Promise<string>;
 }
 
+/** Gauges of `prom-client` with the suffix of a counter; each is the sum of a metric that stays. */
+const misnamedDefaults = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamedDefaults) registry.removeSingleMetric(name);
   const requests = createTalliedCounter({
     name: 'gateway_requests_total',
     help: 'Ended requests, by route, method, status (none: the caller left before the reply) and error code.',

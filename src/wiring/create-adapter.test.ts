@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { systemClock } from '#base/clock.ts';
+import { noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
 import type { AdapterConfig } from '#config/config.ts';
 import { createAdapter } from './create-adapter.ts';
@@ -27,6 +28,7 @@ test('an adapter instance that cannot be created leaves no sender open', async (
   const needs = {
     resolve: () => Promise.reject(new Error('nothing is looked up here')),
     clock: systemClock,
+    log: noLog,
     userAgent: 'test',
     pooled: <S extends { close(): Promise<void> }>(_labels: object, sender: S): S => {
       opened += 1;

@@ -3,6 +3,7 @@ import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import { type AdapterNode, createAdapterNode } from '#adapters/adapter-node.ts';
 import { createCredentials } from '#adapters/credential-kinds.ts';
 import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
 import type { AdapterConfig } from '#config/config.ts';
 import { type ConnectStep, createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
@@ -14,6 +15,7 @@ import type { WatchPool } from '#telemetry/gauges.ts';
 export interface AdapterNeeds {
   readonly resolve: Resolve;
   readonly clock: Clock;
+  readonly log: Log;
   /** The User-Agent header of probes. */
   readonly userAgent: string;
   /** Counts connections. */
@@ -22,7 +24,7 @@ export interface AdapterNeeds {
 
 /** One adapter instance; each node has its own connections. Throws where a PEM text or the proxy's URL cannot be used. */
 export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): AdapterInstance {
-  const { resolve, clock, userAgent, pooled } = needs;
+  const { resolve, clock, userAgent, pooled, log } = needs;
   const kind = adapterKinds[adapter.kind];
   const credentials = createCredentials({
     name: adapter.name,
@@ -38,7 +40,9 @@ export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): Adap
     );
   let nodes: readonly AdapterNode[];
   try {
-    nodes = adapter.urls.map((url) => createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock }));
+    nodes = adapter.urls.map((url) =>
+      createAdapterNode({ url, kind, instance: adapter, credentials, userAgent, open, clock, log }),
+    );
   } catch (error) {
     void credentials.close();
     throw error;

@@ -7,15 +7,19 @@ import type { StoreWatcher } from '#database/watch-time.ts';
 import { createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
+import { measureCertificates } from '#telemetry/certificate-metrics.ts';
 import { createPoolGauges, createProcessGauges, type ProcessMeasurements, type WatchPool } from '#telemetry/gauges.ts';
 import { createMetrics, type Metrics } from '#telemetry/metrics.ts';
 import { createAccessMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
 import { openTracing } from '#telemetry/open-tracing.ts';
+import { type CertificateExpiries, createCertificateExpiries } from './certificate-expiries.ts';
 
 interface Telemetry {
   readonly metrics: Metrics;
   readonly accessWatcher: AccessWatcher;
   readonly storeWatcher: StoreWatcher;
+  /** Follows the configuration in force. */
+  readonly expiries: CertificateExpiries;
   /** Counts a sender's connections under that name. */
   readonly pooled: WatchPool;
   /** Registers gauges that read these measurements at each scrape. */
@@ -25,7 +29,7 @@ interface Telemetry {
 }
 
 interface TelemetryNeeds {
-  readonly config: Pick<Config, 'adapters'>;
+  readonly config: Pick<Config, 'adapters' | 'outbound' | 'server'>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly clock: Clock;
@@ -38,11 +42,14 @@ export function createTelemetry(needs: TelemetryNeeds): Telemetry {
   metrics.expectCalls(needs.config.adapters.map(({ name }) => name));
   const { registry } = metrics;
   const pooled = createPoolGauges(registry);
+  const expiries = createCertificateExpiries(needs.config);
+  measureCertificates(registry, expiries);
   const count = createSpanMetrics(registry);
   return {
     metrics,
     accessWatcher: createAccessMetrics(registry),
     storeWatcher: createStoreMetrics(registry),
+    expiries,
     pooled,
     measure: (measurements) => createProcessGauges(registry, measurements),
     openTracing: (resolve) =>

@@ -1,5 +1,4 @@
 import type { Access } from '#access/access.ts';
-import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
@@ -8,8 +7,9 @@ import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
-import { createPressure } from '#http/admission/pressure.ts';
+import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
@@ -24,19 +24,20 @@ import { createResolver } from '#outbound/resolver.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { CertificateExpiries } from './certificate-expiries.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openStore } from './open-store.ts';
-import { createReloading, type ReloadResult } from './reload.ts';
+import { createReloading, type ReloadAsker, type ReloadResult } from './reload.ts';
 
 /** A running gateway. */
 export interface Gateway {
   /** The address to call, such as `http://127.0.0.1:3000`. */
   readonly url: string;
   /** Reloads the configuration (see Reloading). */
-  reload(): Promise<ReloadResult>;
+  reload(asker: ReloadAsker): Promise<ReloadResult>;
   /** Stops accepting, waits until the calls in flight have ended, and closes everything. */
   stop(): Promise<void>;
   /** Aborts every connection and call of callers, so that a pending `stop` resolves. */
@@ -63,7 +64,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
-  const { database, store, audit, auditReader, longestCall } = await openStore(started, { ...options, watcher: storeWatcher });
+  const stored = await openStore(started, { ...options, watcher: storeWatcher });
+  const { database, store, audit, auditReader, longestCall } = stored;
   // Callers may choose names that are slow to look up, so names from the configuration have a resolver of their own. Look-ups get
   // at most half of libuv's threads, of which main.ts sets 16. 2 + 6 look-ups are that half, so argon2 and file access always find a thread.
   const resolve = createResolver({ concurrency: 2 });
@@ -71,32 +73,31 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
   const parts = createLiveParts({
     config,
-    adapterNeeds: { resolve, clock, userAgent, pooled },
+    adapterNeeds: { resolve, clock, userAgent, pooled, log },
     outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), pooled },
     log,
   });
   const live = started.adopt(parts, (made) => made.close());
-  const access = await openAccess(started, { ...options, database, resolve, userAgent, pooled, watcher: accessWatcher });
+  const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
   measureAudit(metrics.registry, () => audit.counts());
-  const measuring = createPressure({ gauge: createPressureGauge(options.memory), log });
-  const pressure = started.adopt(measuring, (measured) => measured.close());
+  const pressure = openPressure(started, options);
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const catalogue = createAutomationCatalogue({ database, clock });
-  const calls = createCallPath({ ...live, userAgent });
-  const { openMetrics } = config.server;
+  const { base } = readPublicUrl(config.server.publicUrl);
   const served = servedRoutes({
+    base,
     access,
     auditReader,
     catalogue,
     live,
-    calls,
-    operations: { openMetrics, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
-    reload: () => reloading.reload(),
+    calls: createCallPath({ ...live, userAgent }),
+    operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
+    reload: (asker) => reloading.reload(asker),
   });
   const server = createHttpServer({
     server: config.server,
-    routes: [...served, ...documentationRoutes({ routes: served, version })],
+    routes: [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })],
     access,
     audit,
     clock,
@@ -110,18 +111,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, audit, longestCall, metrics, log }),
+    follow: followers({ server, access, longestCall, expiries: telemetry.expiries, metrics, log }),
+    audit,
     log,
   });
   started.defer(() => reloading.stop());
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, reload: () => reloading.reload(), stop: () => running.disposeAsync(), abort: () => server.abort() };
+  return { url, reload: (asker) => reloading.reload(asker), stop: () => running.disposeAsync(), abort: () => server.abort() };
+}
+
+/** Measures the load of the process until the gateway stops. */
+function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOptions): Pressure {
+  return started.adopt(createPressure({ gauge: createPressureGauge(memory), log }), (measured) => measured.close());
 }
 
 /** All routes except those of the documentation. */
 function servedRoutes({
+  base,
   access,
   auditReader,
   catalogue,
@@ -130,18 +138,20 @@ function servedRoutes({
   operations,
   reload,
 }: {
+  /** In front of a path that a reply names. */
+  readonly base: string;
   readonly access: Access;
   readonly auditReader: AuditReader;
   readonly catalogue: AutomationCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
-  readonly reload: () => Promise<ReloadResult>;
+  readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
 }): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
-    ...automationRoutes(catalogue),
+    ...automationRoutes(catalogue, base),
     ...sessionRoutes(access),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
@@ -153,15 +163,15 @@ function servedRoutes({
 function followers({
   server,
   access,
-  audit,
   longestCall,
+  expiries,
   metrics,
   log,
 }: {
   readonly server: HttpServer;
   readonly access: Access;
-  readonly audit: AuditLog;
   readonly longestCall: LongestCall;
+  readonly expiries: CertificateExpiries;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
 }): (next: Config, current: Config) => void {
@@ -173,6 +183,6 @@ function followers({
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
     longestCall.follow(next);
-    audit.record({ event: 'configuration', detail: 'taken in again' });
+    expiries.follow(next);
   };
 }

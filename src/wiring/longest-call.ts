@@ -1,6 +1,6 @@
-import type { Config } from '#config/config.ts';
+import type { StoredConfig } from '#config/stored-config.ts';
 
-type Limits = Pick<Config, 'adapters' | 'outbound'>;
+type Limits = Pick<StoredConfig, 'adapters' | 'outbound'>;
 
 /** No call in flight takes longer than these milliseconds. */
 export interface LongestCall {

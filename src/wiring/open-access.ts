@@ -2,8 +2,9 @@ import { type Access, createAccess } from '#access/access.ts';
 import type { AccessWatcher } from '#access/access-watcher.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import type { Config } from '#config/config.ts';
+import type { Config, ServerConfig } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { FreeSpace } from '#database/free-space.ts';
 import { createConnector } from '#outbound/connector.ts';
 import { fetchDocument } from '#outbound/document.ts';
 import type { Resolve } from '#outbound/resolver.ts';
@@ -19,6 +20,7 @@ export async function openAccess(
   options: {
     readonly config: Config;
     readonly database: Database;
+    readonly freeSpace: FreeSpace;
     readonly clock: Clock;
     readonly log: Log;
     readonly resolve: Resolve;
@@ -28,7 +30,7 @@ export async function openAccess(
     readonly pooled: WatchPool;
   },
 ): Promise<Access> {
-  const { config, database, clock, log, resolve, userAgent, watcher, pooled } = options;
+  const { config, database, freeSpace, clock, log, resolve, userAgent, watcher, pooled } = options;
   const connect = createConnector({ resolve, timeouts: documentTimeouts });
   const documents = started.adopt(pooled({ pool: 'issuers' }, createSender({ connect })), (sender) => sender.close());
   const access = await createAccess({
@@ -37,8 +39,14 @@ export async function openAccess(
     clock,
     log,
     fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
-    secureCookies: config.server.tls !== undefined,
+    secureCookies: isReachedOverTls(config.server),
     watcher,
+    isShort: () => freeSpace.isShort(),
   });
   return started.adopt(access, (opened) => opened.close());
+}
+
+/** Behind a proxy only `server.publicUrl` tells whether callers use TLS. */
+function isReachedOverTls({ publicUrl, tls }: ServerConfig): boolean {
+  return publicUrl === undefined ? tls !== undefined : new URL(publicUrl).protocol === 'https:';
 }

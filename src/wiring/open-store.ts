@@ -4,6 +4,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
+import { type FreeSpace, watchFreeSpace } from '#database/free-space.ts';
 import type { StorePart } from '#database/store-part.ts';
 import { type StoreFigures, sumOf } from '#database/store-session.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
@@ -33,6 +34,7 @@ export async function openStore(
   readonly store: Store;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
+  readonly freeSpace: FreeSpace;
   /** Its `follow` is to be called with each new configuration. */
   readonly longestCall: LongestCall;
 }> {
@@ -44,15 +46,24 @@ export async function openStore(
   const openingAudit = config.store.kind === 'postgres' ? openingMain : open('audit');
   await Promise.allSettled([openingMain, openingAudit]);
   const [main, auditDatabase] = [await openingMain, await openingAudit];
+  const freeSpace = started.adopt(await watchFreeSpace(config.store, log), (watched) => watched.close());
   // Starts the reading thread while the audit log starts. A failure is ignored here: the next read reports it.
   main.ping().catch(() => {});
   const longestCall = createLongestCall(config);
   const audit = started.adopt(
-    await createAuditLog({ database: auditDatabase, clock, log, version, config: config.audit, longestCall }),
+    await createAuditLog({
+      database: auditDatabase,
+      clock,
+      log,
+      version,
+      config: config.audit,
+      longestCall,
+      isShort: () => freeSpace.isShort(),
+    }),
     (opened) => opened.close(),
   );
   const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall });
-  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader, longestCall };
+  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader, freeSpace, longestCall };
 }
 
 function storeOf(parts: readonly Database[]): Store {

@@ -1,3 +1,4 @@
+import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
@@ -15,13 +16,16 @@ export interface ReloadResult {
   readonly restartNeeded: readonly string[];
 }
 
+/** Who asks for a reload: the caller of the route, or a process of the gateway's machine. */
+export type ReloadAsker = 'SIGHUP' | { readonly principal: string; readonly requestId: string };
+
 /** Reloads the configuration while the gateway runs. */
 interface Reloading {
   /**
-   * Puts all of the configuration in force or nothing, and logs the result. Reloads run one after the other. Requests for a reload that
+   * Puts all of the configuration in force or nothing, and logs the result. One that is in force goes on record, with its askers. Reloads run one after the other. Requests for a reload that
    * come while one waits share the waiting one. Rejects with `configuration-invalid` or `reload-unavailable`.
    */
-  reload(): Promise<ReloadResult>;
+  reload(asker: ReloadAsker): Promise<ReloadResult>;
   /** Resolves once the current reload, if any, has ended; no reload begins after that. */
   stop(): Promise<void>;
 }
@@ -34,14 +38,15 @@ interface ReloadingOptions {
   readonly live: LiveParts;
   /** Updates all other parts, synchronously. Called before `live` changes, so that nothing has changed where it throws. */
   readonly follow: (next: Config, current: Config) => void;
+  readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
 }
 
-export function createReloading({ config, load, live, follow, log }: ReloadingOptions): Reloading {
+export function createReloading({ config, load, live, follow, audit, log }: ReloadingOptions): Reloading {
   let current = config;
   let stopped = false;
   let last: Promise<unknown> = Promise.resolve();
-  let waiting: Promise<ReloadResult> | undefined;
+  let waiting: { readonly reloaded: Promise<ReloadResult>; readonly askers: ReloadAsker[] } | undefined;
 
   const apply = async (): Promise<ReloadResult> => {
     if (load === undefined) throw nothingToLoad();
@@ -61,9 +66,10 @@ export function createReloading({ config, load, live, follow, log }: ReloadingOp
     return { adapters: parts.adapters, settings, restartNeeded: restartNeeded(config, next) };
   };
 
-  const applyAndLog = async (): Promise<ReloadResult> => {
+  const applyAndLog = async (askers: readonly ReloadAsker[]): Promise<ReloadResult> => {
     try {
       const result = await apply();
+      record(audit, result, askers);
       logResult(log, result);
       return result;
     } catch (error) {
@@ -73,15 +79,19 @@ export function createReloading({ config, load, live, follow, log }: ReloadingOp
   };
 
   return {
-    reload() {
-      if (waiting !== undefined) return waiting;
-      const mine = last.then(() => {
+    reload(asker) {
+      if (waiting !== undefined) {
+        waiting.askers.push(asker);
+        return waiting.reloaded;
+      }
+      const askers = [asker];
+      const reloaded = last.then(() => {
         waiting = undefined;
-        return applyAndLog();
+        return applyAndLog(askers);
       });
-      waiting = mine;
-      last = mine.catch(() => {});
-      return mine;
+      waiting = { reloaded, askers };
+      last = reloaded.catch(() => {});
+      return reloaded;
     },
     async stop() {
       stopped = true;
@@ -104,6 +114,7 @@ const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
   ['server.requestBodyLimit', ({ server }) => server.requestBodyLimit],
   ['server.openMetrics', ({ server }) => server.openMetrics],
   ['server.trustedProxies', ({ server }) => server.trustedProxies],
+  ['server.publicUrl', ({ server }) => server.publicUrl],
   ['store.url', ({ store }) => store],
   ['audit', ({ audit }) => audit],
 ];
@@ -130,14 +141,29 @@ function changedSettings({
   });
 }
 
-function logResult(log: Log, { adapters, settings, restartNeeded: keys }: ReloadResult): void {
+function record(audit: Pick<AuditLog, 'record'>, result: ReloadResult, askers: readonly ReloadAsker[]): void {
+  const { restartNeeded: keys } = result;
+  const restart = keys.length === 0 ? '' : `; a restart is needed for ${keys.join(', ')}`;
+  const names = new Set(askers.map((asker) => (asker === 'SIGHUP' ? asker : JSON.stringify(asker.principal))));
+  const caller = askers.find((asker) => asker !== 'SIGHUP');
+  const detail = `taken in again, as ${[...names].join(', ')} asked: ${changesOf(result)}${restart}`;
+  audit.record({ event: 'configuration', ...caller, detail });
+}
+
+/** The changes in words; names only. */
+function changesOf({ adapters, settings }: ReloadResult): string {
   const { unchanged, ...changes } = adapters;
   const said = Object.entries(changes).flatMap(([what, names]) =>
     names.length === 0 ? [] : `${what} ${names.map((name) => JSON.stringify(name)).join(', ')}`,
   );
   const reason = [...said, `${unchanged.length} unchanged`].join('; ');
   const others = settings.length === 0 ? '' : `; settings: changed ${settings.join(', ')}`;
-  log.info('the configuration was taken in again', { reason: `adapter instances: ${reason}${others}` });
+  return `adapter instances: ${reason}${others}`;
+}
+
+function logResult(log: Log, result: ReloadResult): void {
+  const { restartNeeded: keys } = result;
+  log.info('the configuration was taken in again', { reason: changesOf(result) });
   if (keys.length > 0) log.warn('some changed keys need a restart', { reason: keys.join(', ') });
 }
 

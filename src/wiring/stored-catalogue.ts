@@ -2,12 +2,12 @@ import { importAutomations } from '#automations/automation-import.ts';
 import { createAutomationStore } from '#automations/automation-store.ts';
 import { noLog } from '#base/log.ts';
 import type { StoredCatalogue } from '#cli/command.ts';
-import type { Config } from '#config/config.ts';
+import type { StoredConfig } from '#config/stored-config.ts';
 import { openDatabase } from '#database/database.ts';
 
 /** Opens the catalogue in the configured store until `work` has ended. A gateway may use the same store at the same time. */
 export async function withStoredCatalogue<T>(
-  { store }: Config,
+  { store }: StoredConfig,
   use: 'read' | 'write',
   work: (catalogue: StoredCatalogue) => Promise<T>,
 ): Promise<T> {

@@ -1,4 +1,4 @@
-import type { Server, Socket } from 'node:net';
+import { connect, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /** Makes a server listen on a free port of 127.0.0.1; resolves to the port. */
@@ -32,4 +32,13 @@ export async function listen(
 /** Resolves once every connection is closed; the time limit of the test ends a longer wait. */
 export async function allClosed(open: ReadonlySet<Socket>): Promise<void> {
   await Promise.all([...open].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))));
+}
+
+/** Whether a port of 127.0.0.1 accepts a connection, which is closed at once. */
+export function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
 }

@@ -5,7 +5,7 @@ import { bannedWords } from './prose.ts';
 const run = promisify(execFile);
 
 /** The last commit that was made before `npm run check` held this rule. */
-const lastFree = '007d8761217f906dda0e99c3c1bfae5caff9fcbc';
+const lastFree = '1b2027f4004d602a09715ee4d00a13ac2c63e4da';
 /** Characters: what `git log --oneline` shows in a terminal of 80 columns. */
 const longestSubject = 72;
 

@@ -2,9 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { type AuditQuery, auditPage, readAuditQuery, readCursor } from '#audit/audit-query.ts';
 import type { AuditRecord } from '#audit/audit-reader.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { loadStoredConfig } from '#config/stored-config.ts';
 import { auditLine } from '../audit-line.ts';
 import type { Command, CommandContext, GivenArguments, StoredAudit } from '../command.ts';
-import { configFileOption } from '../config-file-option.ts';
+import { configFileArgument, configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
 import { OutputFailed, print } from '../output.ts';
@@ -21,6 +22,7 @@ export const auditList: Command = {
     'Print records of the audit log of the configured store, oldest first: one line each on a terminal,',
     'otherwise NDJSON with every field of a record. A gateway may use the store at the same time.',
   ],
+  ...configFileArgument,
   options: {
     config: configFileOption,
     from: { value: 'TIME', default: '', meaning: 'only records of this time or later, such as 2026-11-21T08:00:00Z' },
@@ -31,14 +33,13 @@ export const auditList: Command = {
     limit: { value: 'N', default: '100', meaning: 'only the newest N records, or "all"' },
   },
   flags: { follow: 'continue to print new records until interrupted', ndjson: 'print NDJSON on a terminal too' },
-  operands: [],
   async run(context, given) {
     const query = readFilters(given);
     if (typeof query === 'string') {
       context.stderr.write(`${program} audit list: ${query}\n`);
       return 2;
     }
-    const loaded = await loadOrReport(context, given.option('config'), 'audit list');
+    const loaded = await loadOrReport({ context, file: given.option('config'), command: 'audit list', load: loadStoredConfig });
     if (loaded === undefined) return 1;
     try {
       await context.withAudit(loaded.config, (audit) => printRecords({ context, given, audit, query }));

@@ -4,8 +4,9 @@ import { createInterface } from 'node:readline';
 import { type Checkpoint, readCheckpoint } from '#audit/checkpoint.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
+import { loadStoredConfig } from '#config/stored-config.ts';
 import type { Command } from '../command.ts';
-import { configFileOption } from '../config-file-option.ts';
+import { configFileArgument, configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
 import { tryPrint } from '../output.ts';
@@ -19,13 +20,13 @@ export const auditVerify: Command = {
     'changed, removed, inserted, swapped or cut off; the exit code is then 1. A gateway may use the store',
     'at the same time. Only checkpoints kept elsewhere reveal the changes of somebody who has the store.',
   ],
+  ...configFileArgument,
   options: {
     config: configFileOption,
     checkpoints: { value: 'FILE', default: '', meaning: 'a checkpoint file, or a log that contains checkpoints' },
   },
-  operands: [],
   async run(context, { option }) {
-    const loaded = await loadOrReport(context, option('config'), 'audit verify');
+    const loaded = await loadOrReport({ context, file: option('config'), command: 'audit verify', load: loadStoredConfig });
     if (loaded === undefined) return 1;
     const file = option('checkpoints') === '' ? undefined : resolve(context.cwd, option('checkpoints'));
     try {

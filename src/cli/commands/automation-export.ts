@@ -1,6 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { loadStoredConfig } from '#config/stored-config.ts';
 import type { Command, CommandContext, StoredCatalogue } from '../command.ts';
-import { configFileOption } from '../config-file-option.ts';
+import { configFileArgument } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
 import { OutputFailed, print } from '../output.ts';
@@ -14,10 +15,9 @@ export const automationExport: Command = {
     'one JSON document per line (NDJSON). "import" restores every document byte for byte.',
     'A gateway may use the store at the same time.',
   ],
-  options: { config: configFileOption },
-  operands: [],
+  ...configFileArgument,
   async run(context, { option }) {
-    const loaded = await loadOrReport(context, option('config'), 'export');
+    const loaded = await loadOrReport({ context, file: option('config'), command: 'export', load: loadStoredConfig });
     if (loaded === undefined) return 1;
     try {
       const automations = await context.withCatalogue(loaded.config, 'read', (catalogue) => printAll(context, catalogue));

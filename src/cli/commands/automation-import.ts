@@ -4,6 +4,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
 import { visible } from '#base/visible.ts';
+import { loadStoredConfig } from '#config/stored-config.ts';
 import type { Command, CommandContext, ImportProgress } from '../command.ts';
 import { configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
@@ -23,7 +24,7 @@ export const automationImport: Command = {
   options: { config: configFileOption },
   operands: ['FILE'],
   async run(context, { option, operand }) {
-    const loaded = await loadOrReport(context, option('config'), 'import');
+    const loaded = await loadOrReport({ context, file: option('config'), command: 'import', load: loadStoredConfig });
     if (loaded === undefined) return 1;
     const file = operand('FILE');
     return context.untilInterrupted(async (interruption) => {

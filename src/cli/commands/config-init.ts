@@ -3,9 +3,10 @@ import { resolve } from 'node:path';
 import { systemCode } from '#base/system-code.ts';
 import { configTemplate } from '#config/config-template.ts';
 import type { Command } from '../command.ts';
-import { configFileOption } from '../config-file-option.ts';
+import { configFileArgument, configFileOption } from '../config-file-option.ts';
 import { generatedPassword } from '../generated-password.ts';
 import { program } from '../help.ts';
+import { shellWord } from '../invocation.ts';
 import { tryPrint } from '../output.ts';
 
 export const configInit: Command = {
@@ -16,19 +17,19 @@ export const configInit: Command = {
     'admin. The password is generated and shown once; the file contains its hash.',
     'A file that exists is never overwritten.',
   ],
+  ...configFileArgument,
   options: { config: { ...configFileOption, meaning: 'the file to write' } },
-  operands: [],
-  async run({ stdout, stderr, cwd, hashPassword }, { option }) {
+  async run({ stdout, stderr, cwd, invocation, hashPassword }, { option }) {
     const file = option('config');
     const password = generatedPassword();
-    const text = configTemplate({ adminPasswordHash: await hashPassword(password) });
+    const text = configTemplate({ adminPasswordHash: await hashPassword(password), program: invocation });
     try {
       await writeFile(resolve(cwd, file), text, { flag: 'wx', mode: 0o600 });
     } catch (error) {
       stderr.write(`${program} init: ${whyNot(file, error)}\n`);
       return 1;
     }
-    const outputError = await tryPrint(stdout, report(file, password));
+    const outputError = await tryPrint(stdout, report({ file, password, invocation }));
     if (outputError === undefined) return 0;
     // The password is lost, and the file would prevent a second try.
     await rm(resolve(cwd, file));
@@ -44,8 +45,14 @@ function whyNot(file: string, error: unknown): string {
   return `${file} cannot be written (${code})`;
 }
 
-function report(file: string, password: string): string {
-  const isDefault = file === configFileOption.default;
+interface Report {
+  readonly file: string;
+  readonly password: string;
+  readonly invocation: string;
+}
+
+function report({ file, password, invocation }: Report): string {
+  const word = file === configFileOption.default ? '' : shellWord(file);
   return [
     `Wrote ${file}.`,
     '',
@@ -53,9 +60,10 @@ function report(file: string, password: string): string {
     `  password  ${password}`,
     '',
     'The password is shown only this once: keep it.',
-    `Next: name your orchestrators under "adapters" in ${file}, then start the gateway with`,
+    `Next: name your orchestrators under "adapters" in ${file}, check the file, then start the gateway:`,
     '',
-    `  ${program} serve${isDefault ? '' : ` --config ${file}`}`,
+    `  ${invocation} check-config${word && ` ${word}`}`,
+    `  ${invocation} serve${word && ` --config ${word}`}`,
     '',
   ].join('\n');
 }

@@ -1,6 +1,5 @@
 import { passwordBytesAtMost } from '#access/password-hash.ts';
 import type { Command } from '../command.ts';
-import { generatedPassword } from '../generated-password.ts';
 import { program } from '../help.ts';
 
 export const demoRun: Command = {
@@ -10,7 +9,8 @@ export const demoRun: Command = {
     'Start the gateway and a demo orchestrator on this machine, and print calls to try.',
     'Not for production: REST calls may reach loopback addresses.',
     'The password of the user admin is GATEWAY_ADMIN_PASSWORD; if that is not set, a',
-    'password is generated. It is part of the printed calls, which can be copied and run.',
+    'password is generated and kept in data/demo-passwords.json for the next start.',
+    'It is part of the printed calls, which can be copied and run.',
   ],
   options: {},
   operands: [],
@@ -21,6 +21,6 @@ export const demoRun: Command = {
       stderr.write(`${program} demo: GATEWAY_ADMIN_PASSWORD is longer than ${passwordBytesAtMost} bytes\n`);
       return 1;
     }
-    return demo({ adminPassword: given === undefined || given === '' ? generatedPassword() : given });
+    return demo({ adminPassword: given === '' ? undefined : given });
   },
 };

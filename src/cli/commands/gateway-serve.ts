@@ -1,6 +1,6 @@
 import { loadConfig } from '#config/load-config.ts';
 import type { Command } from '../command.ts';
-import { configFileOption } from '../config-file-option.ts';
+import { configFileArgument } from '../config-file-option.ts';
 import { loadOrReport } from '../load-or-report.ts';
 
 export const gatewayServe: Command = {
@@ -13,11 +13,10 @@ export const gatewayServe: Command = {
     'SIGTERM or SIGINT waits up to 30 seconds for calls in flight, then stops the gateway.',
     'SIGUSR2 sets the log level to debug; the next SIGUSR2 restores it.',
   ],
-  options: { config: configFileOption },
-  operands: [],
+  ...configFileArgument,
   async run(context, { option }) {
     const configFile = option('config');
-    const loaded = await loadOrReport(context, configFile, 'serve');
+    const loaded = await loadOrReport({ context, file: configFile, command: 'serve', load: loadConfig });
     if (loaded === undefined) return 1;
     const loadAgain = (): ReturnType<typeof loadConfig> => loadConfig({ file: configFile, env: context.env, cwd: context.cwd });
     return context.serve({ ...loaded, configFile, loadAgain });

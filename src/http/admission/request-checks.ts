@@ -87,8 +87,8 @@ export function newRequestId(): string {
 
 const charset = /^[ \t;]*;[ \t]*charset[ \t]*=[ \t]*(?:"utf-?8"|utf-?8)[ \t;]*$/iu;
 
-/** Refuses a body of another media type than the route takes, another charset than UTF-8, or a compressed one. */
-export function checkMediaType(request: IncomingMessage, expected: string): void {
+/** Refuses a body of another media type than those that the route takes, another charset than UTF-8, or a compressed one. */
+export function checkMediaType(request: IncomingMessage, expected: readonly string[]): void {
   const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers;
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
     throw new GatewayError(
@@ -99,7 +99,7 @@ export function checkMediaType(request: IncomingMessage, expected: string): void
   // Node shows only the first of a repeated Content-Type; a proxy in front may have checked the last.
   if (isRepeated(request.rawHeaders, 'content-type'))
     throw new GatewayError('unsupported-media-type', 'The request has the header Content-Type twice; send it once.');
-  if (!isType(contentType ?? '', expected)) {
+  if (!expected.some((type) => isType(contentType ?? '', type))) {
     // RFC 5789 2.2 defines Accept-Patch for this.
     throw otherMediaType(expected, request.method === 'PATCH' ? 'Accept-Patch' : 'Accept');
   }
@@ -110,10 +110,9 @@ function isType(contentType: string, expected: string): boolean {
   return essence.toLowerCase() === expected && (parameters === '' || !/[^; \t]/u.test(parameters) || charset.test(parameters));
 }
 
-function otherMediaType(expected: string, header: string): GatewayError {
-  return new GatewayError('unsupported-media-type', `Send the body as ${expected} in UTF-8 (Content-Type: ${expected}).`, {
-    headers: { [header]: expected },
-  });
+function otherMediaType(expected: readonly string[], header: string): GatewayError {
+  const detail = `Send the body as ${expected.join(' or ')} in UTF-8 (Content-Type: ${expected[0]}).`;
+  return new GatewayError('unsupported-media-type', detail, { headers: { [header]: expected.join(', ') } });
 }
 
 function splitType(contentType: string): readonly [string, string] {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
+import { breakOff } from './break-off.ts';
 import type { OpenConnections } from './open-connections.ts';
 
 /** Requests that may wait on one connection, and on all connections together. */
@@ -24,7 +25,7 @@ export function inOrder(handle: RequestListener, connections: Pick<OpenConnectio
   };
   const close = (socket: Socket): void => {
     forget(socket);
-    socket.destroy();
+    breakOff(socket);
   };
   const closeLongestQueue = (): void => {
     const [longest] = [...waiting].toSorted(([, one], [, other]) => other.length - one.length);

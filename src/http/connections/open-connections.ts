@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { inCheckPhase } from '#base/check-phase.ts';
 import type { RequestScope } from '#http/request-scope.ts';
+import { breakOff, rememberTransports } from './break-off.ts';
 
 /**
  * The connections of the front door, and which of them are idle: without a request in flight. A drain does not wait for idle
@@ -28,6 +29,8 @@ export interface OpenConnections {
   /** From now on each connection ends with its last reply in flight, and an idle one after the grace period. */
   drain(): void;
   readonly draining: boolean;
+  /** Breaks off every connection with a request in flight. */
+  breakOffAll(): void;
   /** Callbacks that abort the calls which may outlast their callers' connections (`CallContext.whenStopping`). */
   readonly abortCallbacks: Set<() => void>;
 }
@@ -48,14 +51,14 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   const finalReplies = createFinalReplies((socket) => inFlight.get(socket) ?? []);
   const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.length ?? 0) === 0;
   let draining = false;
-  server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
+  onConnection(server, secure, (socket) => {
     inFlight.set(socket, []);
     idle.add(socket);
-    socket.once('close', () => {
+    return () => {
       inFlight.delete(socket);
       idle.delete(socket);
       finalReplies.forget(socket);
-    });
+    };
   });
   return {
     addWaiting(request) {
@@ -91,18 +94,31 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
       draining = true;
       // Only the last request of each connection: those before it are answered first.
       for (const requests of inFlight.values()) requests.at(-1)?.scope?.announceClosing();
-      // server.close() stops Node's own check of slow requests: an incomplete request would hold the drain up to its limit.
-      const timer = setTimeout(() => {
-        for (const socket of idle) socket.destroySoon();
-      }, gracePeriod);
-      // A process without connections need not wait for the grace period.
-      timer.unref();
+      endAfterGrace(idle);
     },
     get draining() {
       return draining;
     },
+    breakOffAll() {
+      for (const socket of inFlight.keys()) if (!isIdle(socket)) breakOff(socket);
+    },
     abortCallbacks: new Set(),
   };
+}
+
+/** Calls `opened` for each connection that can send requests, and its result when the connection closes. */
+function onConnection(server: Server, secure: boolean, opened: (socket: Socket) => () => void): void {
+  if (secure) rememberTransports(server);
+  server.on(secure ? 'secureConnection' : 'connection', (socket: Socket) => socket.once('close', opened(socket)));
+}
+
+/** server.close() stops Node's own check of slow requests: an incomplete request would hold the drain up to its limit. */
+function endAfterGrace(idle: ReadonlySet<Socket>): void {
+  const timer = setTimeout(() => {
+    for (const socket of idle) socket.destroySoon();
+  }, gracePeriod);
+  // A process without connections need not wait for the grace period.
+  timer.unref();
 }
 
 type FinalReply = (incomplete: RequestScope | undefined) => void;

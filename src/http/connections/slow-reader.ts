@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import { CallerLeft } from '#base/caller-left.ts';
 import { inCheckPhase } from '#base/check-phase.ts';
+import { breakOff, breakOffReply } from './break-off.ts';
 import type { OpenConnections } from './open-connections.ts';
 
 /** Milliseconds in which a caller must read one piece of a reply. A slow reader holds the call's slot until then. */
@@ -13,14 +14,15 @@ const pieceLimit = 60_000;
 export function closeStalledConnections(server: Server, connections: Pick<OpenConnections, 'isIdle'>, stall: number): void {
   // Node calls back only after `stall` milliseconds without a byte in either direction.
   server.setTimeout(stall, (socket) => {
-    if (socket.writableLength > 0 || connections.isIdle(socket)) socket.destroy();
+    if (socket.writableLength > 0) breakOff(socket);
+    else if (connections.isIdle(socket)) socket.destroy();
   });
 }
 
 /** Resolves once the operating system has the bytes and their memory may be reused; rejects where the caller has left. */
 export function written(response: ServerResponse, chunk: Buffer, limit = pieceLimit): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => response.destroy(), limit);
+    const timer = setTimeout(() => breakOffReply(response), limit);
     const end = (error?: Error | null): void => {
       clearTimeout(timer);
       response.off('close', left);
@@ -45,7 +47,7 @@ export function endReply(response: ServerResponse, last: Buffer | string, limit 
     if (typeof last === 'string') response.end(last);
     else response.end(last.toString('latin1'), 'latin1');
     if (response.writableLength === 0) return;
-    const timer = setTimeout(() => response.destroy(), limit);
+    const timer = setTimeout(() => breakOffReply(response), limit);
     response.once('close', () => clearTimeout(timer));
   });
 }

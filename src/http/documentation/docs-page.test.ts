@@ -31,13 +31,13 @@ const route: Route = {
 };
 
 test('every text in the documentation of a route is text on the page, never markup', () => {
-  const page = docsPage(createOpenApiDocument({ routes: [route], version: hostile }));
+  const page = docsPage(createOpenApiDocument({ routes: [route], version: hostile, base: '', cookieName: 'session' }));
   assert.doesNotMatch(page, /<script|alert\("/);
   assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&#39;&quot;&amp;/);
 });
 
 test('the Content-Security-Policy allows the style of the page by its hash, and nothing else', () => {
-  const page = docsPage(createOpenApiDocument({ routes: [route], version: '1' }));
+  const page = docsPage(createOpenApiDocument({ routes: [route], version: '1', base: '', cookieName: 'session' }));
   const style = /<style>(.*)<\/style>/s.exec(page)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
   assert.equal(
@@ -47,7 +47,7 @@ test('the Content-Security-Policy allows the style of the page by its hash, and 
 });
 
 test('an example is a command that a POSIX shell reads back unchanged', () => {
-  const page = docsPage(createOpenApiDocument({ routes: [route], version: '1' }));
+  const page = docsPage(createOpenApiDocument({ routes: [route], version: '1', base: '', cookieName: 'session' }));
   assert.ok(page.includes(String.raw`&lt;/script&gt;&#39;\&#39;&#39;\&quot;&amp;`), page);
   assert.ok(
     page.includes(`curl -X PUT -u &quot;$LOGIN&quot; &quot;$GATEWAY/a/${encodeURIComponent(hostile).replaceAll("'", '&#39;')}`),

@@ -35,7 +35,7 @@ ${style}
 <nav aria-label="Contents">${contents(document, operations)}</nav>
 <main>
 <section id="start"><h2><a href="#start">To start with</a></h2>${paragraphs(description)}
-<p>The same for programs: <a href="/openapi.json">/openapi.json</a> (OpenAPI ${document.openapi}).
+<p>The same for programs: <a href="openapi.json">/openapi.json</a> (OpenAPI ${document.openapi}).
 In the examples <code>$GATEWAY</code> is the address of this gateway and <code>$LOGIN</code> a <code>user:password</code>.</p></section>
 ${callers(document)}
 ${roleMatrix(operations)}

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import type { Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
 
 const allCodes = Object.keys(errorCodes) as ErrorCode[];
@@ -21,7 +21,7 @@ const problemSchema = Type.Object(
     requestId: Type.String({ description: 'Identifies the request in the gateway’s log, as `X-Request-Id` does.' }),
     errors: Type.Optional(
       Type.Array(
-        closedObject({
+        namedObject('RequestProblem', {
           pointer: Type.String({ description: 'RFC 6901 JSON pointer into the body, or `?name` for a query parameter.' }),
           detail: Type.String({ description: 'What is wrong at the pointer.' }),
         }),
@@ -35,7 +35,11 @@ const problemSchema = Type.Object(
           contentType: Type.Optional(Type.String({ description: 'Its media type.' })),
           body: Type.Optional(Type.String({ description: 'Its body, the first 64 KiB.' })),
         },
-        { additionalProperties: false, description: 'The reply of the far side, where the error is about it.' },
+        {
+          additionalProperties: false,
+          title: 'UpstreamReply',
+          description: 'The reply of the far side, where the error is about it.',
+        },
       ),
     ),
   },
@@ -43,6 +47,13 @@ const problemSchema = Type.Object(
 );
 
 const headers = {
+  'Cache-Control': {
+    description:
+      '`no-store`; with an `ETag` `private, no-cache`: only the caller may keep the reply, and has to check it before each use.',
+    schema: text,
+  },
+  Vary: { description: '`Authorization, Cookie`.', schema: text },
+  'X-Content-Type-Options': { description: '`nosniff`.', schema: text },
   'X-Request-Id': {
     description: 'Identifies this request in the log: the caller’s own id where it is valid, otherwise a new one.',
     schema: Type.String({ minLength: 1, maxLength: 128 }),
@@ -50,7 +61,7 @@ const headers = {
   'WWW-Authenticate': { description: 'The ways to authenticate (RFC 9110 11.6.1).', schema: text },
   Allow: { description: 'The methods of the path.', schema: text },
   Accept: { description: 'The media type that the route takes.', schema: text },
-  'Accept-Patch': { description: 'The media type that the route takes (RFC 5789 2.2).', schema: text },
+  'Accept-Patch': { description: 'The media types that the route takes (RFC 5789 2.2).', schema: text },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
   'X-Upstream-Status': { description: 'Status of the far side’s reply, where the error is about it.', schema: text },
   'X-Upstream-Content-Type': { description: 'Media type of the far side’s reply, where it has one.', schema: text },
@@ -82,10 +93,19 @@ const headersOfReply: readonly HeaderName[] = [
   'X-Upstream-Body-Encoding',
 ];
 
+/** Errors about a reply that began and did not end. */
+const headersOfBegunReply: readonly HeaderName[] = ['X-Upstream-Status'];
+
 /** Headers of a code, which other codes of the same status need not have. */
 const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
   'upstream-error': headersOfReply,
   'redirect-refused': headersOfReply,
+  'upstream-closed': headersOfBegunReply,
+  'upstream-protocol-error': headersOfBegunReply,
+  'upstream-timeout': headersOfBegunReply,
+  'response-too-large': headersOfBegunReply,
+  'stream-refused': headersOfBegunReply,
+  'outcome-unknown': headersOfBegunReply,
   'idempotency-key-in-use': ['Retry-After'],
 };
 
@@ -101,7 +121,7 @@ const keptErrors: ReadonlySet<ErrorCode> = new Set([
   'audit-unavailable',
 ]);
 
-type AnsweringRoute = Pick<Route, 'idempotency' | 'method'>;
+type AnsweringRoute = Pick<Route, 'access' | 'idempotency' | 'method'>;
 
 function headerNames(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): readonly HeaderName[] {
   const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
@@ -113,26 +133,33 @@ function headerNames(status: number, codes: readonly ErrorCode[], route?: Answer
   return [...names];
 }
 
-/** The header of every reply. */
-export const requestIdHeader: Readonly<Record<string, Reference>> = { 'X-Request-Id': headerReference('X-Request-Id') };
+/** The headers of every reply of a route; without `route`, those of the reply to an unknown path. */
+export function commonHeaders(route?: Pick<Route, 'access'>): Readonly<Record<string, Reference>> {
+  const names: readonly HeaderName[] = ['X-Request-Id', ...(needsCaller(route) ? headersOfPrivate : [])];
+  return Object.fromEntries(names.map((name) => [name, headerReference(name)]));
+}
+
+const headersOfPrivate: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Content-Type-Options'];
+
+function needsCaller(route: Pick<Route, 'access'> | undefined): boolean {
+  return route !== undefined && route.access !== 'everyone';
+}
 
 /** The response of an operation for one error status, with its possible codes; without `route`, that of an unknown path. */
 export function errorResponse(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): ApiResponse {
   const names = headerNames(status, codes, route);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join(' '),
-    headers: { ...requestIdHeader, ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
+    headers: { ...commonHeaders(route), ...Object.fromEntries(names.map((name) => [name, headerReference(name)])) },
     content: { 'application/problem+json': { schema: problemOf(status, codes) } },
     'x-error-codes': codes,
   };
 }
 
 function problemOf(status: number, codes: readonly ErrorCode[]): JsonSchema {
-  return {
-    $ref: '#/components/schemas/Problem',
-    type: 'object',
-    properties: { status: { const: status }, code: { enum: codes } },
-  };
+  // Generators drop what is next to a $ref. `allOf` keeps both.
+  const narrowed = Type.Object({ status: { const: status }, code: { type: 'string', enum: codes } });
+  return { allOf: [{ $ref: '#/components/schemas/Problem' }, narrowed] };
 }
 
 function headerReference(name: HeaderName): Reference {
@@ -140,7 +167,7 @@ function headerReference(name: HeaderName): Reference {
 }
 
 /** The components that operations refer to. `NotFound` belongs to no operation: it is the answer to an unknown path. */
-export const components: Components = {
+const components: Omit<Components, 'securitySchemes'> = {
   schemas: { Problem: problemSchema },
   responses: { NotFound: errorResponse(404, ['not-found']) },
   headers,
@@ -154,7 +181,17 @@ export const components: Components = {
       schema: Type.String(),
     },
   },
-  securitySchemes: {
+};
+
+type Deployment = Readonly<Record<'base' | 'cookieName', string>>;
+
+/** The components that operations refer to, with the addresses and names of this gateway. */
+export function componentsFor(deployment: Deployment): Components {
+  return { ...components, securitySchemes: securitySchemesOf(deployment) };
+}
+
+function securitySchemesOf({ base, cookieName }: Deployment): Components['securitySchemes'] {
+  return {
     basic: { type: 'http', scheme: 'basic', description: 'User name and password of a configured user, in UTF-8 (RFC 7617).' },
     bearer: {
       type: 'http',
@@ -164,13 +201,13 @@ export const components: Components = {
     session: {
       type: 'apiKey',
       in: 'cookie',
-      name: 'orchestration_gateway_session',
+      name: cookieName,
       description: 'The session cookie that POST /login sets.',
     },
     client: {
       type: 'oauth2',
       description: 'For programs: client credentials (RFC 6749 4.4). There are no scopes; a client has its roles.',
-      flows: { clientCredentials: { tokenUrl: '/oauth/token', scopes: {} } },
+      flows: { clientCredentials: { tokenUrl: `${base}/oauth/token`, scopes: {} } },
     },
-  },
-};
+  };
+}

@@ -5,7 +5,7 @@ import type { RouteAccess, RouteDocs } from '#http/route.ts';
 /** The parts of OpenAPI 3.1 that the gateway's document uses; `/docs` is rendered from the same value. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
+  readonly info: ApiInfo;
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: RouteDocs['tag']; readonly description: string }[];
   readonly security: readonly SecurityRequirement[];
@@ -13,6 +13,15 @@ export interface OpenApiDocument {
   readonly components: Components;
   /** All error codes, also those of no operation. */
   readonly 'x-error-codes': Readonly<Record<ErrorCode, DocumentedError>>;
+}
+
+interface ApiInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly license: { readonly name: string; readonly identifier: string };
+  readonly contact: { readonly name: string };
 }
 
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;

@@ -25,6 +25,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The caller is authenticated, but none of its roles may use this route, or none of its groups may change this automation.',
     remedy: 'Use an account with one of the roles or groups that `detail` names, or ask the operator for one of them.',
   },
+  'cross-site': {
+    meaning:
+      'A browser sent the request for a page of another site: `Sec-Fetch-Site` is neither `same-origin` nor `none`, or `Origin` is not the gateway’s own. GET and HEAD are not refused.',
+    remedy:
+      'Send the request from a page of the gateway, or without a browser. Where browsers reach the gateway at another address, the operator sets `server.publicUrl`.',
+  },
   'destination-denied': {
     meaning:
       'The outbound policy of REST calls does not admit the address, a name that resolves to it, or a header for cloud metadata services. Nothing is sent there.',
@@ -71,7 +77,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'reply-not-kept': {
     meaning:
-      'The far side answered the first request with this Idempotency-Key, but its reply is longer than the 1 MiB that the gateway keeps. Nothing was sent for this one.',
+      'The call of the first request with this Idempotency-Key has ended, but its reply was not kept. It is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
     remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
   },
   'reload-unavailable': {
@@ -119,7 +125,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'upstream-error': {
     meaning: 'The orchestrator answered the action or query with a status of 400 or above.',
     remedy:
-      '`upstream` has its status, media type and body; `detail` has its error tag and message. Correct what the message names.',
+      '`upstream` has its status, media type and body; `detail` has its error tag and message. Correct what the message names. After 401 the operator corrects `auth` of the adapter instance.',
   },
   'upstream-dns-failed': {
     meaning: 'The host name of the far side has no address, or no name server answered.',
@@ -127,22 +133,23 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'upstream-connect-failed': {
     meaning:
-      'The gateway could not connect: the far side or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of the call was sent there. Where a redirect led there, `detail` says that the call itself was answered.',
+      'The gateway could not connect: the far side or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of a change was sent there; a query may have arrived in an earlier attempt. Where a redirect led there, `detail` says that the call itself was answered.',
     remedy:
       'Check the address, the port and the firewall. Unless `detail` says that the call was answered, it is safe to send it again.',
   },
   'upstream-tls-failed': {
     meaning:
-      'The TLS handshake with the far side failed; the usual cause is a certificate that the gateway does not trust. Nothing of the call was sent.',
+      'The TLS handshake with the far side failed; the usual cause is a certificate that the gateway does not trust. Nothing of a change was sent; a query may have arrived in an earlier attempt.',
     remedy: 'Check the certificate and the names in it; a private CA is configured as `tls.caFile`.',
   },
   'upstream-closed': {
-    meaning: 'The far side closed or reset the connection before its reply was complete.',
+    meaning:
+      'The far side closed or reset the connection before its reply was complete. Where the reply had begun, `upstream.status` has its status.',
     remedy: 'Look at the far side’s own log. It is safe to send a GET again.',
   },
   'upstream-protocol-error': {
     meaning:
-      'The far side’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway closes the caller’s connection.',
+      'The far side’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway resets the caller’s connection.',
     remedy: 'Check that the port serves HTTP, and that it serves TLS only where the address is https.',
   },
   'response-too-large': {
@@ -160,6 +167,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The orchestrator answered with a redirect. The gateway never follows it: the credentials of the adapter instance are for its configured addresses only.',
     remedy: 'Call the address that the redirect names, or ask the operator to correct the adapter’s `url`.',
   },
+  'stream-refused': {
+    meaning:
+      'The far side answers with an event stream (`text/event-stream`) without a length. Such a reply need not end, and the gateway relays only replies that end.',
+    remedy:
+      'Ask for another media type in `accept`, or in the `Accept` of a REST call, or read the stream directly from the far side. `upstream.status` says what the far side answered: a state-changing call was carried out, or refused there.',
+  },
   'outcome-unknown': {
     meaning:
       'A state-changing call left the gateway and got no complete reply. It may have been carried out or not; the gateway does not send it again. The status is 504 after a time-out, otherwise 502. It is 409 where a request repeats the Idempotency-Key of such a call.',
@@ -168,12 +181,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'adapter-busy': {
     meaning:
-      'An address of the adapter instance has `concurrency` calls in flight, and `queue` more calls wait. Nothing was sent.',
+      'An address of the adapter instance has `concurrency` calls in flight, and `queue` more calls wait. Nothing of a change was sent; a query may have arrived in an earlier attempt.',
     remedy: 'Send the call again after `Retry-After`, or ask the operator to raise `concurrency` or `queue`.',
   },
   'adapter-unavailable': {
     meaning:
-      'The orchestrator failed repeatedly, so the gateway refuses calls to it for a while, or the gateway has no token for it. Nothing was carried out.',
+      'The orchestrator failed repeatedly, so the gateway refuses calls to it for a while, or the gateway has no token for it. No change was sent; a query may have arrived in an earlier attempt.',
     remedy:
       'Send the call again after `Retry-After`. The operator checks the orchestrator, whose last failure `detail` names, or the token endpoint that `detail` names.',
   },
@@ -189,13 +202,19 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy:
       'Send the request again after `Retry-After`, with a new Idempotency-Key if it was redirected. The operator checks `/readyz` and the log.',
   },
+  'issuer-unavailable': {
+    meaning:
+      'The gateway cannot get the key documents of the token’s OpenID Connect issuer. Or the token names a key that may be newer than the documents, and the gateway may not ask again so soon. The token may be valid.',
+    remedy:
+      'Send the request again after `Retry-After`, with the same token. If it lasts, the operator checks the issuer and the log.',
+  },
   'store-unavailable': {
-    meaning: 'The database of the gateway, or the key document of a token’s issuer, cannot be reached.',
+    meaning: 'The database of the gateway cannot be reached.',
     remedy: 'Send the request again after `Retry-After`. The operator checks `/readyz` and the log.',
   },
   'upstream-timeout': {
     meaning:
-      'A time limit passed before the far side answered; `detail` names the phase (DNS, connect, first byte, idle, total).',
+      'A time limit passed before the reply of the far side was complete; `detail` names the phase (DNS, connect, first byte, idle, total). Where the reply had begun, `upstream.status` has its status.',
     remedy:
       'Check the far side, ask for less, or ask the operator to raise the limit. `Prefer: wait` can shorten the limit, never lengthen it.',
   },

@@ -36,7 +36,13 @@ describe('the errors of a route', () => {
 
   test('include those of authentication where the route needs a known caller', () => {
     const codes = errorsOf({ ...open, access: 'callers' });
-    for (const code of ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'] as const) {
+    for (const code of [
+      'unauthenticated',
+      'login-throttled',
+      'too-many-requests',
+      'issuer-unavailable',
+      'store-unavailable',
+    ] as const) {
       assert.ok(codes.includes(code), code);
     }
     assert.ok(!codes.includes('forbidden'));

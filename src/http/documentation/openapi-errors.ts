@@ -11,8 +11,14 @@ const ofEveryRoute: readonly ErrorCode[] = [
   'headers-too-large',
   'internal-error',
 ];
-/** Errors of authentication, which uses the store and the login throttle, and of the rate limit. */
-const ofKnownCallers: readonly ErrorCode[] = ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'];
+/** Errors of authentication, which uses the store, the login throttle and issuers, and of the rate limit. */
+const ofKnownCallers: readonly ErrorCode[] = [
+  'unauthenticated',
+  'login-throttled',
+  'too-many-requests',
+  'issuer-unavailable',
+  'store-unavailable',
+];
 const ofIdempotencyKeys: readonly ErrorCode[] = ['idempotency-key-in-use', 'reply-not-kept', 'idempotency-key-reused'];
 const order = Object.keys(errorCodes) as readonly ErrorCode[];
 
@@ -20,6 +26,7 @@ const order = Object.keys(errorCodes) as readonly ErrorCode[];
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...ofEveryRoute, ...route.docs.errors]);
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
+  if (route.method !== 'GET') add(['cross-site']);
   if (route.access !== 'everyone') add(ofKnownCallers);
   if (typeof route.access !== 'string') add(['forbidden']);
   if (route.sheddable) add(['overloaded']);

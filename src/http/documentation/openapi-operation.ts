@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { bodyMediaType, type Route, type RouteAccess, type RouteDocs } from '#http/route.ts';
-import { errorResponse, requestIdHeader } from './openapi-components.ts';
+import { bodyMediaTypes, type Route, type RouteAccess } from '#http/route.ts';
+import { commonHeaders, errorResponse } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
 
@@ -67,7 +67,8 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
 
 function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
-  return { requestBody: { required: true, content: { [bodyMediaType(body)]: media(body.schema, docs.example?.request) } } };
+  const content = media(body.schema, docs.example?.request);
+  return { requestBody: { required: true, content: Object.fromEntries(bodyMediaTypes(body).map((type) => [type, content])) } };
 }
 
 function media(schema: JsonSchema, example: unknown): Content[string] {
@@ -76,8 +77,8 @@ function media(schema: JsonSchema, example: unknown): Content[string] {
 
 function responsesOf(route: Route): Record<string, ApiResponse> {
   const responses: Record<string, ApiResponse> = {
-    [route.docs.success.status]: successOf(route.docs),
-    ...otherReplies(route.docs),
+    [route.docs.success.status]: successOf(route),
+    ...otherReplies(route),
   };
   const codesByStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(route)) {
@@ -90,18 +91,18 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
     responses[status] = {
       ...other,
       description: other === undefined ? description : `${description} ${other.description}`,
-      headers: { ...requestIdHeader, ...other?.headers, ...describedHeaders(headers) },
+      headers: { ...commonHeaders(route), ...other?.headers, ...describedHeaders(headers) },
       content: { 'application/json': { schema }, ...other?.content },
     };
   }
   return responses;
 }
 
-function otherReplies({ otherReplies: replies = [] }: RouteDocs): Record<string, ApiResponse> {
+function otherReplies({ access, docs: { otherReplies: replies = [] } }: Route): Record<string, ApiResponse> {
   return Object.fromEntries(
     replies.map(({ status, description, headers }) => [
       status,
-      { description, headers: { ...requestIdHeader, ...describedHeaders(headers) } },
+      { description, headers: { ...commonHeaders({ access }), ...describedHeaders(headers) } },
     ]),
   );
 }
@@ -111,11 +112,11 @@ function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
   return errorShape === undefined ? {} : { content: { 'application/json': { schema: errorShape.schema } } };
 }
 
-function successOf({ success, example }: RouteDocs): ApiResponse {
+function successOf({ access, docs: { success, example } }: Route): ApiResponse {
   const { description, headers, schema, mediaType = 'application/json' } = success;
   return {
     description,
-    headers: { ...requestIdHeader, ...describedHeaders(headers) },
+    headers: { ...commonHeaders({ access }), ...describedHeaders(headers) },
     ...(schema === undefined ? {} : { content: { [mediaType]: media(schema, example?.reply) } }),
   };
 }

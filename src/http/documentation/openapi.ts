@@ -1,13 +1,20 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 import type { Route } from '#http/route.ts';
-import { components } from './openapi-components.ts';
+import { componentsFor } from './openapi-components.ts';
 import type { OpenApiDocument, Operation } from './openapi-document.ts';
 import { errorGuide } from './openapi-error-guide.ts';
 import { statusesOf } from './openapi-errors.ts';
 import { operationOf, pathOf } from './openapi-operation.ts';
 
 /** The gateway's OpenAPI 3.1 document, made from the routes that it serves. */
-export function createOpenApiDocument(options: { readonly routes: readonly Route[]; readonly version: string }): OpenApiDocument {
+export function createOpenApiDocument(options: {
+  readonly routes: readonly Route[];
+  readonly version: string;
+  /** In front of every path: an absolute URL, or empty. */
+  readonly base: string;
+  /** The name of the session cookie. */
+  readonly cookieName: string;
+}): OpenApiDocument {
   return {
     openapi: '3.1.0',
     info: {
@@ -15,12 +22,14 @@ export function createOpenApiDocument(options: { readonly routes: readonly Route
       version: options.version,
       summary: 'Relays REST calls, orchestrator actions and orchestrator queries by the caller’s role, byte for byte.',
       description,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of this gateway' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: options.base === '' ? '/' : options.base }],
     tags,
     security: [{ basic: [] }, { bearer: [] }, { session: [] }, { client: [] }],
     paths: pathsOf(options.routes),
-    components,
+    components: componentsFor(options),
     'x-error-codes': documentedErrors(),
   };
 }

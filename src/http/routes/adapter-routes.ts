@@ -1,7 +1,7 @@
 import type { KnownAdapter, KnownAdapters } from '#adapters/known-adapters.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { monitoring, operatorAction } from './route-traits.ts';
 
 interface AdapterRoutesOptions {
@@ -15,18 +15,22 @@ export function adapterRoutes(options: AdapterRoutesOptions): readonly Route[] {
 
 const timestamp = Type.String({ format: 'date-time' });
 const lastError = Type.Optional(
-  closedObject({
+  namedObject('AdapterError', {
     code: Type.String({ description: 'A code of the error table.' }),
     detail: Type.String(),
     at: timestamp,
   }),
 );
 const since = Type.String({ format: 'date-time', description: 'When this state began.' });
+const state = Type.Enum(['unknown', 'online', 'degraded', 'offline'], {
+  description:
+    'Of an address: `unknown` before its first call or probe; `degraded` if it answers, but refuses the credentials, or answers a probe with another resource. An adapter instance is also `degraded` if some of its addresses are offline.',
+});
 const count = Type.Integer({ minimum: 0 });
 
-const urlSchema = closedObject({
+const urlSchema = namedObject('AdapterUrl', {
   url: Type.String(),
-  state: Type.Enum(['online', 'offline']),
+  state,
   since,
   role: Type.Optional(
     Type.Enum(['primary', 'secondary', 'read-only'], {
@@ -39,10 +43,10 @@ const urlSchema = closedObject({
   lastError,
 });
 
-const adapterSchema = closedObject({
+const adapterSchema = namedObject('Adapter', {
   name: Type.String(),
   kind: Type.Enum(['nso', 'restconf', 'rest']),
-  state: Type.Enum(['online', 'degraded', 'offline']),
+  state,
   since,
   lastError,
   urls: Type.Array(urlSchema),
@@ -67,11 +71,11 @@ function listRoute({ adapters }: AdapterRoutesOptions): Route {
       operationId: 'listAdapters',
       summary: 'List the adapter instances with their state',
       description:
-        'The state as this gateway knows it: each gateway learns it from its own calls and probes. `degraded`: some of the addresses are offline; `offline`: all of them.',
+        'The state as this gateway knows it: each gateway learns it from its own calls and probes. `unknown`: never called nor probed. `degraded`: the credentials of the adapter instance are refused, a probe found another server or path than expected, or some of the addresses are offline. `offline`: all addresses are. `lastError` has the reason.',
       success: {
         status: 200,
         description: 'The adapter instances in the order of the configuration.',
-        schema: closedObject({ list: Type.Array(adapterSchema) }),
+        schema: namedObject('AdapterList', { list: Type.Array(adapterSchema) }),
       },
       errors: [],
       example: {
@@ -144,15 +148,15 @@ function iso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-const trialSchema = closedObject({
+const trialSchema = namedObject('AdapterTest', {
   name: Type.String(),
   ok: Type.Boolean(),
   urls: Type.Array(
-    closedObject({
+    namedObject('AdapterUrlTest', {
       url: Type.String(),
       ok: Type.Boolean(),
       steps: Type.Array(
-        closedObject({
+        namedObject('AdapterTestStep', {
           step: Type.Enum(['dns', 'connect', 'proxy', 'tls', 'answer', 'authentication']),
           ok: Type.Boolean(),
           milliseconds: Type.Number({ minimum: 0 }),
@@ -181,7 +185,7 @@ function trialRoute({ adapters }: AdapterRoutesOptions): Route {
       operationId: 'testAdapter',
       summary: 'Test an adapter instance now',
       description:
-        'Sends a health probe to every address, over a new connection and with the credentials of the adapter instance. The reply lists each step with its time, up to the first failure; the test takes ten seconds at most. The status is 200 even if a step failed: `ok` is then false.',
+        'Sends a health probe to every address, over a new connection and with the credentials of the adapter instance. The reply lists each step with its time, up to the first failure, and what was requested. For the kinds nso and restconf the test succeeds only if the server answers as RESTCONF does; the test takes ten seconds at most. The status is 200 even if a step failed: `ok` is then false.',
       pathParameters: { adapterId: 'Name of the adapter instance.' },
       success: {
         status: 200,

@@ -3,14 +3,14 @@ import { auditPage, readAuditQuery } from '#audit/audit-query.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteDocs } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';
 import { operatorAction } from './route-traits.ts';
 
 const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 
-const record = closedObject({
+const record = namedObject('AuditRecord', {
   id: Type.String({
     description:
       'Chain and place in it, as `audit verify` names them. Records that were written together also have `.` and a number.',
@@ -23,25 +23,40 @@ const record = closedObject({
   requestId: text,
   traceId: text,
   principal: text,
+  issuer: Type.Optional(Type.String({ description: 'The OpenID Connect issuer of the principal.' })),
+  subject: Type.Optional(Type.String({ description: 'The subject of the principal at its issuer.' })),
   roles: Type.Optional(Type.Array(Type.String())),
   sourceAddress: text,
   route: text,
   adapter: text,
   verb: text,
   address: Type.Optional(Type.String({ description: 'Address or path; the values of its query are masked.' })),
+  automation: Type.Optional(
+    Type.Object(
+      { _id: Type.String(), name: Type.String() },
+      {
+        additionalProperties: false,
+        title: 'RecordedAutomation',
+        description: 'The automation that the request created, changed or deleted.',
+      },
+    ),
+  ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
-  rule: text,
+  rule: Type.Optional(Type.String({ description: 'The configured rule that allowed or refused the call.' })),
   attempts: count,
   upstreamStatus: count,
   status: count,
   code: text,
   replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was replayed.' })),
   outcome: Type.Optional(Type.Enum([...auditOutcomes])),
+  count: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many refusals this record counts; they have no record of their own.' }),
+  ),
   bytesSent: count,
   bytesReceived: count,
   durationMs: Type.Optional(Type.Number({ minimum: 0 })),
-  detail: text,
+  detail: Type.Optional(Type.String({ description: 'Of an event: what happened; of a 401 or 403: the sentence of the reply.' })),
 });
 
 const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
@@ -119,7 +134,7 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
         success: {
           status: 200,
           description: 'The records; `cursor` if there may be more.',
-          schema: closedObject({ list: Type.Array(record), cursor: text }),
+          schema: namedObject('AuditPage', { list: Type.Array(record), cursor: text }),
         },
         errors: [],
         example,

@@ -5,7 +5,7 @@ import { automationSchema } from '#automations/automation-schema.ts';
 import { filterKinds, pageSize, readListOptions } from '#automations/list-options.ts';
 import { Type } from '#base/json-schema.ts';
 import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { automationTransferRoutes } from './automation-transfer-routes.ts';
 import { automationWritingRoutes } from './automation-writing-routes.ts';
 import { catalogueReading } from './route-traits.ts';
@@ -53,8 +53,8 @@ function listing({ list, total, skip, limit }: AutomationListing): RouteReply {
 }
 
 /** Listing the automations, reading and writing one of them, importing and exporting all of them. */
-export function automationRoutes(catalogue: AutomationCatalogue): readonly Route[] {
-  return [listRoute(catalogue), ...automationWritingRoutes(catalogue), ...automationTransferRoutes(catalogue)];
+export function automationRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
+  return [listRoute(catalogue), ...automationWritingRoutes(catalogue, base), ...automationTransferRoutes(catalogue)];
 }
 
 function listRoute(catalogue: AutomationCatalogue): Route {
@@ -76,13 +76,13 @@ function listRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'listAutomations',
       summary: 'List the automations in alphabetical order',
       description:
-        'The options have three forms: `?limit=50`, `?queryParameters[limit]=50`, or one JSON object in `queryParameters`. A request uses one form, and each option once. An automation with a `read` list is listed and counted only for members of its `read` and `write` groups and for admins. Two listings run at a time; others wait for up to 10 seconds, then get 503 `overloaded`.',
+        'The options have three forms: `?limit=50`, `?queryParameters[limit]=50`, or one JSON object in `queryParameters`. A request uses one form, and each option once. An automation with a `read` list is listed and counted only for members of its `read` and `write` groups and for admins. Two listings run at a time. Others wait for up to 10 seconds, then get 503 `overloaded`; callers that wait take turns.',
       queryParameters,
       success: {
         status: 200,
         description:
           'A page, and the effective options. `total` counts the automations that the caller may see and the filters match.',
-        schema: closedObject({ list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
+        schema: namedObject('AutomationList', { list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
       },
       errors: ['invalid-request', 'overloaded', 'store-unavailable'],
       example: {

@@ -1,7 +1,7 @@
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { Type } from '#base/json-schema.ts';
 import type { Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { catalogueChange } from './route-traits.ts';
 
 const ndjson = 'application/x-ndjson';
@@ -36,7 +36,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       success: {
         status: 200,
         description: 'How many documents were imported, and how many of them replaced another.',
-        schema: closedObject({ imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
+        schema: namedObject('ImportResult', { imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
       },
       errors: ['automation-exists', 'store-unavailable'],
       example: { request: line, reply: { imported: 1, replaced: 0 } },

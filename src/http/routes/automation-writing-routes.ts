@@ -12,13 +12,24 @@ function judgeContent(body: unknown): Judgement {
   return { problems: contentProblems(body) };
 }
 
-/** Reading and writing one automation. */
-export function automationWritingRoutes(catalogue: AutomationCatalogue): readonly Route[] {
-  return [createRoute(catalogue), readRoute(catalogue), replaceRoute(catalogue), patchRoute(catalogue), removeRoute(catalogue)];
+/** Reading and writing one automation. `base`: in front of the path in `Location`. */
+export function automationWritingRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
+  return [
+    createRoute(catalogue, base),
+    readRoute(catalogue),
+    replaceRoute(catalogue),
+    patchRoute(catalogue),
+    removeRoute(catalogue),
+  ];
 }
 
 function document(status: number, { text, tag }: AutomationState, headers: Readonly<Record<string, string>> = {}): RouteReply {
   return { kind: 'plain', status, headers: { ETag: tag, ...headers }, body: text };
+}
+
+/** For the audit log. A refused change has the `_id` in its path alone. */
+function noteChange({ record }: RouteRequest['context'], { id, name }: Pick<AutomationState, 'id' | 'name'>): void {
+  record.note({ automation: { _id: id, name } });
 }
 
 function target({ context, params }: RouteRequest) {
@@ -48,7 +59,7 @@ const example = {
   repeatInterval: '1 day',
 };
 
-function createRoute(catalogue: AutomationCatalogue): Route {
+function createRoute(catalogue: AutomationCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations',
@@ -56,7 +67,8 @@ function createRoute(catalogue: AutomationCatalogue): Route {
     body: given,
     async handle({ context, body }) {
       const state = await catalogue.create({ principal: context.record.principal, given: body as GivenAutomation });
-      return document(201, state, { Location: `/automation_catalog/automations/${state.id}` });
+      noteChange(context, state);
+      return document(201, state, { Location: `${base}/automation_catalog/automations/${state.id}` });
     },
     ...catalogueChange,
     docs: {
@@ -69,7 +81,10 @@ function createRoute(catalogue: AutomationCatalogue): Route {
         status: 201,
         description: 'The automation as stored.',
         schema: automationSchema,
-        headers: { ...entityTagHeader, Location: 'Path of the automation.' },
+        headers: {
+          ...entityTagHeader,
+          Location: 'Address of the automation: its path, under `server.publicUrl` where that is set.',
+        },
       },
       errors: ['automation-exists', 'store-unavailable'],
       example: {
@@ -123,15 +138,12 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
     url: '/automation_catalog/automations/:id',
     access: writingRoles,
     body: given,
-    handle: async (request) =>
-      document(
-        200,
-        await catalogue.replace({
-          ...target(request),
-          preconditions: preconditionsOf(request),
-          given: request.body as GivenAutomation,
-        }),
-      ),
+    async handle(request) {
+      const given = request.body as GivenAutomation;
+      const state = await catalogue.replace({ ...target(request), preconditions: preconditionsOf(request), given });
+      noteChange(request.context, state);
+      return document(200, state);
+    },
     ...catalogueChange,
     docs: {
       tag: 'automations',
@@ -163,18 +175,24 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
     access: writingRoles,
     body: {
       kind: 'json',
-      mediaType: 'application/merge-patch+json',
+      // Most HTTP libraries send `application/json` with every JSON body.
+      mediaTypes: ['application/merge-patch+json', 'application/json'],
       schema: automationPatchSchema,
       judge: judgeContent,
     },
-    handle: async (request) =>
-      document(200, await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch: request.body })),
+    async handle(request) {
+      const { body: patch } = request;
+      const state = await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch });
+      noteChange(request.context, state);
+      return document(200, state);
+    },
     ...catalogueChange,
     docs: {
       tag: 'automations',
       operationId: 'patchAutomation',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
-      description: 'A null member removes the field, an object is merged, any other value replaces the field.',
+      description:
+        'A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning.',
       pathParameters,
       requestHeaders: conditions,
       success: {
@@ -195,7 +213,7 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
     url: '/automation_catalog/automations/:id',
     access: writingRoles,
     async handle(request) {
-      await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) });
+      noteChange(request.context, await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) }));
       return { kind: 'plain', status: 204 };
     },
     ...catalogueChange,

@@ -1,6 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import { contentSecurityPolicy, docsPage } from '#http/documentation/docs-page.ts';
 import { createOpenApiDocument } from '#http/documentation/openapi.ts';
+import { withNamedSchemas } from '#http/documentation/openapi-schemas.ts';
 import type { Route, RouteReply } from '#http/route.ts';
 import { monitoring } from './route-traits.ts';
 
@@ -8,14 +9,18 @@ interface DocumentationRoutesOptions {
   /** All other routes of the gateway. */
   readonly routes: readonly Route[];
   readonly version: string;
+  /** In front of every path: the absolute URL of `server.publicUrl`, or empty. */
+  readonly base: string;
+  /** The name of the session cookie. */
+  readonly cookieName: string;
 }
 
 /** The API for programs (OpenAPI) and for people (a page that works offline). Both are written once, at the start. */
-export function documentationRoutes({ routes, version }: DocumentationRoutesOptions): readonly Route[] {
+export function documentationRoutes({ routes, ...facts }: DocumentationRoutesOptions): readonly Route[] {
   const own = [documentRoute(() => replies.document), pageRoute(() => replies.page)];
-  const document = createOpenApiDocument({ routes: [...routes, ...own], version });
+  const document = createOpenApiDocument({ routes: [...routes, ...own], ...facts });
   const replies: { readonly document: RouteReply; readonly page: RouteReply } = {
-    document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(document) },
+    document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(withNamedSchemas(document)) },
     page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },
   };
   return own;
@@ -35,7 +40,7 @@ function documentRoute(reply: () => RouteReply): Route {
       success: {
         status: 200,
         description: 'The document.',
-        schema: Type.Object({ openapi: Type.String() }),
+        schema: Type.Object({ openapi: Type.String() }, { title: 'OpenApiDocument' }),
         headers: cachingDocs,
       },
       errors: [],

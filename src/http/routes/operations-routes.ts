@@ -1,7 +1,7 @@
 import type { AdapterState } from '#adapters/adapter-standing.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { monitoring } from './route-traits.ts';
 
 interface OperationsRoutesOptions {
@@ -35,7 +35,7 @@ function healthRoute(options: OperationsRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The process is alive.',
-        schema: closedObject({
+        schema: namedObject('Health', {
           status: Type.Literal('ok'),
           degraded: Type.Boolean({ description: 'True while calls and logins get 503 `overloaded`.' }),
         }),
@@ -57,7 +57,12 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
       const inState = (state: AdapterState): number => states.filter((other) => other === state).length;
       return json(200, {
         status: 'ready',
-        adapters: { online: inState('online'), degraded: inState('degraded'), offline: inState('offline') },
+        adapters: {
+          unknown: inState('unknown'),
+          online: inState('online'),
+          degraded: inState('degraded'),
+          offline: inState('offline'),
+        },
       });
     },
     ...monitoring,
@@ -66,17 +71,17 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
       operationId: 'readyz',
       summary: 'Check whether the gateway can take calls: the store is reachable',
       description:
-        'The reply counts the adapter instances by state. It is 200 even if an orchestrator is offline, so that the gateway stays in service.',
+        'The reply counts the adapter instances by state (see `GET /adapters`). It is 200 even if an orchestrator is offline, so that the gateway stays in service.',
       success: {
         status: 200,
         description: 'The gateway can take calls.',
-        schema: closedObject({
+        schema: namedObject('Readiness', {
           status: Type.Literal('ready'),
-          adapters: closedObject({ online: count, degraded: count, offline: count }),
+          adapters: namedObject('AdapterCounts', { unknown: count, online: count, degraded: count, offline: count }),
         }),
       },
       errors: ['store-unavailable'],
-      example: { reply: { status: 'ready', adapters: { online: 1, degraded: 0, offline: 0 } } },
+      example: { reply: { status: 'ready', adapters: { unknown: 0, online: 1, degraded: 0, offline: 0 } } },
     },
   };
 }

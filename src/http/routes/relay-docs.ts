@@ -11,7 +11,7 @@ export const relayDocs = {
   restCall: {
     description: [
       'Any status of the far side is a success: the gateway replies 200 and has that status in `X-Upstream-Status`. Only a missing HTTP reply is an error.',
-      'The outbound policy decides on every address before the gateway connects to it; by default only public addresses are allowed. The gateway follows up to `outbound.redirects` redirects (default five). Where a redirect changes the origin, it drops `Authorization`, `Cookie`, `user` and `password`, and keeps your other headers. A call is never sent twice.',
+      'The outbound policy decides on every address before the gateway connects to it; by default only public addresses are allowed. The gateway follows up to `outbound.redirects` redirects (default five). Where a redirect changes the origin, it drops `user`, `password` and all your headers but `Accept…`, `Content-Type`, `User-Agent` and `traceparent`. A call is never sent twice.',
       '`body` is sent with any verb, as JSON unless `headers` has another Content-Type. A `+json` type is sent like JSON, `application/x-www-form-urlencoded` from a flat object, and an XML type by the mapping of the action route. A reply body that is not text is returned as base64, with `X-Upstream-Body-Encoding: base64`.',
     ].join('\n\n'),
     example: {
@@ -44,7 +44,7 @@ export const relayDocs = {
   },
   restRequest: {
     description:
-      'For PATCH, PUT and DELETE of configuration, which the two routes above cannot send. Path, media types and `body` follow the rules of the action route. Any status of the orchestrator is a success, except a redirect, which is refused.',
+      'For PATCH, PUT and DELETE of configuration, which the two routes above cannot send. Path, media types and `body` follow the rules of the action route; but an empty `body` (`{}`) is sent as it is, except with POST to the kinds nso and restconf. Any status of the orchestrator is a success, except a redirect, which is refused.',
     example: {
       path: localNso,
       request: {

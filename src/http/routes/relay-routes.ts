@@ -4,7 +4,7 @@ import { Type } from '#base/json-schema.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { callRoles } from '#calls/decide-call.ts';
 import type { Judgement, Route, RouteRequest } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import {
   type OrchestratorParams,
   type PassedOnHeaders,
@@ -27,7 +27,7 @@ interface RelayRoutesOptions {
 /** The verbs a call can have. */
 const verbs = Type.Enum(['DELETE', 'GET', 'PATCH', 'PUT', 'POST']);
 
-const restCallBody = closedObject({
+const restCallBody = namedObject('RestCall', {
   uri: Type.String({ description: 'Absolute http or https address, at most 8,192 characters, without userinfo.' }),
   verb: verbs,
   user: Type.Optional(Type.String({ description: 'User name for the target API (HTTP Basic).' })),
@@ -56,13 +56,20 @@ const anyObject = Type.Object(
   },
 );
 
-const restActionBody = closedObject({
-  params: closedObject({ path: pathSchema, accept: acceptSchema, contentType: contentTypeSchema }),
+const restActionBody = namedObject('RestAction', {
+  params: namedObject('RestActionParams', { path: pathSchema, accept: acceptSchema, contentType: contentTypeSchema }),
   body: anyObject,
 });
-const restQueryBody = closedObject({ params: closedObject({ path: pathSchema, accept: acceptSchema }) });
-const restRequestBody = closedObject({
-  params: closedObject({ method: verbs, path: pathSchema, accept: acceptSchema, contentType: contentTypeSchema }),
+const restQueryBody = namedObject('RestQuery', {
+  params: namedObject('RestQueryParams', { path: pathSchema, accept: acceptSchema }),
+});
+const restRequestBody = namedObject('RestRequest', {
+  params: namedObject('RestRequestParams', {
+    method: verbs,
+    path: pathSchema,
+    accept: acceptSchema,
+    contentType: contentTypeSchema,
+  }),
   body: Type.Optional(anyObject),
 });
 
@@ -146,7 +153,7 @@ function restCallRoute({ calls }: RelayRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The reply of the far side, with any status.',
-        schema: closedObject({ response: Type.String() }),
+        schema: namedObject('RestCallReply', { response: Type.String() }),
         headers: { ...replyHeaders, ...replayedHeader, 'X-Upstream-Uri': 'The final address after redirects.' },
       },
       errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown', 'audit-unavailable'],
@@ -181,7 +188,7 @@ function restActionRoute(options: RelayRoutesOptions): Route {
       success: {
         status: 200,
         description: 'One element: the body of the reply as text, or its status code where it has no body.',
-        schema: Type.Array(closedObject({ result: Type.String() })),
+        schema: Type.Array(namedObject('RestActionResult', { result: Type.String() }), { title: 'RestActionReply' }),
         headers: { ...replyHeaders, ...replayedHeader },
       },
       errors: [...orchestratorErrors, 'outcome-unknown', 'audit-unavailable'],
@@ -209,8 +216,10 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
       success: {
         status: 200,
         description: 'One element for each instance in the reply.',
-        schema: closedObject({
-          result: Type.Array(closedObject({ instance_data: { type: 'object', additionalProperties: { type: 'string' } } })),
+        schema: namedObject('RestQueryReply', {
+          result: Type.Array(
+            namedObject('RestQueryInstance', { instance_data: { type: 'object', additionalProperties: { type: 'string' } } }),
+          ),
         }),
         headers: replyHeaders,
       },
@@ -246,7 +255,7 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The reply of the orchestrator, with any status.',
-        schema: closedObject({
+        schema: namedObject('RestRequestReply', {
           statusCode: Type.Integer(),
           headers: Type.Object(
             {},

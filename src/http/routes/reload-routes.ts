@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { operatorAction } from './route-traits.ts';
 
 /** The changes of a reload; names only. */
@@ -13,13 +13,18 @@ interface Reloaded {
 const names = (description: string) => Type.Array(Type.String(), { description });
 
 /** `reload` rejects with `configuration-invalid` or `reload-unavailable`. */
-export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] {
+export function reloadRoutes(
+  reload: (asker: { readonly principal: string; readonly requestId: string }) => Promise<Reloaded>,
+): readonly Route[] {
   return [
     {
       method: 'POST',
       url: '/adapters/reload',
       access: ['admin'],
-      handle: async () => json(200, await reload()),
+      async handle({ context }) {
+        const { principal, requestId } = context.record;
+        return json(200, await reload({ principal: principal.username, requestId }));
+      },
       ...operatorAction,
       docs: {
         tag: 'operations',
@@ -30,8 +35,8 @@ export function reloadRoutes(reload: () => Promise<Reloaded>): readonly Route[] 
         success: {
           status: 200,
           description: 'The new configuration is in force.',
-          schema: closedObject({
-            adapters: closedObject({
+          schema: namedObject('Reload', {
+            adapters: namedObject('ReloadedAdapters', {
               added: names('New adapter instances.'),
               removed: names('Removed adapter instances.'),
               changed: names('Adapter instances with a changed configuration, which were created again.'),

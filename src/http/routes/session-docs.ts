@@ -1,24 +1,21 @@
 import { Type } from '#base/json-schema.ts';
 import type { RouteDocs } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 
 type Prose = Pick<RouteDocs, 'description' | 'example' | 'otherErrors'>;
 
 /** RFC 6749 5.2, with the codes that this endpoint uses. */
-export const tokenError = closedObject({
-  error: Type.Enum([
-    'invalid_request',
-    'invalid_client',
-    'unsupported_grant_type',
-    'invalid_scope',
-    'temporarily_unavailable',
-    'server_error',
-  ]),
+export const tokenError = namedObject('TokenError', {
+  error: Type.Enum(['invalid_request', 'invalid_client', 'unsupported_grant_type', 'temporarily_unavailable', 'server_error']),
   error_description: Type.String({ description: 'What to do about it.' }),
 });
 
 /** The headers `notStored` of session-routes.ts. */
-export const notStoredDocs = { 'Cache-Control': '`no-store`.', Pragma: '`no-cache`.' };
+export const notStoredDocs = {
+  'Cache-Control': '`no-store`.',
+  Pragma: '`no-cache`.',
+  'X-Content-Type-Options': '`nosniff`.',
+};
 
 /** The long descriptions and examples of the session routes. */
 export const sessionDocs = {
@@ -40,7 +37,7 @@ export const sessionDocs = {
   },
   issueToken: {
     description:
-      'Send the client id and secret in the form, or form-encoded in `Authorization: Basic`, but not in both. Errors have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.',
+      'Send the client id and secret in the form, or form-encoded in `Authorization: Basic`, but not in both. The gateway ignores `scope`: a client always has its roles. Errors have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.',
     example: {
       request: { grant_type: 'client_credentials', client_id: 'reporting', client_secret: 'the secret you were given' },
       reply: {
@@ -52,7 +49,7 @@ export const sessionDocs = {
     otherErrors: [
       {
         status: 400,
-        description: 'The form is faulty: `invalid_request`, `unsupported_grant_type` or `invalid_scope` (RFC 6749 5.2).',
+        description: 'The form is faulty: `invalid_request` or `unsupported_grant_type` (RFC 6749 5.2).',
         schema: tokenError,
         headers: notStoredDocs,
       },

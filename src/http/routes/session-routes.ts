@@ -2,20 +2,32 @@ import type { Access } from '#access/access.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
-import { closedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/closed-object.ts';
 import { sessionChange } from './route-traits.ts';
 import { notStoredDocs, sessionDocs, tokenError } from './session-docs.ts';
 
 /** Bytes. These bodies are read before authentication, so their limit is low. */
 const credentialsLimit = 16_384;
 
-const credentials = closedObject({ username: Type.String(), password: Type.String() });
-const nestedCredentials = closedObject({ user: credentials });
-const loginBody = Type.Union([credentials, nestedCredentials]);
+const credentials = namedObject('Credentials', { username: Type.String(), password: Type.String() });
+const nestedCredentials = namedObject('NestedCredentials', { user: credentials });
+const loginBody = Type.Union([credentials, nestedCredentials], { title: 'Login' });
 
 function loginVariant(body: unknown): JsonSchema {
   return typeof body === 'object' && body !== null && 'user' in body ? nestedCredentials : credentials;
 }
+
+/** An unknown parameter is ignored (RFC 6749 3.2). */
+/** An unknown parameter is ignored (RFC 6749 3.2). */
+const tokenRequest = Type.Object(
+  {
+    grant_type: Type.Literal('client_credentials'),
+    client_id: Type.Optional(Type.String()),
+    client_secret: Type.Optional(Type.String()),
+    scope: Type.Optional(Type.String({ description: 'Ignored.' })),
+  },
+  { title: 'TokenRequest' },
+);
 
 interface LoginCredentials {
   readonly username: string;
@@ -57,8 +69,11 @@ function loginRoute(access: Access): Route {
       success: {
         status: 200,
         description: 'A token for `Authorization: Bearer`; the session cookie has the same token.',
-        schema: closedObject({ token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
-        headers: { 'Set-Cookie': 'The session cookie: HttpOnly, SameSite=Strict, Secure under TLS.', ...notStoredDocs },
+        schema: namedObject('Session', { token: Type.String(), expiresAt: Type.String({ format: 'date-time' }) }),
+        headers: {
+          'Set-Cookie': 'The session cookie: HttpOnly, SameSite=Strict; Secure with the prefix `__Host-` if callers use TLS.',
+          ...notStoredDocs,
+        },
       },
       errors: ['unauthenticated', 'login-throttled', 'too-many-requests', 'store-unavailable'],
     },
@@ -83,7 +98,7 @@ function logoutRoute(access: Access): Route {
       success: {
         status: 200,
         description: 'The token has ended.',
-        schema: closedObject({}),
+        schema: namedObject('LogoutReply', {}),
         headers: { 'Set-Cookie': 'Removes the session cookie.' },
       },
       errors: ['store-unavailable'],
@@ -97,7 +112,9 @@ const whoamiRoute: Route = {
   access: 'callers',
   handle({ context }) {
     const { principal } = context.record;
-    return json(200, { username: principal.username, roles: principal.roles, groups: principal.groups });
+    const { username, roles, groups, issuer, subject } = principal;
+    // JSON leaves out issuer and subject of a user or client of the configuration.
+    return json(200, { username, roles, groups, issuer, subject });
   },
   ...sessionChange,
   recorded: false,
@@ -109,7 +126,13 @@ const whoamiRoute: Route = {
     success: {
       status: 200,
       description: 'The principal.',
-      schema: closedObject({ username: Type.String(), roles: Type.Array(Type.String()), groups: Type.Array(Type.String()) }),
+      schema: namedObject('Principal', {
+        username: Type.String(),
+        roles: Type.Array(Type.String()),
+        groups: Type.Array(Type.String()),
+        issuer: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `iss`.' })),
+        subject: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `sub`.' })),
+      }),
     },
     errors: [],
   },
@@ -124,13 +147,7 @@ function tokenRoute(access: Access): Route {
     body: {
       kind: 'form',
       limit: credentialsLimit,
-      // An unknown parameter is ignored (RFC 6749 3.2).
-      schema: Type.Object({
-        grant_type: Type.Literal('client_credentials'),
-        client_id: Type.Optional(Type.String()),
-        client_secret: Type.Optional(Type.String()),
-        scope: Type.Optional(Type.String()),
-      }),
+      schema: tokenRequest,
     },
     async handle(request) {
       const { authorization } = request.headers;
@@ -141,12 +158,14 @@ function tokenRoute(access: Access): Route {
         requestId: request.context.record.requestId,
         tried: (principal) => request.context.record.note({ principal }),
       });
-      if (!answer.ok)
+      if (!answer.ok) {
+        request.context.record.note({ refusal: answer.description });
         return json(
           answer.status,
           { error: answer.error, error_description: answer.description },
           { ...notStored, ...answer.headers },
         );
+      }
       return json(200, { access_token: answer.accessToken, token_type: 'Bearer', expires_in: answer.expiresIn }, notStored);
     },
     ...sessionChange,
@@ -158,7 +177,11 @@ function tokenRoute(access: Access): Route {
       success: {
         status: 200,
         description: 'A token for `Authorization: Bearer`.',
-        schema: closedObject({ access_token: Type.String(), token_type: Type.Literal('Bearer'), expires_in: Type.Integer() }),
+        schema: namedObject('AccessToken', {
+          access_token: Type.String(),
+          token_type: Type.Literal('Bearer'),
+          expires_in: Type.Integer(),
+        }),
         headers: notStoredDocs,
       },
       errors: ['login-throttled', 'too-many-requests', 'store-unavailable'],
@@ -167,7 +190,7 @@ function tokenRoute(access: Access): Route {
 }
 
 /** Replies with tokens must not be cached (RFC 6749 5.1). */
-const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
 
 function presented(request: RouteRequest): { readonly authorization?: string; readonly cookie?: string } {
   const { authorization, cookie } = request.headers;

@@ -44,6 +44,8 @@ function namesIn(header: string, sent: SentMessage): readonly string[] {
   if (single !== undefined) return [single.toLowerCase()];
   if (header === 'the name in `auth.name`') return lower(sent.authName === undefined ? [] : [sent.authName]);
   if (header === 'each name in `OTEL_EXPORTER_OTLP_HEADERS`') return lower(sent.collectorHeaders);
+  const begin = /^each name in `headers` that begins with `([\w-]+)`$/u.exec(header)?.[1]?.toLowerCase();
+  if (begin !== undefined) return lower(sent.callerHeaders).filter((name) => name.startsWith(begin));
   const [, but] = /^each name in `headers`(?: but (.+))?$/u.exec(header) ?? assert.fail(`unknown header cell: ${header}`);
   const left = new Set([...(but ?? '').matchAll(/`([\w-]+)`/gu)].map(([, name = '']) => name.toLowerCase()));
   return lower(sent.callerHeaders).filter((name) => !left.has(name));

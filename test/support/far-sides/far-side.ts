@@ -71,6 +71,12 @@ export function jsonReply(
   return httpReply({ ...parts, headers: { 'Content-Type': type, ...parts.headers }, body: text });
 }
 
+/** The root resource of a RESTCONF server (RFC 8040, section 3.3). */
+export function restconfRoot(): Buffer {
+  const root = '{"ietf-restconf:restconf":{"data":{},"operations":{},"yang-library-version":"2019-01-04"}}';
+  return jsonReply(root, { type: 'application/yang-data+json' });
+}
+
 /** `bytes` in the chunked transfer coding, `size` bytes in a chunk, with the last chunk. */
 function chunked(bytes: Buffer, size: number): Buffer {
   const parts: Buffer[] = [];

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Owner } from '../owner.ts';
@@ -7,8 +7,8 @@ import type { Owner } from '../owner.ts';
 /** A file system that a test can fill. */
 interface SmallDisk {
   readonly directory: string;
-  /** Fills the file system to its last byte. */
-  readonly fill: () => void;
+  /** Fills the file system up to `left` bytes, by default to its last one. */
+  readonly fill: (left?: number) => void;
   readonly makeRoom: () => void;
 }
 
@@ -25,10 +25,14 @@ export function smallDisk(owner: Owner): SmallDisk | undefined {
   const filler = join(directory, 'filler');
   return {
     directory,
-    fill() {
+    fill(left = 0) {
       const block = Buffer.alloc(4096);
+      const isFull = (): boolean => {
+        const { bavail, bsize } = statfsSync(directory);
+        return left > 0 && bavail * bsize <= left;
+      };
       try {
-        for (;;) writeFileSync(filler, block, { flag: 'a' });
+        while (!isFull()) writeFileSync(filler, block, { flag: 'a' });
       } catch (error) {
         if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
       }

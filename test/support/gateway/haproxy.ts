@@ -1,41 +1,24 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAuthority } from '../far-sides/certificate.ts';
 import { freePort } from '../far-sides/far-side.ts';
+import { missing } from '../installed.ts';
 import type { Owner } from '../owner.ts';
+import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
 import { childEnvironment, collect } from './start-gateway.ts';
 
 /** The configuration of docs/guides/scaling.md. */
 const configuration = fileURLToPath(new URL('../../../docs/guides/haproxy.cfg', import.meta.url));
 
-const installed = spawnSync('haproxy', ['-v']).status === 0;
-
-/** Why a test that needs HAProxy cannot run; false where it can, and under CI=true, where it must. */
-export const noHaproxy: string | false =
-  installed || process.env['CI'] === 'true' ? false : 'haproxy is not installed: apt-get install haproxy';
-
-export interface BalancedReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly text: string;
-}
+export const noHaproxy = missing('haproxy', '-v', 'haproxy');
 
 type Server = 'gateway-1' | 'gateway-2';
-
-interface BalancedRequest {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** The caller's own address, of 127.0.0.0/8. */
-  readonly from?: string;
-}
 
 /** HAProxy as the guide configures it, in front of two addresses. */
 export interface Haproxy {
@@ -88,7 +71,7 @@ export async function startHaproxy(owner: Owner, gateways: readonly [number, num
   return {
     url: `https://127.0.0.1:${port}`,
     ca: authority.cert,
-    send: (asked) => sendOver(agent, port, asked),
+    send: (asked) => sendBalanced(agent, port, asked),
     ask,
     becomes: (server, state) => until(`${server} ${state}`, async () => (await column(server, 'status')).startsWith(state)),
     takeOut: async (server) => {
@@ -128,33 +111,4 @@ function waiter(child: ChildProcess, errors: readonly string[]) {
     }
     throw new Error(`waited in vain for ${what}`);
   };
-}
-
-function sendOver(agent: Agent, port: number, asked: BalancedRequest): Promise<BalancedReply> {
-  const { method = 'GET', path, headers = {}, body, from } = asked;
-  const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      {
-        agent,
-        host: '127.0.0.1',
-        port,
-        method,
-        path,
-        headers: { ...length, ...headers },
-        ...(from === undefined ? {} : { localAddress: from }),
-      },
-      (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (data: string) => {
-          text += data;
-        });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-        response.on('error', reject);
-      },
-    );
-    sent.on('error', reject);
-    sent.end(body);
-  });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { runCli } from '../../../src/cli/cli.ts';
 import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../../src/cli/command.ts';
+import type { StoredConfig } from '../../../src/config/stored-config.ts';
 import type { Owner } from '../owner.ts';
 
 interface Given {
@@ -26,6 +27,8 @@ export interface CliRun {
   readonly cwd: string;
   readonly served: readonly ServeOptions[];
   readonly demonstrated: readonly DemoOptions[];
+  /** The configuration with which the store was opened. */
+  readonly opened: StoredConfig | undefined;
 }
 
 /** Runs a command line in this process, in a directory of its own that holds the given files. */
@@ -36,6 +39,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
   const [stdout, stderr] = [collector(), collector()];
   const served: ServeOptions[] = [];
   const demonstrated: DemoOptions[] = [];
+  let opened: StoredConfig | undefined;
   const code = await runCli({
     argv,
     stdin: given.stdin ?? Readable.from([]),
@@ -43,6 +47,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
     stderr: stderr.stream,
     env: given.env ?? {},
     cwd,
+    invocation: 'npx orchestration-gateway',
     isTerminal: given.isTerminal ?? false,
     printsToTerminal: given.printsToTerminal ?? false,
     progressColumns: given.progressColumns,
@@ -54,17 +59,19 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       demonstrated.push(options);
       return 0;
     },
-    withAudit: async (_config, work) => {
+    withAudit: async (config, work) => {
+      opened = config;
       if (given.audit === undefined) throw new Error('this test has no audit log');
       return work(given.audit);
     },
-    withCatalogue: async (_config, _use, work) => {
+    withCatalogue: async (config, _use, work) => {
+      opened = config;
       if (given.catalogue === undefined) throw new Error('this test has no catalogue');
       return work(given.catalogue);
     },
     untilInterrupted: given.untilInterrupted ?? ((work) => work(new AbortController().signal)),
   });
-  return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated };
+  return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated, opened };
 }
 
 function collector(): { readonly stream: Writable; readonly text: () => string } {

@@ -1,4 +1,6 @@
 import type { AdapterKind } from '#adapters/adapter-kind.ts';
+import { isNodeFault } from '#adapters/node-failure.ts';
+import { askForRoot } from '#adapters/restconf-root.ts';
 import { roleByRaft, roleByRules } from './high-availability.ts';
 
 /**
@@ -16,9 +18,12 @@ export const nsoAdapter: AdapterKind = {
   sendsEmptyObject: false,
   async probe(ask) {
     const ruleBased = await ask('restconf/data/tailf-ncs:high-availability/status', json);
-    const role = roleByRules(ruleBased);
-    if (role !== undefined || ruleBased.status === 401) return { reply: ruleBased, role: role ?? 'primary' };
-    return { reply: ruleBased, role: roleByRaft(await ask('restconf/data/tailf-ncs:ha-raft/status/role', json)) ?? 'primary' };
+    const role = roleByRules(ruleBased.reply);
+    const { status } = ruleBased.reply;
+    if (role !== undefined || status === 401 || isNodeFault(ruleBased.reply)) return { ...ruleBased, role: role ?? 'primary' };
+    const raft = await ask('restconf/data/tailf-ncs:ha-raft/status/role', json);
+    const roleInGroup = roleByRaft(raft.reply);
+    return roleInGroup === undefined ? { ...(await askForRoot(ask)), role: 'primary' } : { ...raft, role: roleInGroup };
   },
 };
 

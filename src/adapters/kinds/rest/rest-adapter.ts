@@ -5,5 +5,5 @@ export const restAdapter: AdapterKind = {
   name: 'rest',
   defaultContentType: () => 'application/json',
   sendsEmptyObject: true,
-  probe: async (ask) => ({ reply: await ask('', '*/*'), role: 'primary' }),
+  probe: async (ask) => ({ ...(await ask('', '*/*')), role: 'primary' }),
 };

@@ -1,0 +1,37 @@
+import { errors } from 'jose';
+
+/** Why a token is refused. Only the log tells it: the caller gets one error for every token that is not valid. */
+export interface RefusedToken {
+  readonly refused: string;
+  /** The issuer that the token names, known or not. */
+  readonly issuer?: string;
+  /** Only of a token whose signature is verified. */
+  readonly subject?: string;
+}
+
+/**
+ * The fault of a token by the error of its verification. `undefined` for an error that says nothing about the token, such as a
+ * fault of this process.
+ */
+export function tokenFault(error: unknown): RefusedToken | undefined {
+  if (error instanceof errors.JWTExpired) return { refused: 'expired', ...subjectOf(error.payload) };
+  if (error instanceof errors.JWTClaimValidationFailed) return { refused: claimFault(error), ...subjectOf(error.payload) };
+  if (error instanceof errors.JOSEAlgNotAllowed) return { refused: 'algorithm not allowed' };
+  if (error instanceof errors.JWSSignatureVerificationFailed) return { refused: 'wrong signature' };
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) return { refused: 'malformed' };
+  // TypeError: a published key that does not suit its algorithm, such as RSA below 2,048 bits.
+  if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException)
+    return { refused: 'unusable key or header' };
+  return undefined;
+}
+
+function claimFault({ claim, reason }: errors.JWTClaimValidationFailed): string {
+  if (reason === 'missing') return 'missing claim';
+  if (claim === 'aud') return 'wrong audience';
+  if (claim === 'nbf') return 'not yet valid';
+  return claim === 'typ' ? 'wrong type' : 'malformed';
+}
+
+function subjectOf({ sub }: { readonly sub?: unknown }): { readonly subject?: string } {
+  return typeof sub === 'string' ? { subject: sub } : {};
+}

@@ -1,0 +1,66 @@
+import { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { readPublicUrl } from '#http/public-url.ts';
+
+/** The names under which callers reach the gateway: that of `server.publicUrl`, and those of its listeners. */
+export interface OwnNames {
+  /** Whether `Host` names the gateway, with any port. A page of a name that an attacker resolves to the gateway has another. */
+  isHost(request: IncomingMessage): boolean;
+  /** Whether an `Origin` is that of `server.publicUrl`; without the key, that of a listener by its scheme and the `Host` received. */
+  isOrigin(origin: string, request: IncomingMessage): boolean;
+  /** The names of a new certificate replace those of the old one. */
+  useCertificate(pem: string): void;
+}
+
+interface OwnNamesOptions {
+  /** Address or name on which the gateway listens. */
+  readonly host: string;
+  readonly publicUrl?: string;
+  readonly tls?: { readonly cert: string };
+}
+
+export function createOwnNames({ host, publicUrl, tls }: OwnNamesOptions): OwnNames {
+  const { origin: publicOrigin } = readPublicUrl(publicUrl);
+  const publicName = publicOrigin === '' ? undefined : nameOf(new URL(publicOrigin).host);
+  const listensOn = nameOf(host.includes(':') ? `[${host}]` : host);
+  let certificate = tls && new X509Certificate(tls.cert);
+
+  const isListener = (name: string, { socket }: IncomingMessage): boolean => {
+    const address = (socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/iu, '');
+    if (name === listensOn || name === address) return true;
+    if (name === 'localhost' && (address === '::1' || address.startsWith('127.'))) return true;
+    return certificate !== undefined && covers(certificate, name);
+  };
+
+  return {
+    isHost(request) {
+      const name = nameOf(request.headers.host);
+      return name !== undefined && (name === publicName || isListener(name, request));
+    },
+    isOrigin(origin, request) {
+      if (publicOrigin !== '') return origin === publicOrigin;
+      const { host: received } = request.headers;
+      const name = nameOf(received);
+      if (name === undefined || !isListener(name, request)) return false;
+      return origin === new URL(`${tls === undefined ? 'http' : 'https'}://${received}`).origin;
+    },
+    useCertificate(pem) {
+      certificate = new X509Certificate(pem);
+    },
+  };
+}
+
+/** The name of a `Host` in the form of the URL Standard, without port, brackets and a dot at its end. */
+function nameOf(host: string | undefined): string | undefined {
+  if (host === undefined || !URL.canParse(`http://${host}`)) return undefined;
+  return new URL(`http://${host}`).hostname.replace(/^\[|\]$|\.$/gu, '');
+}
+
+/** By the alternative names of the certificate, as browsers do. Node throws for some names that no certificate can have. */
+function covers(certificate: X509Certificate, name: string): boolean {
+  try {
+    return (certificate.checkHost(name, { subject: 'never' }) ?? certificate.checkIP(name)) !== undefined;
+  } catch {
+    return false;
+  }
+}
