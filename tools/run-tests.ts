@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({ options: { unit: { type: 'boolean', default: false } } });
 /** This file measures the memory of its process. */
 const alone = 'src/base/garbage-collection.test.ts';
-const common = ['--test', '--test-timeout=120000'];
+const common = ['--test', '--test-timeout=600000'];
 const unit = ['--test-isolation=none', ...(values.unit ? ['--test-skip-pattern=on PostgreSQL'] : [])];
 
 interface Counts {

@@ -9,6 +9,8 @@ import { noLog } from '#base/log.ts';
 import { continueTrace } from '#base/trace-context.ts';
 import { loadConfig } from '#config/load-config.ts';
 import { createResolver } from '#outbound/resolver.ts';
+import { checkParams } from '#relay/orchestrator-request.ts';
+import { judgeRestCall } from '#relay/rest-call-request.ts';
 import { createLiveParts } from '#wiring/live-parts.ts';
 import { type FarSide, farSide, jsonReply } from '../../test/support/far-sides/far-side.ts';
 import { temporaryFile } from '../../test/support/temporary-file.ts';
@@ -123,7 +125,8 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
 }
 
 function action(path: string): Call {
-  const params = { path, accept: 'application/yang-data+json' };
+  const { params } = checkParams({ path, accept: 'application/yang-data+json' }, undefined);
+  assert.ok(params !== undefined);
   return { operation: 'restAction', adapter: 'NSO', params, passedOn: {}, body: Buffer.from('{"a":1.0}') };
 }
 
@@ -164,7 +167,8 @@ test('path rights and the outbound policy refuse before the call is counted', as
   far.answer(() => jsonReply('{}'));
   for (let count = 0; count < 5; count += 1) {
     await assert.rejects(perform(action('restconf/data/x/sync-to')), { code: 'path-denied' });
-    const request = { destination: new URL('http://127.0.0.1:1/'), verb: 'GET', responseHeaders: false } as const;
+    const { request } = judgeRestCall({ uri: 'http://127.0.0.1:1/', verb: 'GET', responseHeaders: false });
+    assert.ok(request !== undefined);
     await assert.rejects(perform({ operation: 'restCall', request }), { code: 'destination-denied' });
   }
   assert.equal(far.requests.length, 0);

@@ -1,19 +1,20 @@
+import type { Checked } from '#relay/checked.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
-import type { RestCallRequest } from '#relay/rest-call-request.ts';
+import type { CheckedRestCall } from '#relay/rest-call-request.ts';
 
-/** What a principal asks the gateway to send. Its entrance has held it against its schema. */
+/** What a principal asks the gateway to send. Its entrance has held the arguments against their schema, and had them checked. */
 export type Call =
-  | { readonly operation: 'restCall'; readonly request: RestCallRequest }
+  | { readonly operation: 'restCall'; readonly request: CheckedRestCall & { readonly body?: Buffer | undefined } }
   | (OfAdapter & {
       readonly operation: 'restAction';
-      readonly params: OrchestratorParams;
+      readonly params: Checked<OrchestratorParams>;
       readonly passedOn: PassedOnHeaders;
       readonly body: Buffer;
     })
-  | (OfAdapter & { readonly operation: 'restQuery'; readonly params: OrchestratorParams })
+  | (OfAdapter & { readonly operation: 'restQuery'; readonly params: Checked<OrchestratorParams> })
   | (OfAdapter & {
       readonly operation: 'restRequest';
-      readonly params: RequestParams;
+      readonly params: Checked<RequestParams>;
       readonly passedOn: PassedOnHeaders;
       readonly body?: Buffer | undefined;
     });

@@ -1,6 +1,7 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { createProblemList, type ProblemList } from '#json/problem-list.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
+import type { Checked } from './checked.ts';
 import { pathProblem } from './relayed-path.ts';
 import { contentTypeProblem } from './request-body.ts';
 
@@ -21,8 +22,25 @@ export const passedOnHeaders = ['if-match', 'if-unmodified-since', 'x-cisco-nso-
 
 export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[number], string>>>;
 
-/** Problems of `params` that a schema cannot express. Members of a wrong type are skipped. `body` is the body of the same request, if any. */
-export function paramsProblems(params: Readonly<Record<string, unknown>>, body: Buffer | undefined): readonly RequestProblem[] {
+interface CheckedParams<P> {
+  readonly problems: readonly RequestProblem[];
+  /** Absent where there is a problem. */
+  readonly params?: Checked<P>;
+}
+
+/**
+ * Finds the problems of `params` that a schema cannot express. Members of a wrong type are skipped: the schema reports them. `body` is the
+ * body of the same request, if any.
+ */
+export function checkParams<P extends OrchestratorParams>(
+  params: Readonly<Record<string, unknown>>,
+  body: Buffer | undefined,
+): CheckedParams<P> {
+  const problems = paramsProblems(params, body);
+  return problems.length === 0 ? { problems, params: params as unknown as Checked<P> } : { problems };
+}
+
+function paramsProblems(params: Readonly<Record<string, unknown>>, body: Buffer | undefined): readonly RequestProblem[] {
   const { path, accept, contentType } = params;
   const list = createProblemList();
   if (typeof path === 'string') addProblem(list, 'path', pathProblem(path));

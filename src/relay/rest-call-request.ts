@@ -3,6 +3,7 @@ import { pointerTo } from '#json/json-pointer.ts';
 import { readDestination } from '#outbound/destination.ts';
 import type { Hop } from '#outbound/redirect.ts';
 import { headerProblems } from './caller-headers.ts';
+import type { Checked } from './checked.ts';
 import { contentTypeProblem } from './request-body.ts';
 
 /** The body of POST /tools/restCall, valid by its schema, with its `uri` read as a URL. */
@@ -17,10 +18,13 @@ export interface RestCallRequest {
   readonly responseHeaders: boolean;
 }
 
-/** `destination` is undefined where the `uri` has a problem or is missing. */
+/** A restCall without its body, whose bytes need no check of their own. */
+export type CheckedRestCall = Checked<Omit<RestCallRequest, 'body'>>;
+
 interface JudgedRestCall {
-  readonly destination: URL | undefined;
   readonly problems: readonly RequestProblem[];
+  /** Absent where there is a problem, or no `uri`. */
+  readonly request?: CheckedRestCall;
 }
 
 /** Reads the `uri` and finds the problems that a schema cannot express. Members of a wrong type are skipped: the schema reports them. */
@@ -36,7 +40,8 @@ export function judgeRestCall(request: Readonly<Record<string, unknown>>): Judge
       ...conflicts(request, headers as Record<string, unknown>),
     );
   }
-  return { destination: read !== undefined && 'url' in read ? read.url : undefined, problems };
+  if (problems.length > 0 || read === undefined || 'problem' in read) return { problems };
+  return { problems, request: { ...request, destination: read.url } as unknown as CheckedRestCall };
 }
 
 /** Headers that contradict another member. */

@@ -5,15 +5,16 @@ import type { CallPath } from '#calls/call-path.ts';
 import { callRoles } from '#calls/decide-call.ts';
 import type { Judgement, Route, RouteRequest } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
+import type { Checked } from '#relay/checked.ts';
 import {
+  checkParams,
   type OrchestratorParams,
   type PassedOnHeaders,
-  paramsProblems,
   passedOnHeaders,
   type RequestParams,
 } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
-import { judgeRestCall, type RestCallRequest } from '#relay/rest-call-request.ts';
+import { type CheckedRestCall, judgeRestCall } from '#relay/rest-call-request.ts';
 import { relayDocs } from './relay-docs.ts';
 import { relayPatterns } from './relay-patterns.ts';
 import { relayedCall } from './route-traits.ts';
@@ -140,8 +141,8 @@ function restCallRoute({ calls }: RelayRoutesOptions): Route {
     ...relayRoute('restCall'),
     idempotency: { headers: [] },
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], judge: judgeRestCallBody },
-    handle: ({ body, spans, judged, context }) => {
-      const request = { ...(body as WrittenRestCall), destination: judged as URL, body: spans.get('/body') };
+    handle: ({ spans, judged, context }) => {
+      const request = { ...(judged as CheckedRestCall), body: spans.get('/body') };
       return calls.perform({ operation: 'restCall', request }, context);
     },
     docs: {
@@ -239,7 +240,7 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
         {
           operation: 'restRequest',
           adapter: adapterIn(request.params),
-          params: (request.body as { readonly params: RequestParams }).params,
+          params: paramsOf<RequestParams>(request),
           passedOn: passedOn(request),
           body: request.spans.get('/body'),
         },
@@ -275,20 +276,19 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** A restCall as its schema defines it. */
-type WrittenRestCall = Omit<RestCallRequest, 'body' | 'destination'>;
-
 function judgeRestCallBody(body: unknown): Judgement {
-  const { destination, problems } = judgeRestCall(asObject(body));
-  return { problems, judged: destination };
+  const { problems, request } = judgeRestCall(asObject(body));
+  return { problems, judged: request };
 }
 
 function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
-  return { problems: paramsProblems(asObject(asObject(body)['params']), spans.get('/body')) };
+  const { problems, params } = checkParams(asObject(asObject(body)['params']), spans.get('/body'));
+  return { problems, judged: params };
 }
 
-function paramsOf(request: RouteRequest): OrchestratorParams {
-  return (request.body as { readonly params: OrchestratorParams }).params;
+/** What `judgeOrchestratorBody` checked; the schema of the route holds its members. */
+function paramsOf<P extends OrchestratorParams>({ judged }: RouteRequest): Checked<P> {
+  return judged as Checked<P>;
 }
 
 function passedOn(request: RouteRequest): PassedOnHeaders {

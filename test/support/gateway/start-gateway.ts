@@ -194,7 +194,7 @@ export function collect(child: ChildProcess): { readonly stdout: string[]; reado
 }
 
 /** Waits for the ready line of a child that serves; rejects with the child's output where the child ends first. */
-export async function readyPort(child: ChildProcess, output: ReturnType<typeof collect>, patience = 30_000): Promise<number> {
+export async function readyPort(child: ChildProcess, output: ReturnType<typeof collect>, patience = 120_000): Promise<number> {
   const deadline = Date.now() + patience;
   for (;;) {
     for (const line of output.stdout) {
