@@ -1,6 +1,6 @@
 /**
- * The part of WebAssembly that src/ and the declarations of jq-wasm use (W3C WebAssembly JavaScript Interface 2): TypeScript declares it for
- * browsers only, among the DOM.
+ * The part of WebAssembly that src/ and the declarations of jq-wasm use (W3C WebAssembly JavaScript Interface 2). TypeScript
+ * declares it for browsers only, among the DOM.
  */
 declare namespace WebAssembly {
   /** Compiled code. */

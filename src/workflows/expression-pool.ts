@@ -33,7 +33,7 @@ interface ExpressionPoolOptions {
   readonly memoryLimit?: number;
 }
 
-export const expressionLimits = { timeLimit: 1_000, memoryLimit: 64 * 1024 ** 2 } as const;
+const expressionLimits = { timeLimit: 1_000, memoryLimit: 64 * 1024 ** 2 } as const;
 
 export function createExpressionPool({
   threads,

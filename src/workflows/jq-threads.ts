@@ -52,6 +52,7 @@ export class JqThreads {
       this.#end(worker);
     }, timeLimit);
     try {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
       worker.postMessage(request);
       const answer = await answerOf(worker);
       if (answer !== undefined && !('aborted' in answer)) {

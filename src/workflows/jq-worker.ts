@@ -12,6 +12,7 @@ let memory = 0;
 
 // jq has no limit of its own. A refused growth is an abort of jq, which ends this thread.
 const { prototype } = WebAssembly.Memory;
+// oxlint-disable-next-line typescript/unbound-method -- called with its memory below
 const { grow } = prototype;
 prototype.grow = function (pages) {
   const size = this.buffer.byteLength + pages * 65_536;
