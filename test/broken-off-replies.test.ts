@@ -57,7 +57,7 @@ function read(
 for (const secure of [false, true]) {
   const gateway = await started(owner, far.url, secure ? { tls } : {});
   for (const version of ['1.0', '1.1']) {
-    test(`a long reply that breaks off ends with a reset over HTTP/${version}${secure ? ' and TLS' : ''}`, async () => {
+    test(`R54: a long reply that breaks off ends with a reset over HTTP/${version}${secure ? ' and TLS' : ''}`, async () => {
       const { text, ended } = await read(gateway, { secure, version });
       assert.match(text, /^HTTP\/1\.1 200 /u);
       assert.equal(ended, 'ECONNRESET');

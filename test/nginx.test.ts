@@ -32,7 +32,7 @@ for (const how of ['guide', 'defaults'] as const) {
       for (const close of closers) await close();
     });
 
-    test('a long reply that the gateway breaks off is not complete', async () => {
+    test('R54: a long reply that the gateway breaks off is not complete', async () => {
       far.answer((_request, socket) => {
         socket.write(`HTTP/1.1 200 X\r\nContent-Type: text/plain\r\nContent-Length: ${2 * half.length}\r\n\r\n`);
         socket.end(half);
