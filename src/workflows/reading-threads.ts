@@ -27,7 +27,7 @@ interface ReadingLimits {
   readonly memoryLimit?: number;
 }
 
-export function createReadingThreads({ timeLimit = 20_000, memoryLimit = 512 }: ReadingLimits = {}): ReadingThreads {
+export function createReadingThreads({ timeLimit = 20_000, memoryLimit = 256 }: ReadingLimits = {}): ReadingThreads {
   const permits = new Semaphore(readingsAtOnce);
   const ofPrincipals = new Map<string, Semaphore>();
   const running = new Set<Worker>();

@@ -1,5 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
+import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
 import type { WorkflowFacts } from './reading-messages.ts';
 import { versionKey } from './version-key.ts';
@@ -53,7 +55,22 @@ type NamedByAutomation = (transaction: Transaction<Tables>, id: string) => Promi
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
+/** Milliseconds that a removal waits for the one before it, as for a lock of the store. */
+const removalWait = 10_000;
+
 export function createWorkflowStore(database: Database, isNamed: NamedByAutomation): WorkflowStore {
+  // A removal that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for readers.
+  const removals = new Semaphore(1);
+  const removeWorkflow = async (
+    transaction: Transaction<Tables>,
+    name: WorkflowName,
+    judge: Parameters<WorkflowStore['remove']>[1],
+  ): Promise<void> => {
+    const found = await rowsOf(transaction, name).select(listedColumns).execute();
+    await judge(found.map(factsOf), await isNamed(transaction, name.id));
+    const all = transaction.deleteFrom('workflow').where('id', '=', bytesOf(name.id));
+    await (name.version === undefined ? all : all.where('version', '=', bytesOf(name.version))).execute();
+  };
   return {
     async add(workflow) {
       await database.query
@@ -67,11 +84,9 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
     read: (name) => readOne(database.read, name),
     list: (page) => listWorkflows(database.read, page),
     remove: (name, judge) =>
-      database.exclusively('automation', async (transaction) => {
-        const found = await rowsOf(transaction, name).select(listedColumns).execute();
-        await judge(found.map(factsOf), await isNamed(transaction, name.id));
-        const all = transaction.deleteFrom('workflow').where('id', '=', bytesOf(name.id));
-        await (name.version === undefined ? all : all.where('version', '=', bytesOf(name.version))).execute();
+      removals.run(() => database.exclusively('automation', (transaction) => removeWorkflow(transaction, name, judge)), {
+        limit: removalWait,
+        late: () => storeUnavailable('waited too long to delete'),
       }),
   };
 }
