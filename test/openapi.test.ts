@@ -425,6 +425,24 @@ describe('the document describes the replies', () => {
     assertDocumented('patchAutomation', 415, other);
   });
 
+  test('for the routes of workflows', async () => {
+    const list = '/automation_catalog/workflows';
+    const send = (method: string, target: string, version = '1.0.0') => {
+      const name = { dsl: '1.0.3', namespace: 'lab', name: 'documented', version, title: 'Documented' };
+      const body = JSON.stringify({ document: name, do: [{ a: { set: { b: '$' } } }] });
+      return gateway.send({ method, target, role: 'admin', headers: { 'Content-Type': 'application/json' }, body });
+    };
+    const created = await send('POST', list);
+    assertDocumented('createWorkflow', 201, created);
+    const one = created.header('location') ?? '';
+    assertDocumented('createWorkflow', 400, await send('POST', list, '1'));
+    assertDocumented('checkWorkflow', 200, await send('POST', `${list}/check`, '1'));
+    assertDocumented('listWorkflows', 200, await gateway.send({ target: list, role: 'admin' }));
+    assertDocumented('readWorkflow', 200, await gateway.send({ target: one, role: 'admin' }));
+    assert.equal((await gateway.send({ method: 'DELETE', target: one, role: 'admin' })).status, 204);
+    assertDocumented('deleteWorkflow', 404, await gateway.send({ method: 'DELETE', target: one, role: 'admin' }));
+  });
+
   test('for the routes of operators', async () => {
     assertDocumented('listAdapters', 200, await gateway.send({ target: '/adapters', role: 'admin' }));
     assertDocumented('listAudit', 200, await gateway.send({ target: '/audit', role: 'admin' }));

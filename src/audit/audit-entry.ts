@@ -31,6 +31,8 @@ export interface AuditFacts {
   readonly redirects?: readonly string[] | undefined;
   /** The automation that a request created, changed or deleted. */
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
+  /** The workflow that a request stored or deleted; without `version` all versions. */
+  readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;

@@ -49,14 +49,30 @@ export function readListOptions(query: URLSearchParams): ListOptions {
   const problems = createProblemList();
   const given = readGivenOptions({ query, known: optionNames, problems });
   const options: ListOptions = {
-    limit: readInteger(given.get('limit'), { least: 0, most: pageSize.most, usual: pageSize.usual, problems }),
-    skip: readInteger(given.get('skip'), { least: 0, most: Number.MAX_SAFE_INTEGER, usual: 0, problems }),
+    ...readPage(given, problems),
     sort: readField(given.get('sort'), problems),
     order: readOrder(given.get('order'), problems),
     filters: filterKinds.flatMap((kind) => readFilter(given, kind, problems)),
   };
   if (problems.problems.length > 0) throw invalidRequest(problems.problems);
   return options;
+}
+
+const pageNames = ['limit', 'skip'] as const;
+
+/** Reads the query string of a listing that has only pages; see readListOptions. */
+export function readPageOptions(query: URLSearchParams): Pick<ListOptions, (typeof pageNames)[number]> {
+  const problems = createProblemList();
+  const page = readPage(readGivenOptions({ query, known: pageNames, problems }), problems);
+  if (problems.problems.length > 0) throw invalidRequest(problems.problems);
+  return page;
+}
+
+function readPage(given: ReadonlyMap<string, GivenOption>, problems: ProblemList): Pick<ListOptions, (typeof pageNames)[number]> {
+  return {
+    limit: readInteger(given.get('limit'), { least: 0, most: pageSize.most, usual: pageSize.usual, problems }),
+    skip: readInteger(given.get('skip'), { least: 0, most: Number.MAX_SAFE_INTEGER, usual: 0, problems }),
+  };
 }
 
 interface IntegerRule {

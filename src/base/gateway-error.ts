@@ -4,6 +4,9 @@ import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 export interface RequestProblem {
   readonly pointer: string;
   readonly detail: string;
+  /** The place in the text of a workflow document, from 1. */
+  readonly line?: number;
+  readonly column?: number;
 }
 
 /** The far side's reply, where the error is about it. `body` holds at most 64 KiB. */

@@ -65,6 +65,7 @@ export class CallRecord {
     address: undefined,
     rule: undefined,
     automation: undefined,
+    workflow: undefined,
     upstreamStatus: undefined,
     replays: undefined,
     refusal: undefined,

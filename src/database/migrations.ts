@@ -6,6 +6,7 @@ import { auditTables } from './migrations/0004-audit.ts';
 import { idempotencyKeyTable } from './migrations/0005-idempotency-keys.ts';
 import { automationRunFacts } from './migrations/0006-automation-run-facts.ts';
 import { runFactTable } from './migrations/0007-run-facts.ts';
+import { workflowTable } from './migrations/0008-workflows.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   idempotencyKeyTable,
   automationRunFacts,
   runFactTable,
+  workflowTable,
 ];

@@ -13,6 +13,7 @@ export interface Tables {
   readonly automation_audience_group: AutomationAudienceGroupTable;
   readonly automation_block: AutomationBlockTable;
   readonly run_fact: RunFactTable;
+  readonly workflow: WorkflowTable;
   readonly audit_key: AuditKeyTable;
   readonly audit_chain: AuditChainTable;
   readonly audit_entry: AuditEntryTable;
@@ -110,6 +111,23 @@ interface RunFactTable {
   readonly revision: number;
   /** As the keys of `automation`; null: the field has no value. */
   readonly at_key: Uint8Array | null;
+}
+
+/** One version of a workflow. Ids and versions are UTF-8 bytes. */
+interface WorkflowTable {
+  readonly id: Uint8Array;
+  readonly version: Uint8Array;
+  /** Compared byte by byte it has the precedence of semantic versions. */
+  readonly version_key: Uint8Array;
+  /** The document, byte for byte as it was written. */
+  readonly document: Uint8Array;
+  readonly media_type: 'application/json' | 'application/yaml';
+  /** The document as JSON text. */
+  readonly definition: string;
+  /** JSON text: its title, and the functions and workflows that it calls. */
+  readonly facts: string;
+  readonly created_at: number;
+  readonly created_by: string;
 }
 
 /** One row, number 1. */

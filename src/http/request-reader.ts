@@ -39,6 +39,12 @@ export function bodyReader(route: Route): BodyReader {
       return { value: arriving(raw), spans: noSpans, judged: undefined };
     };
   }
+  if (body?.kind === 'document') {
+    return (request, problemsOfQuery) => {
+      refuseProblems(problemsOfQuery);
+      return { value: request.body ?? Buffer.alloc(0), spans: noSpans, judged: undefined };
+    };
+  }
   if (body?.kind !== 'json') {
     return (request, problemsOfQuery) => {
       refuseProblems(problemsOfQuery);

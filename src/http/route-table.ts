@@ -33,10 +33,13 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     for (const method of withHead(route)) router.on(method, route.url, unused, { route, name: `${method} ${route.url}` });
   }
   const methods = [...new Set(routes.flatMap(withHead))].toSorted();
+  // A fixed path is no parameter of another route: `check` of `/workflows/check` is no id.
+  for (const { url } of routes.filter((route) => !route.url.includes(':')))
+    for (const method of methods) if (isOfOther(router.find(method, url), url)) router.on(method, url, unused, noRoute);
   return {
     find({ method, url = '' }) {
       const found = router.find(method as HTTPMethod, url);
-      if (found === null || isUndecodable(found)) return undefined;
+      if (found === null || found.store === noRoute || isUndecodable(found)) return undefined;
       return { ...(found.store as NamedRoute), params: found.params as Readonly<Record<string, string>> };
     },
     methodsOf(target) {
@@ -45,10 +48,17 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
         if (found !== null && isUndecodable(found)) {
           throw new GatewayError('malformed-request', 'The path has a faulty percent-encoding.');
         }
-        return found !== null;
+        return found !== null && found.store !== noRoute;
       });
     },
   };
+}
+
+/** In the place of a route: a fixed path without this method. */
+const noRoute = {};
+
+function isOfOther(found: FindResult<HTTPVersion.V1> | null, url: string): boolean {
+  return found !== null && (found.store as NamedRoute).route.url !== url;
 }
 
 function withHead({ method }: Route): HTTPMethod[] {

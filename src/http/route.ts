@@ -18,7 +18,7 @@ export interface Route extends RouteTraits {
   readonly access: RouteAccess;
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
   readonly precondition?: (params: Readonly<Record<string, string>>) => void;
-  readonly body?: JsonBody | FormBody | StreamBody;
+  readonly body?: JsonBody | FormBody | StreamBody | DocumentBody;
   /** True for the names of the query parameters that the route takes; where absent, any query parameter is refused. */
   readonly query?: (name: string) => boolean;
   /** The route takes an Idempotency-Key. `headers`: the request headers that belong to the payload, in lower case. */
@@ -90,11 +90,22 @@ interface StreamBody {
   readonly schema: JsonSchema;
 }
 
+/** A text that is kept as it is: `RouteRequest.body` is a Buffer with its bytes, which the route's handler judges. */
+interface DocumentBody {
+  readonly kind: 'document';
+  /** The documentation shows the first. */
+  readonly mediaTypes: readonly string[];
+  /** Bytes. */
+  readonly limit: number;
+  /** For the documentation only. */
+  readonly schema: JsonSchema;
+}
+
 export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** Valid by the route's schema where it has one; for a form its text. */
+  /** Valid by the route's schema where it has one; for a form its text, for a document its bytes. */
   readonly body: unknown;
   /** The exact bytes of the opaque members that the caller gave. */
   readonly spans: ReadonlyMap<string, Buffer>;
@@ -134,7 +145,7 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 /** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
-  readonly tag: 'relay' | 'automations' | 'access' | 'operations';
+  readonly tag: 'relay' | 'automations' | 'workflows' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -146,6 +157,8 @@ export interface RouteDocs {
     readonly status: number;
     readonly description: string;
     readonly mediaType?: string;
+    /** Of the same value in other forms. */
+    readonly otherMediaTypes?: readonly string[];
     readonly schema?: JsonSchema;
     /** Headers in addition to X-Request-Id, by name. */
     readonly headers?: Readonly<Record<string, string>>;

@@ -19,17 +19,20 @@ import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
+import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import type { CertificateExpiries } from './certificate-expiries.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openStore } from './open-store.ts';
+import { openWorkflows } from './open-workflows.ts';
 import { createReloading, type ReloadAsker, type ReloadResult } from './reload.ts';
 
 /** A running gateway. */
@@ -83,13 +86,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   measureAudit(metrics.registry, () => audit.counts());
   const pressure = openPressure(started, options);
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
-  const catalogue = createAutomationCatalogue({ database, clock });
   const { base } = readPublicUrl(config.server.publicUrl);
   const served = servedRoutes({
     base,
     access,
     auditReader,
-    catalogue,
+    catalogue: createAutomationCatalogue({ database, clock }),
+    workflows: openWorkflows(started, { database, clock, live }),
     live,
     calls: createCallPath({ ...live, userAgent }),
     operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
@@ -133,6 +136,7 @@ function servedRoutes({
   access,
   auditReader,
   catalogue,
+  workflows,
   live,
   calls,
   operations,
@@ -143,6 +147,7 @@ function servedRoutes({
   readonly access: Access;
   readonly auditReader: AuditReader;
   readonly catalogue: AutomationCatalogue;
+  readonly workflows: WorkflowCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
@@ -152,6 +157,7 @@ function servedRoutes({
     ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(catalogue, base),
+    ...workflowRoutes(workflows, base),
     ...sessionRoutes(access),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),

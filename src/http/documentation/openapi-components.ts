@@ -24,6 +24,8 @@ const problemSchema = Type.Object(
         namedObject('RequestProblem', {
           pointer: Type.String({ description: 'RFC 6901 JSON pointer into the body, or `?name` for a query parameter.' }),
           detail: Type.String({ description: 'What is wrong at the pointer.' }),
+          line: Type.Optional(Type.Integer({ minimum: 1, description: 'Of a workflow document: the line of the place.' })),
+          column: Type.Optional(Type.Integer({ minimum: 1, description: 'Of a workflow document: the column of the place.' })),
         }),
         { description: 'Every problem of the request, where there can be several.' },
       ),

@@ -16,6 +16,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The body or the query string does not fit its schema: a member is missing, unknown, or has a wrong type or value.',
     remedy: '`errors` lists every problem at once, each with a pointer to its place. Nothing was sent to a far side.',
   },
+  'workflow-invalid': {
+    meaning: 'The document is no YAML or JSON, or a part of it is wrong, or the gateway does not support it. Nothing was stored.',
+    remedy: '`errors` lists every problem with its pointer, line and column. `check-workflow` finds the same ones in a file.',
+  },
   unauthenticated: {
     meaning: 'The request has no credentials, or they are wrong, expired or ended.',
     remedy: 'Send Basic credentials, a Bearer token or the session cookie; get a new token from `/login` or `/oauth/token`.',
@@ -53,6 +57,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy:
       'Compare the `_id` with the listing, or ask for one of the caller’s groups to be added to `gbac.read` or `gbac.write`.',
   },
+  'workflow-not-found': {
+    meaning: 'The gateway has no workflow with this id, or not in this version.',
+    remedy: 'Compare the id, `namespace.name`, with the listing of workflows; ids are case-sensitive.',
+  },
   'method-not-allowed': {
     meaning: 'The path exists, but not with this method.',
     remedy: 'Use a method that the `Allow` header names.',
@@ -79,6 +87,14 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning:
       'The call of the first request with this Idempotency-Key has ended, but its reply was not kept. It is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
     remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
+  },
+  'workflow-exists': {
+    meaning: 'The gateway has this version of the workflow with other content, and a version never changes. Nothing was stored.',
+    remedy: 'Give the document another `version`, and send it again.',
+  },
+  'workflow-in-use': {
+    meaning: 'An automation names the workflow in `data.workflowId`, so no version of it can be deleted.',
+    remedy: 'Change or delete the automations that name it, then delete the workflow.',
   },
   'reload-unavailable': {
     meaning: 'The gateway has no configuration file to read again, or it is stopping.',

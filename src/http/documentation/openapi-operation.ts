@@ -113,11 +113,13 @@ function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
 }
 
 function successOf({ access, docs: { success, example } }: Route): ApiResponse {
-  const { description, headers, schema, mediaType = 'application/json' } = success;
+  const { description, headers, schema, mediaType = 'application/json', otherMediaTypes = [] } = success;
   return {
     description,
     headers: { ...commonHeaders({ access }), ...describedHeaders(headers) },
-    ...(schema === undefined ? {} : { content: { [mediaType]: media(schema, example?.reply) } }),
+    ...(schema === undefined
+      ? {}
+      : { content: Object.fromEntries([mediaType, ...otherMediaTypes].map((type) => [type, media(schema, example?.reply)])) }),
   };
 }
 

@@ -48,6 +48,7 @@ const tags: OpenApiDocument['tags'] = [
       'Calls through the gateway: to any address that the outbound policy admits, and to orchestrators by the name of an adapter instance.',
   },
   { name: 'automations', description: 'The catalogue of automations.' },
+  { name: 'workflows', description: 'The workflow documents that automations name.' },
   { name: 'access', description: 'Authentication: sessions of people, tokens of programs.' },
   { name: 'operations', description: 'For load balancers, monitoring and readers of this documentation.' },
 ];

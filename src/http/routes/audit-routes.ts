@@ -41,6 +41,16 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  workflow: Type.Optional(
+    Type.Object(
+      { id: Type.String(), version: Type.Optional(Type.String()) },
+      {
+        additionalProperties: false,
+        title: 'RecordedWorkflow',
+        description: 'The workflow that the request stored or deleted; without `version` all of its versions.',
+      },
+    ),
+  ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
   rule: Type.Optional(Type.String({ description: 'The configured rule that allowed or refused the call.' })),

@@ -11,7 +11,12 @@ export interface Problem {
   readonly detail: string;
   readonly code: string;
   readonly requestId: string;
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly errors?: readonly {
+    readonly pointer: string;
+    readonly detail: string;
+    readonly line?: number;
+    readonly column?: number;
+  }[];
   readonly upstream?: { readonly status: number; readonly contentType?: string; readonly body?: string };
 }
 

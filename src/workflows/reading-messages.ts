@@ -1,0 +1,27 @@
+import type { WorkflowProblem } from './reader/reading.ts';
+import type { FunctionName } from './workflow.ts';
+
+export interface ReadingRequest {
+  readonly text: string;
+  /** YAML, of which JSON is a part, or JSON alone. */
+  readonly mediaType: 'application/json' | 'application/yaml';
+  /** Names of adapter instances. */
+  readonly adapters: readonly string[];
+}
+
+/** What the catalogue needs to know of a workflow. */
+export interface WorkflowFacts {
+  readonly id: string;
+  readonly version: string;
+  readonly title?: string;
+  /** The document as JSON text. */
+  readonly definition: string;
+  /** What it may call (`operationsOf`). */
+  readonly functions: readonly FunctionName[];
+  readonly workflows: readonly { readonly id: string; readonly version: string }[];
+}
+
+/** The facts of a workflow, or every problem of its document. */
+export type WorkflowJudgement =
+  | { readonly facts: WorkflowFacts; readonly warnings: readonly WorkflowProblem[] }
+  | { readonly problems: readonly WorkflowProblem[]; readonly warnings: readonly WorkflowProblem[] };

@@ -1,0 +1,43 @@
+/** The thread that reads one document. Started by `reading-threads.ts`, which ends it afterwards, or where it takes too long. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { JsonSyntaxError } from '#json/json-scanner.ts';
+import { readJsonTree } from '#json/json-tree.ts';
+import { createExpressionPool } from './expression-pool.ts';
+import { operationsOf } from './operations.ts';
+import { readWorkflow, type WorkflowReading } from './read-workflow.ts';
+import type { ReadingRequest, WorkflowJudgement } from './reading-messages.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('reading-worker.ts runs as a worker thread only');
+
+// Without a listener this thread would end while it waits for that of jq, which in turn ends with this one.
+port.on('message', () => {});
+
+const { text, mediaType, adapters } = workerData as ReadingRequest;
+const expressions = createExpressionPool({ threads: 1 });
+const fault = mediaType === 'application/json' ? jsonFault(text) : undefined;
+port.postMessage(fault ?? judgementOf(await readWorkflow({ text, known: { adapters }, expressions })));
+
+function judgementOf(reading: WorkflowReading): WorkflowJudgement {
+  if ('problems' in reading) return reading;
+  const { workflow, warnings } = reading;
+  const { id, version, title, definition } = workflow;
+  const { functions, workflows } = operationsOf(workflow);
+  const facts = { id, version, definition, functions: [...functions], workflows };
+  return { facts: title === undefined ? facts : { ...facts, title }, warnings };
+}
+
+/** A document that was sent as JSON has to be JSON: it is answered as such. */
+function jsonFault(written: string): WorkflowJudgement | undefined {
+  const bytes = Buffer.from(written);
+  try {
+    readJsonTree(bytes, { maxDepth: 128 });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const before = bytes.toString('utf8', 0, error.offset).split('\n');
+    const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+    const detail = `is no JSON (${error.message}); send YAML as application/yaml`;
+    return { problems: [{ pointer: '', detail, ...position }], warnings: [] };
+  }
+}

@@ -1,0 +1,159 @@
+import { isUtf8 } from 'node:buffer';
+import type { Principal } from '#access/principal.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { WorkflowProblem } from './reader/reading.ts';
+import type { WorkflowFacts, WorkflowJudgement } from './reading-messages.ts';
+import type { ReadingThreads } from './reading-threads.ts';
+import type { FunctionName } from './workflow.ts';
+import type { StoredWorkflow, WorkflowCalls, WorkflowMediaType, WorkflowName, WorkflowStore } from './workflow-store.ts';
+
+/** A document as its writer sent it. */
+interface GivenDocument {
+  readonly principal: Principal;
+  readonly bytes: Buffer;
+  readonly mediaType: WorkflowMediaType;
+}
+
+/** The workflows for a principal whose role is checked already; the catalogue checks what the calls of a workflow need. */
+export interface WorkflowCatalogue {
+  /** Reads a document and stores nothing. */
+  check(given: GivenDocument): Promise<{
+    readonly errors: readonly WorkflowProblem[];
+    readonly warnings: readonly WorkflowProblem[];
+  }>;
+  /**
+   * `workflow-invalid` (400) has every problem of the document. `forbidden` (403): its calls need the role admin. `workflow-exists` (409):
+   * the version has other content.
+   */
+  create(given: GivenDocument): Promise<{
+    readonly workflow: StoredWorkflow;
+    readonly warnings: readonly WorkflowProblem[];
+  }>;
+  /** The newest version where none is named. Rejects with `workflow-not-found` (404). */
+  read(name: WorkflowName): Promise<StoredWorkflow>;
+  list: WorkflowStore['list'];
+  /** Deletes one version, or all. `workflow-in-use` (409): an automation names the workflow. Also `workflow-not-found` and `forbidden`. */
+  remove(request: WorkflowName & { readonly principal: Principal }): Promise<void>;
+}
+
+export type { StoredWorkflow, WorkflowMediaType, WorkflowName };
+
+interface WorkflowCatalogueOptions {
+  readonly store: WorkflowStore;
+  readonly reading: ReadingThreads;
+  /** The names of the adapter instances now. */
+  readonly adapters: () => readonly string[];
+  readonly clock: Clock;
+}
+
+export function createWorkflowCatalogue({ store, reading, adapters, clock }: WorkflowCatalogueOptions): WorkflowCatalogue {
+  const judge = async ({ principal, bytes, mediaType }: GivenDocument): Promise<WorkflowJudgement> =>
+    isUtf8(bytes)
+      ? await reading.read({ principal: principal.id, text: bytes.toString(), mediaType, adapters: adapters() })
+      : notUtf8;
+  const refuseCalls = async (principal: Principal, workflows: readonly WorkflowCalls[]): Promise<void> => {
+    if (principal.roles.includes('admin')) return;
+    const reason = await whyAdmin(store, workflows);
+    if (reason !== undefined)
+      throw new GatewayError('forbidden', `Writing this workflow needs the role admin, because it ${reason}.`);
+  };
+  return {
+    async check(given) {
+      const judgement = await judge(given);
+      return { errors: 'problems' in judgement ? judgement.problems : [], warnings: judgement.warnings };
+    },
+    async create(given) {
+      const judgement = await judge(given);
+      if ('problems' in judgement) throw invalid(judgement.problems);
+      const { facts, warnings } = judgement;
+      const { bytes, mediaType, principal } = given;
+      await refuseCalls(principal, [facts]);
+      const text = bytes.toString();
+      const stamp = { createdAt: clock.now(), createdBy: storableName(principal.username) };
+      const workflow = await store.add({ ...shortened(facts), text, mediaType, ...stamp });
+      if (workflow.text !== text) throw exists(workflow);
+      return { workflow, warnings };
+    },
+    async read(name) {
+      const workflow = await store.read(name);
+      if (workflow === undefined) throw notFound();
+      return workflow;
+    },
+    list: (page) => store.list(page),
+    remove: ({ principal, ...name }) =>
+      store.remove(name, async (found, isNamed) => {
+        if (found.length === 0) throw notFound();
+        await refuseCalls(principal, found);
+        if (isNamed) throw inUse();
+      }),
+  };
+}
+
+const ofOrchestrators: ReadonlySet<FunctionName> = new Set(['orchestratorAction', 'orchestratorQuery', 'orchestratorRequest']);
+
+/** What of the workflows, or of those that they run, needs the role admin; undefined where nothing does. */
+async function whyAdmin(store: WorkflowStore, workflows: readonly WorkflowCalls[]): Promise<string | undefined> {
+  const open = [...workflows];
+  const seen = new Set(workflows.map(({ id, version }) => `${id} ${version}`));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const called = next.functions.find((name) => ofOrchestrators.has(name));
+    if (called !== undefined) return `calls ${called}${next === workflows[0] ? '' : ` in ${next.id} ${next.version}`}`;
+    for (const { id, version } of next.workflows) {
+      // Either of them can get such calls later.
+      if (version === 'latest') return `runs the latest version of ${id}, which may change; name a version`;
+      const name = `${id} ${version}`;
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const run = await store.read({ id, version });
+      if (run === undefined) return `runs ${name}, which does not exist`;
+      open.push(run);
+    }
+  }
+  return undefined;
+}
+
+/** Characters of a title that the catalogue lists. */
+const longestTitle = 500;
+
+function shortened(facts: WorkflowFacts): WorkflowFacts {
+  return facts.title === undefined ? facts : { ...facts, title: facts.title.slice(0, longestTitle).toWellFormed() };
+}
+
+/** PostgreSQL accepts neither U+0000 nor a lone surrogate. */
+function storableName(username: string): string {
+  return username.replaceAll('\0', '\uFFFD').toWellFormed();
+}
+
+const notUtf8: WorkflowJudgement = {
+  problems: [{ pointer: '', detail: 'the document is not UTF-8', line: 1, column: 1 }],
+  warnings: [],
+};
+
+function invalid(problems: readonly WorkflowProblem[]): GatewayError {
+  const [first] = problems;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
+  const place = first === undefined ? '' : ` at line ${first.line}, column ${first.column}: ${first.detail}`;
+  return new GatewayError('workflow-invalid', `The document is no workflow that can run${place}${more}.`, {
+    errors: problems,
+    logged: 'The document is no workflow that can run.',
+  });
+}
+
+function exists({ id, version }: StoredWorkflow): GatewayError {
+  return new GatewayError(
+    'workflow-exists',
+    `The version ${version} of ${id} has other content, and a version never changes; give the document another version.`,
+  );
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('workflow-not-found', 'There is no workflow with this id, or it does not have this version.');
+}
+
+function inUse(): GatewayError {
+  return new GatewayError(
+    'workflow-in-use',
+    'An automation names this workflow in data.workflowId; change or delete the automation first.',
+  );
+}
