@@ -52,10 +52,16 @@ function positionalFault(
   const unexpected = bareOption === undefined ? bare : more[0];
   if (unexpected !== undefined) return `unexpected argument ${JSON.stringify(unexpected)}`;
   if (bareOption === undefined || bare === undefined) return undefined;
-  if (bare === '') return `${options[bareOption]?.value} is empty`;
-  return values[bareOption] === undefined
-    ? undefined
-    : `${JSON.stringify(bare)} and --${bareOption} name the same thing; keep one of the two`;
+  return bareFault(bare, { option: bareOption, value: options[bareOption]?.value, isGiven: values[bareOption] !== undefined });
+}
+
+/** An option may be given without its name, but not in both ways. */
+function bareFault(
+  bare: string,
+  { option, value, isGiven }: { readonly option: string; readonly value: string | undefined; readonly isGiven: boolean },
+): string | undefined {
+  if (bare === '') return `${value} is empty`;
+  return isGiven ? `${JSON.stringify(bare)} and --${option} name the same thing; keep one of the two` : undefined;
 }
 
 function isSwitch({ flags = {} }: Command, name: string): boolean {
