@@ -1,0 +1,133 @@
+import type { Principal, Role } from '#access/principal.ts';
+import type { OutsideResult } from './interpreter/run-events.ts';
+import type { RunStatus } from './interpreter/run-state.ts';
+import type { TaskError } from './interpreter/task-error.ts';
+
+/** What a run is made of when it begins. Times are milliseconds since the epoch; inputs and outputs are JSON texts. */
+export interface NewRun {
+  /** Increases with time (UUID version 7), except for the run of a `run: workflow` task: see `childRunId`. */
+  readonly id: string;
+  /** The automation that was run, also for runs that other runs began. */
+  readonly automation: RunAutomation | undefined;
+  /** `namespace.name`. */
+  readonly workflow: string;
+  readonly version: string;
+  readonly input: string;
+  /** Random: ids of events and jitter come from it. */
+  readonly seed: string;
+  /** To whom the run belongs: its calls are made in this name. */
+  readonly principal: Principal;
+  /** The roles of the writer of the workflow. The one decision judges the calls of the run by them. */
+  readonly delegated: readonly Role[];
+  readonly startedBy: StartedBy;
+  readonly parent: ParentCall | undefined;
+}
+
+/** `id`: `_id` of the automation. `name`: at the start of the run. */
+export interface RunAutomation {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** `schedule`: the interval or the cron expression, or `once`. `due`: milliseconds since the epoch. */
+export type StartedBy = { readonly principal: string } | { readonly schedule: string; readonly due: number };
+
+/** The `run: workflow` task that waits for the run. */
+export interface ParentCall {
+  readonly run: string;
+  readonly activity: number;
+  readonly attempt: number;
+}
+
+/** A run as it is in the store. */
+export interface StoredRun extends NewRun {
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly output: string | undefined;
+  readonly error: TaskError | undefined;
+}
+
+/** A run that this gateway holds: no other one works on it until the lease ends. */
+export interface ClaimedRun extends StoredRun {
+  /** Increases with each claim. A write with an older one is refused. */
+  readonly fence: number;
+  /** How many gateways in a row died, or lost the lease, at the position where the run is. */
+  readonly deaths: number;
+  /** As `writeState` wrote it. Absent: the run has not started. */
+  readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
+}
+
+/** A task of the timeline. `activity` identifies it within its run, in the order of begin. */
+export interface TaskRecord {
+  readonly activity: number;
+  readonly reference: string;
+  readonly name: string;
+  readonly iteration: number | undefined;
+  readonly attempt: number;
+  readonly status: 'pending' | 'running' | 'suspended' | 'skipped' | 'cancelled' | 'faulted' | 'completed';
+  readonly begin: number;
+  readonly end: number | undefined;
+  readonly requestId: string | undefined;
+  readonly error: TaskError | undefined;
+}
+
+/** What other parts ask of a run. Its holder reads commands in order, and consumes each with the write that follows from it. */
+export type RunCommand =
+  | { readonly kind: 'cancel' | 'suspend' | 'resume' }
+  | {
+      readonly kind: 'decide';
+      readonly activity: number;
+      readonly as: 'done' | 'failed' | 'again';
+      readonly output?: string;
+      readonly reason: string;
+      /** Who decided. */
+      readonly principal: string;
+    }
+  | { readonly kind: 'child-ended'; readonly activity: number; readonly attempt: number; readonly result: OutsideResult };
+
+export interface QueuedCommand {
+  readonly number: number;
+  readonly run: string;
+  readonly command: RunCommand;
+}
+
+/** An entry of the event log. Its number increases over all runs in the order of commits. */
+export interface EventRecord {
+  readonly number: number;
+  readonly at: number;
+  /** The run that it is about, or that emitted it; undefined for an event that a caller sent. */
+  readonly run: string | undefined;
+  readonly automation: string | undefined;
+  /** `message`: sent or emitted; a `listen` may wait for it. `lifecycle`: of a run or task. */
+  readonly kind: 'lifecycle' | 'message';
+  /** A CloudEvent 1.0 as JSON text. */
+  readonly event: string;
+}
+
+export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event'>;
+
+/** One durable step of a run, written in one transaction. */
+export interface RunWrite {
+  readonly run: string;
+  readonly fence: number;
+  /** What `writeState` wrote; undefined once the run has ended. `values` are all long values that the text names. */
+  readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
+  readonly status: RunStatus;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly output: string | undefined;
+  readonly error: TaskError | undefined;
+  /** Inserted, or updated by `activity`. */
+  readonly tasks: readonly TaskRecord[];
+  readonly events: readonly NewEvent[];
+  /** Numbers of commands that the step consumed. */
+  readonly consumed: readonly number[];
+  /** Runs to create; one that exists stays as it is. */
+  readonly children: readonly NewRun[];
+  /** Commands to other runs: `cancel` of a child, `child-ended` to the parent. */
+  readonly commands: readonly { readonly run: string; readonly command: RunCommand }[];
+  /** Set where the holder lets go of the run. */
+  readonly release: { readonly wakeAt: number | undefined; readonly listens: boolean } | undefined;
+}
