@@ -134,7 +134,7 @@ test('the entrances to the call path are the ones listed here', async () => {
     .filter(({ source }) => !source.endsWith('.test.ts') && !source.startsWith('src/calls/'))
     .filter(({ dependencies }) => dependencies.some(({ resolved }) => resolved === 'src/calls/call-path.ts'))
     .map(({ source }) => source);
-  assert.deepEqual(importers.toSorted(), entrances, 'see ARCHITECTURE.md, "Add an entrance"');
+  assert.deepEqual(importers.toSorted(), entrances, 'see CONTRIBUTING.md, "Add an entrance"');
 });
 
 test('lint refuses the names of the HTTP client of Node in src/http', async (t) => {
