@@ -57,6 +57,10 @@ export interface ClaimedRun extends StoredRun {
   readonly deaths: number;
   /** As `writeState` wrote it. Absent: the run has not started. */
   readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
+  /** When its state was written. */
+  readonly savedAt: number;
+  /** The last message that its holders looked at for each `listen` in the state; 0: none. */
+  readonly scanned: number;
 }
 
 /** A task of the timeline. `activity` identifies it within its run, in the order of begin. */
@@ -108,6 +112,13 @@ export interface EventRecord {
 
 export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event'>;
 
+export interface RunRelease {
+  /** When the run goes on by itself. */
+  readonly wakeAt: number | undefined;
+  /** Where the run listens: the last message that its holder looked at. A newer message wakes the run at once. */
+  readonly scanned: number | undefined;
+}
+
 /** One durable step of a run, written in one transaction. */
 export interface RunWrite {
   readonly run: string;
@@ -129,5 +140,5 @@ export interface RunWrite {
   /** Commands to other runs: `cancel` of a child, `child-ended` to the parent. */
   readonly commands: readonly { readonly run: string; readonly command: RunCommand }[];
   /** Set where the holder lets go of the run. */
-  readonly release: { readonly wakeAt: number | undefined; readonly listens: boolean } | undefined;
+  readonly release: RunRelease | undefined;
 }

@@ -61,6 +61,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The gateway has no workflow with this id, or not in this version.',
     remedy: 'Compare the id, `namespace.name`, with the listing of workflows; ids are case-sensitive.',
   },
+  'run-not-found': {
+    meaning: 'There is no run with this id, or the caller may not see its automation.',
+    remedy: 'Read the ids with `GET /runs`.',
+  },
   'method-not-allowed': {
     meaning: 'The path exists, but not with this method.',
     remedy: 'Use a method that the `Allow` header names.',
@@ -95,6 +99,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'workflow-in-use': {
     meaning: 'An automation names the workflow in `data.workflowId`, so no version of it can be deleted.',
     remedy: 'Change or delete the automations that name it, then delete the workflow.',
+  },
+  'run-conflict': {
+    meaning:
+      'The run has ended, is not suspended, or has no such call to decide about; or its automation does not exist any more.',
+    remedy: 'Read the run with `GET /runs/:id`, and send what its state allows.',
   },
   'reload-unavailable': {
     meaning: 'The gateway has no configuration file to read again, or it is stopping.',
