@@ -32,8 +32,6 @@ const ends: ReadonlySet<TaskNote['kind']> = new Set(['skipped', 'cancelled', 'fa
 
 /** `run`: the id of the run. */
 export function createTimeline(run: string, workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>): Timeline {
-  // A task that began under another holder is not here: the store keeps when it began.
-  const open = new Map<number, TaskRecord>();
   let tasks = new Map<number, TaskRecord>();
   let events: NewEvent[] = [];
   const eventOf = eventsOf(run, workflow);
@@ -41,10 +39,7 @@ export function createTimeline(run: string, workflow: Pick<Workflow, 'id' | 'nam
     add(notes) {
       for (const note of notes) {
         if (note.of === 'task') {
-          const record = after(open.get(note.activity), note);
-          if (ends.has(note.kind)) open.delete(note.activity);
-          else open.set(note.activity, record);
-          tasks.set(note.activity, record);
+          tasks.set(note.activity, recordOf(note));
         }
         const event = eventOf(note);
         if (event !== undefined) events.push(event);
@@ -59,20 +54,9 @@ export function createTimeline(run: string, workflow: Pick<Workflow, 'id' | 'nam
   };
 }
 
-function after(before: TaskRecord | undefined, note: TaskNote): TaskRecord {
-  const { activity, reference, name, iteration, attempt, kind, at } = note;
-  return {
-    activity,
-    reference,
-    name,
-    iteration,
-    attempt,
-    status: statusAfter[kind],
-    begin: before?.begin ?? at,
-    end: ends.has(kind) ? at : undefined,
-    requestId: note.requestId ?? before?.requestId,
-    error: note.error,
-  };
+function recordOf({ activity, createdAt, reference, name, iteration, attempt, kind, at, requestId, error }: TaskNote): TaskRecord {
+  const end = ends.has(kind) ? at : undefined;
+  return { activity, reference, name, iteration, attempt, status: statusAfter[kind], begin: createdAt, end, requestId, error };
 }
 
 /** The lifecycle events of the DSL, as CloudEvents 1.0. Events of tasks leave the output out: it may be large. */
