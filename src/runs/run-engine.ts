@@ -5,6 +5,7 @@ import { Semaphore } from '#base/semaphore.ts';
 import { standardError } from './interpreter/task-error.ts';
 import { endedEarly } from './run-ending.ts';
 import { RunExecutor, type RunJournal } from './run-executor.ts';
+import type { RunChange } from './run-changes.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 
@@ -13,7 +14,7 @@ export interface RunClaims extends RunJournal {
   /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. */
   claim(options: { readonly owner: string; readonly limit: number; readonly lease: number }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
-  renew(options: { readonly owner: string; readonly lease: number }): Promise<{
+  renew(options: { readonly owner: string; readonly lease: number; readonly runs: readonly string[] }): Promise<{
     readonly held: ReadonlyMap<string, number>;
     readonly waiting: ReadonlySet<string>;
   }>;
@@ -21,9 +22,6 @@ export interface RunClaims extends RunJournal {
   nextWake(): Promise<number | undefined>;
   onChange(listener: (change: RunChange) => void): () => void;
 }
-
-/** `run`: it may have a command, or want to go on. `messages`: each `listen` may go on. `events`: the event log has new entries. */
-export type RunChange = { readonly kind: 'run'; readonly id: string } | { readonly kind: 'messages' | 'events' | 'all' };
 
 export interface RunEngine {
   /** Runs that this gateway holds. */
@@ -131,7 +129,7 @@ export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: Ru
     async () => {
       if (held.size === 0) return;
       const until = clock.monotonic() + lease - lease / margin;
-      const { held: kept, waiting } = await store.renew({ owner, lease });
+      const { held: kept, waiting } = await store.renew({ owner, lease, runs: [...held.keys()] });
       for (const [id, run] of held) {
         if (kept.get(id) !== run.fence) run.executor?.lose();
         else run.until = until;
