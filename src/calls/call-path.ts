@@ -69,9 +69,10 @@ async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord):
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
 function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userAgent }: CallPathOptions): RelayedCall {
   if (call.operation === 'restCall') {
-    const { request } = call;
+    const { request, reply, follows } = call;
     record.note({ verb: request.verb, address: request.destination.href });
-    return restCall({ request, section: outbound(), caller: record.principal.id, trace: record.trace, userAgent });
+    const { principal, trace } = record;
+    return restCall({ request, reply, follows, section: outbound(), caller: principal.id, trace, userAgent });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);
