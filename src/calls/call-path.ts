@@ -34,9 +34,10 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record } = context;
+      const { record, delegated } = context;
       const { principal } = record;
-      const decision = decideCall({ principal, operation: call.operation }, () => relayedCall(call, record, options));
+      const { operation } = call;
+      const decision = decideCall({ principal, delegated, operation }, () => relayedCall(call, record, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
       options.rateLimit()?.count(principal);
