@@ -74,7 +74,8 @@ test('a status of 400 and above is a communication error with that status, whose
   assert.deepEqual(errorOf(await perform('orchestratorRequest', request, { activity: 4 })), expected);
   const rest = await perform('restCall', { uri: far.url, verb: 'GET' });
   assert.deepEqual(errorOf(rest), ['communication', 409, 'upstream-error: The far side answered 409.']);
-  assert.deepEqual((await records()).map(({ outcome }) => outcome).toSorted(), ['failed', 'failed', 'ok', undefined]);
+  const outcomes = (await records()).filter(({ verb }) => verb !== 'GET' && verb !== undefined).map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes, ['failed', 'failed']);
 });
 
 test('output: response gives request, status, headers and content, whatever the status, without credentials', async (t) => {
@@ -139,7 +140,7 @@ test('a text is sent as it is where its media type is no JSON', async (t) => {
 });
 
 test('a call that a gateway ended before it died is not made again: its kept reply is the output', async (t) => {
-  const first = await taskGateway(t, { audit: dyingAfter('outcome') });
+  const first = await taskGateway(t, { audit: dyingAfter(t, 'outcome') });
   const { far, database } = first;
   far.answer(() => jsonReply('{"n":1.000}'));
   void first.perform('orchestratorAction', action);
@@ -149,11 +150,12 @@ test('a call that a gateway ended before it died is not made again: its kept rep
   const end = await second.perform('orchestratorAction', changed, { begunAt: Date.now() });
   assert.deepEqual(end.result, { kind: 'ok', output: '{"n":1.000}' });
   assert.equal(far.requests.length, 1);
-  assert.equal(end.requestId, (await first.records()).at(-1)?.requestId, 'the call that was made is the one to look up');
+  const made = (await first.records()).find(({ outcome, replays }) => outcome === 'ok' && replays === undefined);
+  assert.equal(end.requestId, made?.requestId, 'the call that was made is the one to look up');
 });
 
 test('an error that a gateway kept before it died is the same error again', async (t) => {
-  const first = await taskGateway(t, { audit: dyingAfter('outcome') });
+  const first = await taskGateway(t, { audit: dyingAfter(t, 'outcome') });
   const { far, database } = first;
   far.answer(() => jsonReply('{}', { status: 500 }));
   void first.perform('orchestratorAction', action);
@@ -165,7 +167,7 @@ test('an error that a gateway kept before it died is the same error again', asyn
 });
 
 test('a call whose gateway died before its outcome is unknown, and is not made again', async (t) => {
-  const first = await taskGateway(t, { audit: dyingAfter('intent') });
+  const first = await taskGateway(t, { audit: dyingAfter(t, 'intent') });
   const { far, database } = first;
   void first.perform('orchestratorAction', action);
   await until('the far side has the call', () => far.requests.length === 1);

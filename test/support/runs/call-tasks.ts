@@ -99,9 +99,14 @@ ${configuration}`,
   };
 }
 
-/** An audit log whose process dies after a step of a call: what it would write after that never reaches the store. */
-export function dyingAfter(step: 'intent' | 'outcome'): (log: AuditLog) => AuditLog {
-  const never = (): Promise<never> => new Promise(() => {});
+/**
+ * An audit log whose process dies after a step of a call: what it would write after that never reaches the store, and the call does not go on
+ * before the end of the test.
+ */
+export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: AuditLog) => AuditLog {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  t.after(() => resolve());
+  const never = (): Promise<void> => promise;
   return (log) => ({
     ...log,
     async intendOnce(facts, request) {
