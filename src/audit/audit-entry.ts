@@ -20,7 +20,7 @@ export interface AuditFacts {
   readonly subject?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly sourceAddress?: string | undefined;
-  /** Method and URL pattern, such as `POST /tools/restCall`. */
+  /** Method and URL pattern, such as `POST /tools/restCall`; of a call of a run `run` and its operation, such as `run restCall`. */
   readonly route?: string | undefined;
   readonly adapter?: string | undefined;
   /** The method at the far side. */
@@ -33,6 +33,8 @@ export interface AuditFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The workflow that a request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. */
+  readonly via?: { readonly run: string; readonly task?: string | undefined } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;

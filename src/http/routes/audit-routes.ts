@@ -51,6 +51,16 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  via: Type.Optional(
+    Type.Object(
+      { run: Type.String(), task: Type.Optional(Type.String()) },
+      {
+        additionalProperties: false,
+        title: 'RecordedRun',
+        description: 'The run that made the call, and the place of its task in the workflow document.',
+      },
+    ),
+  ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
   rule: Type.Optional(Type.String({ description: 'The configured rule that allowed or refused the call.' })),

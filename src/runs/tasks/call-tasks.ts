@@ -1,0 +1,145 @@
+import { idempotentRequest } from '#audit/idempotent-request.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { TraceContext } from '#base/trace-context.ts';
+import type { FunctionName } from '#workflows/workflow.ts';
+import type { OutsideResult } from '../interpreter/run-events.ts';
+import { type EffectError } from '../interpreter/task-error.ts';
+import { readArguments } from './arguments.ts';
+import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
+import { callFailure, failedResult } from './call-failure.ts';
+import { httpArguments } from './http-arguments.ts';
+import { orchestratorArguments } from './orchestrator-arguments.ts';
+import { persistently } from './persistent-call.ts';
+import type { PreparedCall } from './prepared-call.ts';
+import { replyResult, tooLong } from './reply-output.ts';
+import { restArguments } from './rest-arguments.ts';
+import type { SecretValues } from './secret-values.ts';
+
+/** A call task of a run. */
+export interface RunCall {
+  readonly run: CallingRun;
+  /** Of the run; the call is a child span. */
+  readonly trace: TraceContext;
+  /** With `attempt` it names the call for ever: no two calls of a run share them. */
+  readonly activity: number;
+  readonly attempt: number;
+  readonly reference: string;
+  readonly function: Exclude<FunctionName, 'approval'>;
+  /** The evaluated `with` as JSON text. It may hold secrets. */
+  readonly args: string;
+  /** When an earlier holder of the run may have begun the call: milliseconds since the epoch. */
+  readonly begunAt?: number | undefined;
+}
+
+export interface CallTaskEnd {
+  readonly result: OutsideResult;
+  /** Of the record in the audit log; undefined where the arguments allowed no call. */
+  readonly requestId: string | undefined;
+}
+
+/** The calls of tasks: an entrance to the call path. */
+export interface CallTasks {
+  /**
+   * Never rejects. `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
+   * While the store is away, and while the rate limit refuses the call, it waits.
+   */
+  perform(call: RunCall, signal: AbortSignal): Promise<CallTaskEnd>;
+}
+
+interface CallTasksOptions extends EntranceOptions {
+  readonly secrets: SecretValues;
+}
+
+/** Idempotency keys are kept for 24 hours. A call that began earlier than this (milliseconds) has an unknown outcome. */
+const keysAreSafeFor = 23 * 3_600_000;
+
+export function createCallTasks(options: CallTasksOptions): CallTasks {
+  const { secrets } = options;
+  return {
+    async perform(call, signal) {
+      const { result, requestId } = await performed(call, signal, options);
+      return { result: maskedResult(result, secrets), requestId };
+    },
+  };
+}
+
+async function performed(call: RunCall, signal: AbortSignal, options: CallTasksOptions): Promise<CallTaskEnd> {
+  try {
+    const prepared = prepare(call);
+    return await made(call, prepared, signal, options);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    return { result: failedResult(callFailure(thrown)), requestId: undefined };
+  }
+}
+
+/** Throws `invalid-request` with every problem of the arguments. */
+function prepare({ function: name, args }: RunCall): PreparedCall {
+  const given = readArguments(args);
+  if (name === 'restCall') return restArguments(given);
+  if (name === 'http') return httpArguments(given);
+  if (name === 'openapi') throw new Error('openapi');
+  return orchestratorArguments(name, given);
+}
+
+async function made(
+  run: RunCall,
+  prepared: PreparedCall,
+  signal: AbortSignal,
+  options: CallTasksOptions,
+): Promise<CallTaskEnd> {
+  const mayBeMade = prepared.changes && run.begunAt !== undefined;
+  if (mayBeMade && options.clock.now() - (run.begunAt ?? 0) > keysAreSafeFor) return { result: forgotten, requestId: undefined };
+  if (signal.aborted) return { result: mayBeMade ? aborted : { kind: 'aborted' }, requestId: undefined };
+  const idempotent = prepared.changes ? idempotentCall(run) : undefined;
+  const { trace, reference } = run;
+  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent };
+  const entered = await persistently(() => enterCallPath(entering, signal, options), signal);
+  return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
+}
+
+/** The payload is no part of it: evaluated once more, the arguments may differ, and the call must not be made twice for that. */
+function idempotentCall({ run, activity, attempt }: RunCall): ReturnType<typeof idempotentRequest> {
+  return idempotentRequest({ caller: run.principal.id, route: 'run', key: `${run.id}/${activity}/${attempt}`, payload: [] });
+}
+
+const forgotten: OutsideResult = {
+  kind: 'unknown',
+  detail: 'outcome-unknown: The call was begun more than 23 hours ago, and the gateway no longer knows what became of it.',
+};
+
+const aborted: OutsideResult = {
+  kind: 'unknown',
+  detail: 'outcome-unknown: The call was aborted after it may have left the gateway: it may or may not have happened.',
+};
+
+/** `mayBeMade`: an earlier holder of the run may have made the call. */
+function resultOf(entered: Entered, prepared: PreparedCall, mayBeMade: boolean): OutsideResult {
+  switch (entered.kind) {
+    case 'reply':
+      return replyResult(prepared, entered.text);
+    case 'tooLong':
+      return tooLong();
+    case 'failed':
+      return failedResult(entered.failure);
+    default:
+      return entered.left || mayBeMade ? aborted : { kind: 'aborted' };
+  }
+}
+
+function maskedResult(result: OutsideResult, secrets: SecretValues): OutsideResult {
+  switch (result.kind) {
+    case 'ok':
+      return { kind: 'ok', output: secrets.mask(result.output) };
+    case 'error':
+      return { kind: 'error', error: maskedError(result.error, secrets) };
+    case 'unknown':
+      return { kind: 'unknown', detail: secrets.maskText(result.detail) };
+    default:
+      return result;
+  }
+}
+
+function maskedError(error: EffectError, { maskText }: SecretValues): EffectError {
+  return { ...error, detail: error.detail === undefined ? undefined : maskText(error.detail) };
+}
