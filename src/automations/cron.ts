@@ -8,8 +8,8 @@ const longest = 256;
 const names = /^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)$/iu;
 
 /**
- * What is wrong with a cron expression, and a right form; undefined: it is right. It has five fields (minute, hour, day of month, month, day
- * of week) of numbers, names, `*`, lists, ranges and steps, and comes true at some time.
+ * What is wrong with a cron expression, and a right form; undefined: it is right. It has five fields: minute, hour, day of month, month,
+ * day of week. A field has numbers, names, `*`, lists, ranges and steps.
  */
 export function cronFault(text: string): string | undefined {
   const advice = `write five fields (minute, hour, day of month, month, day of week), such as "${cronForm}"`;
@@ -33,8 +33,8 @@ function hasKnownNames(field: string): boolean {
 
 /**
  * The first time after `after` (milliseconds since the epoch) in the time zone; undefined where there is none. With fixed hours and
- * minutes each local time comes once a day: one that comes twice counts the first time, and one that the clock leaves out comes as soon
- * as the clock has gone forward. With `*` or a step among them the expression follows elapsed time through a doubled hour.
+ * minutes each local time comes once a day: the first one of two counts. One that the clock leaves out comes as
+ * soon as the clock has gone forward. With `*` or a step among them the expression follows elapsed time through a doubled hour.
  */
 export function nextOfCron(cron: { readonly text: string; readonly timeZone: string }, after: number): number | undefined {
   return cronOf(cron.text, cron.timeZone).nextRun(new Date(after))?.getTime();

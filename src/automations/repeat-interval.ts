@@ -56,8 +56,8 @@ function written(count: number, unit: RepeatInterval['unit']): string {
 /**
  * The first time after `after` in the series that begins with `anchor` and goes on by whole intervals. Days, weeks, months and years are
  * those of the calendar in `timeZone` (default: UTC), counted from the anchor. So 31 January repeats on the last day of February and on
- * 31 March. Shorter units are elapsed time. A local time that a change of the clock leaves out comes as much later as the clock goes
- * forward; of a local time that comes twice the first counts. All are ISO 8601 with milliseconds and `Z`; undefined after the year 9999.
+ * 31 March. Shorter units are elapsed time. A local time that the clock leaves out comes as much later as the clock goes forward. Of a
+ * local time that comes twice the first counts. All are ISO 8601 with milliseconds and `Z`; undefined after the year 9999.
  */
 export function nextAfter(series: {
   readonly interval: RepeatInterval;
