@@ -59,5 +59,6 @@ export const belongsTo = [
     // Its tests evaluate in their own thread.
     files: ['runs/interpreter/run-harness.test-support.ts'],
   },
+  { name: 'only-automations-knows-cron', packages: '^croner$', folders: ['automations'] },
   { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
 ];
