@@ -77,8 +77,8 @@ const keywords: JsonSchema = {
 };
 
 /**
- * The form of a schema: the meta-schema of JSON Schema 2020-12 in one document, with the keywords that earlier drafts have in addition:
- * `definitions`, `dependencies`, `additionalItems`, `items` with a list, `$recursiveRef` and `$recursiveAnchor`.
+ * The form of a schema: the meta-schema of JSON Schema 2020-12 in one document. It also has keywords of earlier drafts: `definitions`,
+ * `dependencies`, `additionalItems`, `items` with a list, `$recursiveRef` and `$recursiveAnchor`.
  */
 export const metaSchema: JsonSchema = {
   type: ['object', 'boolean'],
