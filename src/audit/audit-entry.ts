@@ -33,6 +33,8 @@ export interface AuditFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The workflow that a request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The form that a request stored or deleted. */
+  readonly form?: { readonly id: string } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;

@@ -18,6 +18,8 @@ export interface CallFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The workflow that the request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The form that the request stored or deleted. */
+  readonly form?: { readonly id: string } | undefined;
   /** The request id of the earlier call whose reply is the answer again. */
   readonly replays?: string | undefined;
   /** Why the request was refused, where no GatewayError says so. */

@@ -66,6 +66,7 @@ export class CallRecord {
     rule: undefined,
     automation: undefined,
     workflow: undefined,
+    form: undefined,
     upstreamStatus: undefined,
     replays: undefined,
     refusal: undefined,
