@@ -11,7 +11,7 @@ import { checkKeyword, checkOrder, type FieldKeyword } from './form-keywords.ts'
 export const formSizeLimit = 65_536;
 
 /** What the catalogue knows of a form, or every problem of its document. */
-export type FormReading = { readonly title: string | undefined } | { readonly problems: readonly RequestProblem[] };
+type FormReading = { readonly title: string | undefined } | { readonly problems: readonly RequestProblem[] };
 
 const annotations = ['title', 'description'] as const;
 const ofStrings = ['enum', 'pattern', 'minLength', 'maxLength', 'format'] as const;

@@ -58,7 +58,7 @@ export type FieldKeyword = keyof typeof checks;
 
 /** Adds the problem of the value of a keyword. */
 export function checkKeyword(list: ProblemList, keyword: FieldKeyword, { node, pointer }: PlacedNode): void {
-  const problem = node === undefined ? undefined : (checks[keyword] as Check)(node);
+  const problem = node === undefined ? undefined : checks[keyword](node);
   if (problem !== undefined) list.add(pointer, problem);
 }
 
@@ -111,11 +111,16 @@ function choiceProblem(node: JsonNode): string | undefined {
 
 function patternProblem(node: JsonNode): string | undefined {
   if (node.kind !== 'string') return 'must be a string';
+  const fault = patternFault(node.value);
+  return fault === undefined ? undefined : `must be a regular expression of ECMAScript with the flag u (${fault})`;
+}
+
+function patternFault(pattern: string): string | undefined {
   try {
-    new RegExp(node.value, 'u');
+    RegExp(pattern, 'u');
     return undefined;
   } catch (error) {
-    return `must be a regular expression of ECMAScript with the flag u (${error instanceof Error ? error.message : 'it is none'})`;
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -18,7 +18,7 @@ type JqEnd =
   | { readonly kind: 'failed'; readonly detail: string };
 
 /** Threads that run jq. */
-export interface JqThreads {
+interface JqThreads {
   run(request: JqRequest): Promise<JqEnd>;
   close(): Promise<void>;
 }
