@@ -19,7 +19,7 @@ export const mayImport = {
   automations: ['base', 'json', 'database', 'access'],
   workflows: ['base', 'json', 'yaml', 'database', 'access'],
   forms: ['base', 'json', 'yaml', 'database', 'access', 'automations', 'workflows'],
-  runs: ['json', 'workflows'],
+  runs: ['base', 'json', 'database', 'access', 'workflows'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'forms', 'audit'],
   cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],
@@ -61,5 +61,6 @@ export const belongsTo = [
     // Its tests evaluate in their own thread.
     files: ['runs/interpreter/run-harness.test-support.ts'],
   },
+  { name: 'only-automations-knows-cron', packages: '^croner$', folders: ['automations'] },
   { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
 ];

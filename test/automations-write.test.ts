@@ -89,6 +89,7 @@ describe('creating', () => {
       data: {
         gbac: { write: ['ops'], read: [] },
         lastUpdated: '1999-01-01T00:00:00Z',
+        scheduleFrom: '1999-01-01T00:00:00Z',
         description: 'Ä "quoted" 😀',
         workflowId: 'w',
         formId: '',
@@ -101,7 +102,13 @@ describe('creating', () => {
     const { _id, data, ...document } = await created(given);
     assert.notEqual(_id, 'mine');
     const { lastUpdated, ...rest } = data;
-    assert.deepEqual(rest, { gbac: { write: ['ops'], read: [] }, description: 'Ä "quoted" 😀', workflowId: 'w', formId: '' });
+    assert.deepEqual(rest, {
+      scheduleFrom: '2026-03-02T00:00:00.000Z',
+      gbac: { write: ['ops'], read: [] },
+      description: 'Ä "quoted" 😀',
+      workflowId: 'w',
+      formId: '',
+    });
     assert.notEqual(lastUpdated, given.data.lastUpdated);
     assert.deepEqual(document, {
       name: 'created whole',
@@ -113,7 +120,8 @@ describe('creating', () => {
   });
 
   test('ignores fields that the gateway sets, of any type, when it creates, replaces and patches', async () => {
-    const set = { _id: 5, lastModifiedBy: { any: ['thing'] }, data: { lastUpdated: 'yesterday', description: 'kept' } };
+    const data = { lastUpdated: 'yesterday', scheduleFrom: 7, description: 'kept' };
+    const set = { _id: 5, lastModifiedBy: { any: ['thing'] }, data };
     const { _id } = await created({ name: 'sets what it may not', ...set });
     assert.match(_id, /^[0-9a-f]{24}$/u);
     for (const method of ['PUT', 'PATCH']) {
@@ -154,6 +162,11 @@ describe('creating', () => {
     [{ name: 'n', repeatInterval: '5 mins' }, '/repeatInterval'],
     [{ name: 'n', repeatInterval: '0 hours' }, '/repeatInterval'],
     [{ name: 'n', repeatInterval: '-2 days' }, '/repeatInterval'],
+    [{ name: 'n', data: { timeZone: 'Berlin' } }, '/data/timeZone'],
+    [{ name: 'n', data: { cron: '61 * * * *' } }, '/data/cron'],
+    [{ name: 'n', data: { input: [] } }, '/data/input'],
+    [{ name: 'n', data: { input: 1.5 } }, '/data/input'],
+    [{ name: 'n', data: { input: { long: 'x'.repeat(262_144) } } }, '/data/input'],
   ];
   for (const [body, pointer] of wrong) {
     test(`names ${pointer} in ${JSON.stringify(body).slice(0, 80)}`, async () => {
@@ -164,6 +177,29 @@ describe('creating', () => {
       );
     });
   }
+
+  test('names both fields of an automation with two schedules, and what is wrong inside its input', async () => {
+    const both = await call({ method: 'POST', body: { name: 'n', repeatInterval: '1 day', data: { cron: '0 5 * * *' } } });
+    const { errors = [] } = assertProblem(both, 400, 'invalid-request');
+    assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), ['/data/cron', '/repeatInterval']);
+    const twice = await call({ method: 'POST', body: '{"name":"n","data":{"input":{"a":{"b":1,"b":2}}}}' });
+    const inside = assertProblem(twice, 400, 'invalid-request').errors ?? [];
+    assert.deepEqual(
+      inside.map(({ pointer }) => pointer),
+      ['/data/input/a/b'],
+    );
+  });
+
+  test('keeps the digits of an input, in a change of one member too', async () => {
+    const input = '{"id":18446744073709551615,"rate":1.0}';
+    const made = await call({ method: 'POST', body: `{"name":"digits","data":{"input":${input}}}` });
+    assert.equal(made.status, 201, made.text);
+    assert.ok(made.text.includes(`"input":${input}`), made.text);
+    const { _id: id } = JSON.parse(made.text) as { readonly _id: string };
+    const patched = await call({ method: 'PATCH', id, body: '{"data":{"input":{"rate":2.50}}}' });
+    assert.ok(patched.text.includes('"input":{"id":18446744073709551615,"rate":2.50}'), patched.text);
+    await call({ method: 'DELETE', id });
+  });
 
   test('names the right place of a field that is in a wrong one', async () => {
     const body = { name: 'n', description: 'd', read: ['ops'], data: { nextRunAt: '2026-02-03T00:00:00Z' } };

@@ -11,7 +11,7 @@ export type AuditOutcome = (typeof auditOutcomes)[number];
  * (masked-query.ts). Sizes are bytes of message bodies; those of far sides are counted after content codings were removed.
  */
 export interface AuditFacts {
-  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped';
+  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped';
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
@@ -29,8 +29,10 @@ export interface AuditFacts {
   readonly address?: string | undefined;
   /** The addresses to which a state-changing call was redirected, in order. */
   readonly redirects?: readonly string[] | undefined;
-  /** The automation that a request created, changed or deleted. */
+  /** The automation that a request created, changed or deleted, or that was skipped. */
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
+  /** When an automation that was skipped was due (ISO 8601). */
+  readonly due?: string | undefined;
   /** The workflow that a request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
   /** The form that a request stored or deleted. */

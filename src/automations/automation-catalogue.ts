@@ -5,13 +5,22 @@ import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation, AutomationData } from './automation.ts';
 import { maySee, mayWrite, viewerOf } from './automation-access.ts';
-import { type GivenAutomation, generateId, inUtc, isId, modifierName, refuseTooLarge } from './automation-document.ts';
+import {
+  type GivenAutomation,
+  generateId,
+  inUtc,
+  isId,
+  modifierName,
+  refuseContradictions,
+  refuseTooLarge,
+} from './automation-document.ts';
 import { type ImportResult, importAutomations } from './automation-import.ts';
-import { ownedText } from './automation-row.ts';
+import { ownedText, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
 import { factsBesides, type OwnerFacts, runFields, withFactsOf, withRunFacts } from './run-facts.ts';
+import { patchOfNextRun, withSettledSchedule } from './settled-schedule.ts';
 
 /** One page of a listing, with the values in effect. */
 export interface AutomationListing {
@@ -66,31 +75,43 @@ export interface AutomationCatalogue {
 
 export function createAutomationCatalogue(options: { readonly database: Database; readonly clock: Clock }): AutomationCatalogue {
   const store = createAutomationStore(options.database);
-  const stamped = (principal: Principal, id: string, given: GivenAutomation): Automation => {
-    const lastUpdated = new Date(options.clock.now()).toISOString();
-    const automation = { ...inUtc(given), _id: id, lastModifiedBy: modifierName(principal.username) };
+  const { clock } = options;
+  const stamped = (principal: Principal, id: string, settled: GivenAutomation): Automation => {
+    const lastUpdated = new Date(clock.now()).toISOString();
+    const automation = { ...settled, _id: id, lastModifiedBy: modifierName(principal.username) };
     return { ...automation, data: { ...automation.data, lastUpdated } };
   };
-  const changed = ({ principal, id }: AutomationRequest, current: Automation, given: GivenAutomation): Automation =>
-    changesOnlyRunFacts(current, given) ? withFactsOf(current, inUtc(given)) : stamped(principal, id, given);
+  const settle = (given: GivenAutomation, before?: { readonly current: Automation; readonly patch?: unknown }) => {
+    refuseContradictions(given);
+    const patched = before?.patch === undefined ? undefined : patchOfNextRun(before.patch);
+    return withSettledSchedule({ current: before?.current, given: inUtc(given), patched, now: clock.now() });
+  };
+  const changed = ({ principal, id }: AutomationRequest, current: Automation, settled: Settled): Automation => {
+    if (!changesOnlyRunFacts(current, settled)) return stamped(principal, id, settled);
+    return withFactsOf(withAnchor(current, settled.data?.scheduleFrom), settled);
+  };
   return {
     async list({ principal, options }) {
       const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
       return { list, total, skip: options.skip, limit: options.limit };
     },
-    create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), given))),
+    create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), settle(given)))),
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
       if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
       return stateOf(stored.automation, stored.owned);
     },
     replace: (request) =>
-      changeOne(store, request, (writer, { automation }) => put(writer, changed(request, automation, request.given))),
+      changeOne(store, request, (writer, { automation: current }) =>
+        put(writer, changed(request, current, settle(request.given, { current }))),
+      ),
     patch: (request) =>
-      changeOne(store, request, (writer, { automation, facts }) => {
+      changeOne(store, request, (writer, { automation: current, facts }) => {
         const { patch } = request;
-        const patched = mergePatch(automation, patch) as Automation;
-        return put(writer, changed(request, automation, patched), factsBesides(patch, facts));
+        const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
+        const { nextRunAt, ...kept } = factsBesides(patch, facts);
+        const keepsNext = nextRunAt !== undefined && settled.nextRunAt === current.nextRunAt;
+        return put(writer, changed(request, current, settled), { ...kept, ...(keepsNext && { nextRunAt }) });
       }),
     remove: (request) => changeOne(store, request, async (_writer, { automation, owned }) => stateOf(automation, owned)),
     import: (source) => importAutomations({ store, source }),
@@ -99,15 +120,22 @@ export function createAutomationCatalogue(options: { readonly database: Database
   };
 }
 
+type Settled = ReturnType<typeof withSettledSchedule>;
+
+function withAnchor({ data, ...rest }: Automation, scheduleFrom: string | undefined): Automation {
+  const { scheduleFrom: _, ...others }: AutomationData = data ?? {};
+  if (scheduleFrom === undefined) return { ...rest, ...(data && { data: others }) };
+  return { ...rest, data: { ...others, scheduleFrom } };
+}
+
 /** True where a change has other run facts and no other difference: then `lastModifiedBy`, `data.lastUpdated` and the ETag stay. */
-function changesOnlyRunFacts(current: Automation, given: GivenAutomation): boolean {
-  const facts = inUtc(given);
-  if (runFields.every((field) => current[field] === facts[field])) return false;
-  const text = ({ data, ...rest }: GivenAutomation): string => {
-    const { lastUpdated: _, ...owned }: AutomationData = data ?? {};
+function changesOnlyRunFacts(current: Automation, settled: Settled): boolean {
+  if (runFields.every((field) => current[field] === settled[field])) return false;
+  const text = ({ data, ...rest }: Settled): string => {
+    const { lastUpdated: _last, scheduleFrom: _from, ...owned }: AutomationData = data ?? {};
     return ownedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
   };
-  return text(current) === text(given);
+  return text(current) === text(settled);
 }
 
 /** Removes the automation, where the principal may change it and the preconditions hold; `work` inserts what it becomes. */
@@ -121,7 +149,7 @@ async function changeOne<T>(
     const stored = await writer.read(id);
     if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
     if (!mayWrite(principal, stored.automation)) throw notWritable();
-    requireMatch(preconditions, entityTag(stored.owned));
+    requireMatch(preconditions, entityTag(taggedText(stored.owned)));
     await writer.remove([id]);
     return work(writer, stored);
   });
@@ -135,7 +163,7 @@ async function put(writer: AutomationWriter, automation: Automation, kept?: Part
 }
 
 function stateOf(automation: Automation, owned = ownedText(automation)): AutomationState {
-  return { id: automation._id, name: automation.name, text: withRunFacts(owned, automation), tag: entityTag(owned) };
+  return { id: automation._id, name: automation.name, text: withRunFacts(owned, automation), tag: entityTag(taggedText(owned)) };
 }
 
 function notFound(): GatewayError {

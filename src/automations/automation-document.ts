@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readTimestamp } from '#base/timestamp.ts';
+import { invalidRequest } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
 import type { Automation, AutomationData } from './automation.ts';
+import { inputProblems } from './automation-input.ts';
 import { documentText } from './automation-row.ts';
 import { documentLimits, importedAutomationSchema } from './automation-schema.ts';
+import { cronFault } from './cron.ts';
 import { parseRepeatInterval } from './repeat-interval.ts';
 import { sortKey } from './sort-key.ts';
+import { timeZoneFault } from './time-zone.ts';
 
 /** An automation as a caller gives it, its timestamps with any offset. Fields that the gateway sets may be there, with any value. */
 export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'data'> & {
-  readonly data?: Omit<AutomationData, 'lastUpdated'>;
+  readonly data?: Omit<AutomationData, 'lastUpdated' | 'scheduleFrom'>;
 };
 
 /** An automation as an import has it: with every field, the `_id` optional. */
@@ -39,12 +43,16 @@ export function readImported(
     ...idProblems(value),
     ...contentProblems(value),
     ...timeProblems(value, '/data/lastUpdated'),
+    ...timeProblems(value, '/data/scheduleFrom'),
     ...keyProblems(value, '/lastModifiedBy', documentLimits.key),
   ];
   if (problems.length > 0) return { kind: 'problems', problems };
   const automation = inUtc(value as ImportedAutomation);
   const { data } = automation;
-  return { kind: 'automation', automation: { ...automation, ...(data && { data: { ...data, ...utc(data, 'lastUpdated') } }) } };
+  return {
+    kind: 'automation',
+    automation: { ...automation, ...(data && { data: { ...data, ...utc(data, 'lastUpdated'), ...utc(data, 'scheduleFrom') } }) },
+  };
 }
 
 function idProblems(value: unknown): readonly RequestProblem[] {
@@ -59,6 +67,9 @@ export function contentProblems(value: unknown): readonly RequestProblem[] {
     ...timeProblems(value, '/lastRunAt'),
     ...timeProblems(value, '/nextRunAt'),
     ...intervalProblems(value),
+    ...faultAt(value, '/data/timeZone', timeZoneFault),
+    ...faultAt(value, '/data/cron', cronFault),
+    ...contradictions(value),
     ...keyProblems(value, '/name', documentLimits.nameKey),
     ...keyProblems(value, '/data/workflowId', documentLimits.key),
     ...keyProblems(value, '/data/formId', documentLimits.key),
@@ -78,6 +89,27 @@ function intervalProblems(value: unknown): readonly RequestProblem[] {
   if (text === undefined) return [];
   const read = parseRepeatInterval(text);
   return read.kind === 'fault' ? [{ pointer: '/repeatInterval', detail: read.detail }] : [];
+}
+
+function faultAt(value: unknown, pointer: string, faultOf: (text: string) => string | undefined): readonly RequestProblem[] {
+  const text = textAt(value, pointer);
+  const detail = text === undefined ? undefined : faultOf(text);
+  return detail === undefined ? [] : [{ pointer, detail }];
+}
+
+/** An automation has one schedule. */
+function contradictions(value: unknown): readonly RequestProblem[] {
+  if (textAt(value, '/repeatInterval') === undefined || textAt(value, '/data/cron') === undefined) return [];
+  return [
+    { pointer: '/data/cron', detail: 'is given together with repeatInterval; leave one of the two out' },
+    { pointer: '/repeatInterval', detail: 'is given together with data.cron; leave one of the two out' },
+  ];
+}
+
+/** Refuses what a merge patch can make of a document although both are valid. */
+export function refuseContradictions(automation: GivenAutomation): void {
+  const problems = [...contradictions(automation), ...inputProblems(automation.data?.input)];
+  if (problems.length > 0) throw invalidRequest(problems);
 }
 
 /** A length limit of its own, because some characters fold to many: U+FDFA to eighteen. */

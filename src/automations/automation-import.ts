@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
+import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList } from '#json/problem-list.ts';
 import type { Automation } from './automation.ts';
 import { generateId, readImported } from './automation-document.ts';
+import { inputPointer, withInput } from './automation-input.ts';
 import { documentText } from './automation-row.ts';
 import { documentLimits } from './automation-schema.ts';
 import type { AutomationStore, AutomationWriter, Conflict } from './automation-store.ts';
@@ -92,12 +94,17 @@ async function readAll({
   return bytes;
 }
 
+const opaqueInput = opaqueMembers([inputPointer]);
+
 function judge({ bytes }: NdjsonLine): { readonly automation: Automation } | { readonly problems: readonly RequestProblem[] } {
   const tooLong = { problems: [{ pointer: '', detail: `is over ${documentLimits.document} bytes; shorten the document` }] };
   if (bytes === undefined) return tooLong;
   try {
-    const read = readImported(readEnvelope(bytes, { opaque: [], sentAs: 'line' }).value);
-    if (read.kind === 'problems') return read;
+    const line = readEnvelope(bytes, { opaque: opaqueInput, sentAs: 'line' });
+    const { value, problems } = withInput(line.value, line.spans);
+    const read = readImported(value);
+    if (read.kind === 'problems') return { problems: [...read.problems, ...problems] };
+    if (problems.length > 0) return { problems };
     const automation = { ...read.automation, _id: read.automation._id ?? generateId() };
     return Buffer.byteLength(documentText(automation)) > documentLimits.document ? tooLong : { automation };
   } catch (error) {

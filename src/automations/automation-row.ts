@@ -1,4 +1,5 @@
 import type { Tables } from '#database/tables.ts';
+import { parseExact } from '#json/exact-json.ts';
 import { type Automation, type AutomationData, type TextField, textFields, textOf } from './automation.ts';
 import { type OwnerFacts, type RunField, withRunFacts } from './run-facts.ts';
 import { exactKey, sortKey } from './sort-key.ts';
@@ -56,14 +57,43 @@ export function ownedText({ _id, name, data, lastModifiedBy, repeatInterval }: O
   } satisfies Record<keyof Omit<Automation, RunField>, unknown>);
 }
 
-function ownedData({ gbac, lastUpdated, description, workflowId, formId }: AutomationData): object {
+function ownedData(data: AutomationData): object {
+  const { gbac, lastUpdated, description, workflowId, formId, timeZone, cron, scheduleFrom, input } = data;
   return {
+    scheduleFrom,
     gbac: gbac && { write: gbac.write, read: gbac.read },
     lastUpdated,
     description,
     workflowId,
     formId,
+    timeZone,
+    cron,
+    input,
   } satisfies Record<keyof AutomationData, unknown>;
+}
+
+const dataStart = ',"data":{';
+const anchorStart = `${dataStart}"scheduleFrom":"`;
+
+/** What the ETag of a document covers: its text as `ownedText` writes it, without `data.scheduleFrom`, and without `data` that is empty then. */
+export function taggedText(document: string): string {
+  // JSON escapes the quotation marks of the texts before, so that the first place with these characters is the member itself.
+  const start = document.indexOf(dataStart);
+  if (start === -1) return document;
+  const inData = start + dataStart.length;
+  let rest = inData;
+  if (document.startsWith(anchorStart, start)) {
+    const end = document.indexOf('"', start + anchorStart.length) + 1;
+    rest = document[end] === ',' ? end + 1 : end;
+  }
+  return document[rest] === '}'
+    ? document.slice(0, start) + document.slice(rest + 1)
+    : document.slice(0, inData) + document.slice(rest);
+}
+
+/** A document from its JSON text; numbers of `data.input` keep their digits. */
+export function automationOf(text: string): Automation {
+  return (text.includes('"input":') ? parseExact(text) : JSON.parse(text)) as Automation;
 }
 
 /** The whole automation as JSON text, as it is listed. */

@@ -1,5 +1,7 @@
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { namedObject } from '#json/closed-object.ts';
+import { longestInput } from './automation-input.ts';
+import { cronForm } from './cron.ts';
 import { repeatIntervalForm } from './repeat-interval.ts';
 
 /** Limits of a document. A PostgreSQL index row has at most 2,704 bytes, which limits the texts that a listing can be sorted by. */
@@ -39,6 +41,9 @@ const dataFields = {
   description: Type.String({ description: 'Description of the automation.' }),
   workflowId: short('Identifier of the workflow that it runs.'),
   formId: short('Identifier of the form that it uses.'),
+  timeZone: short('Time zone of its schedule, a name of the IANA database; absent: UTC.'),
+  cron: short(`When it runs, as five fields of cron, such as \`${cronForm}\`; never together with \`repeatInterval\`.`),
+  input: Type.Object({}, { description: `Input of scheduled runs, of at most ${longestInput} bytes as JSON text.` }),
 };
 const lists = {
   write: groups('Groups with write access; empty or absent: every role that may write.'),
@@ -48,20 +53,22 @@ const lists = {
 /** Fields that the gateway sets: `_id` when the automation is created, the others with each change. */
 const id = Type.String({ description: 'Identifier of the automation.' });
 const lastModifiedBy = short('Who changed it last; set by the gateway.');
+const scheduleFromAs = (time: Time): JsonSchema => time('What `repeatInterval` counts from; set by the gateway.');
 const lastUpdatedAs = (time: Time): JsonSchema => time('When it was last changed; set by the gateway.');
 const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; a value in the request is ignored.' }));
 
 const gbac = Type.Optional(
   namedObject('AutomationGroups', { write: Type.Optional(lists.write), read: Type.Optional(lists.read) }),
 );
-const dataWith = (title: string, lastUpdated: JsonSchema) =>
-  Type.Optional(namedObject(title, { gbac, lastUpdated: Type.Optional(lastUpdated), ...optional(dataFields) }));
+const dataWith = (title: string, set: { readonly lastUpdated: JsonSchema; readonly scheduleFrom: JsonSchema }) =>
+  Type.Optional(namedObject(title, { gbac, ...optional(set), ...optional(dataFields) }));
+const setAs = (time: Time) => ({ lastUpdated: lastUpdatedAs(time), scheduleFrom: scheduleFromAs(time) });
 
 /** An automation as it is listed. */
 export const automationSchema = namedObject('Automation', {
   _id: id,
   name,
-  data: dataWith('AutomationData', lastUpdatedAs(keptTime)),
+  data: dataWith('AutomationData', setAs(keptTime)),
   lastModifiedBy: Type.Optional(lastModifiedBy),
   ...optional(fieldsWith(keptTime)),
 });
@@ -70,7 +77,7 @@ export const automationSchema = namedObject('Automation', {
 export const importedAutomationSchema = namedObject('ImportedAutomation', {
   _id: Type.Optional(id),
   name,
-  data: dataWith('ImportedAutomationData', lastUpdatedAs(givenTime)),
+  data: dataWith('ImportedAutomationData', setAs(givenTime)),
   lastModifiedBy: Type.Optional(lastModifiedBy),
   ...optional(fieldsWith(givenTime)),
 });
@@ -79,7 +86,7 @@ export const importedAutomationSchema = namedObject('ImportedAutomation', {
 export const givenAutomationSchema = namedObject('GivenAutomation', {
   _id: ignored,
   name,
-  data: dataWith('GivenAutomationData', ignored),
+  data: dataWith('GivenAutomationData', { lastUpdated: ignored, scheduleFrom: ignored }),
   lastModifiedBy: ignored,
   ...optional(fieldsWith(givenTime)),
 });
@@ -92,6 +99,7 @@ export const automationPatchSchema = namedObject('AutomationPatch', {
     namedObject('AutomationPatchData', {
       gbac: removable(namedObject('AutomationPatchGroups', removables(lists))),
       lastUpdated: ignored,
+      scheduleFrom: ignored,
       ...removables(dataFields),
     }),
   ),

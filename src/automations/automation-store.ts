@@ -10,7 +10,7 @@ import { audienceOf, type Viewer } from './automation-audience-store.ts';
 import { type BlockChanges, createBlockChanges } from './automation-block-store.ts';
 import { exportAutomations } from './automation-export-store.ts';
 import { type AutomationPage, listAutomations } from './automation-list-store.ts';
-import { columnsOfFacts, ownerFactColumns, ownerFactsOf, rowOf } from './automation-row.ts';
+import { automationOf, columnsOfFacts, ownerFactColumns, ownerFactsOf, rowOf } from './automation-row.ts';
 import type { ListOptions } from './list-options.ts';
 import { forgetNotes, hex, noteRun, notesOf } from './run-fact-store.ts';
 import { factsInEffect, type NotedFacts, type OwnerFacts, withFactsOf } from './run-facts.ts';
@@ -148,7 +148,7 @@ async function readAutomation(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const facts = ownerFactsOf(row);
-  const automation = withFactsOf(JSON.parse(row.document) as Automation, factsInEffect(facts, noted));
+  const automation = withFactsOf(automationOf(row.document), factsInEffect(facts, noted));
   return { automation, owned: row.document, facts };
 }
 

@@ -17,6 +17,14 @@ export interface AutomationData {
   readonly description?: string;
   readonly workflowId?: string;
   readonly formId?: string;
+  /** A name of the IANA time zone database; absent: UTC. */
+  readonly timeZone?: string;
+  /** Five fields; never together with `repeatInterval`. */
+  readonly cron?: string;
+  /** What `repeatInterval` counts from. The gateway sets it; the ETag does not cover it. */
+  readonly scheduleFrom?: string;
+  /** The input of scheduled runs. Numbers that a double would change are raw JSON (json/exact-json.ts). */
+  readonly input?: Readonly<Record<string, unknown>>;
 }
 
 /** Group-based access control. With an empty or missing `read` list every role that may list sees the automation. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
 import type { Automation } from './automation.ts';
-import { documentText } from './automation-row.ts';
+import { automationOf, documentText } from './automation-row.ts';
 import { documentLimits } from './automation-schema.ts';
 import { ndjsonLines } from './ndjson-lines.ts';
 
@@ -72,7 +72,7 @@ function spooledIn(bytes: Buffer): SpooledAutomation {
   const colon = bytes.indexOf(':');
   return {
     line: Number(bytes.toString('latin1', 0, colon)),
-    automation: JSON.parse(bytes.toString('utf8', colon + 1)) as Automation,
+    automation: automationOf(bytes.toString('utf8', colon + 1)),
   };
 }
 

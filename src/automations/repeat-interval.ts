@@ -54,25 +54,29 @@ function written(count: number, unit: RepeatInterval['unit']): string {
 }
 
 /**
- * The first repetition after `after`: `anchor` plus a whole number of intervals, at least one. Months and years are
- * those of the calendar in UTC, counted from the anchor. So 31 January repeats on the last day of February and on 31 March. All are ISO 8601
- * with milliseconds and `Z`; undefined where the repetition would be after the year 9999.
+ * The first time after `after` in the series that begins with `anchor` and goes on by whole intervals. Days, weeks, months and years are
+ * those of the calendar in `timeZone` (default: UTC), counted from the anchor. So 31 January repeats on the last day of February and on
+ * 31 March. Shorter units are elapsed time. A local time that the clock leaves out comes as much later as the clock goes forward. Of a
+ * local time that comes twice the first counts. All are ISO 8601 with milliseconds and `Z`; undefined after the year 9999.
  */
 export function nextAfter(series: {
   readonly interval: RepeatInterval;
   readonly anchor: string;
   readonly after: string;
+  /** As `isTimeZone` accepts it. */
+  readonly timeZone?: string | undefined;
 }): string | undefined {
   const { count, unit } = series.interval;
-  const anchor = Temporal.Instant.from(series.anchor).toZonedDateTimeISO('UTC');
-  const after = Temporal.Instant.from(series.after).toZonedDateTimeISO('UTC');
+  const { timeZone = 'UTC' } = series;
+  const anchor = Temporal.Instant.from(series.anchor).toZonedDateTimeISO(timeZone);
+  const after = Temporal.Instant.from(series.after).toZonedDateTimeISO(timeZone);
   const repetition = (number: number): Temporal.ZonedDateTime => anchor.add({ [`${unit}s`]: number * count });
   const passed = Math.floor(anchor.until(after, { largestUnit: unit })[`${unit}s`] / count);
   // The number of whole units can be one too small: from 31 January to 28 February is no month, and yet a repetition.
   try {
-    for (let number = Math.max(1, passed); ; number += 1) {
+    for (let number = Math.max(0, passed); ; number += 1) {
       const next = repetition(number);
-      if (next.year > mostYears) return undefined;
+      if (next.withTimeZone('UTC').year > mostYears) return undefined;
       if (Temporal.ZonedDateTime.compare(next, after) > 0) return next.toInstant().toString({ smallestUnit: 'millisecond' });
     }
   } catch (error) {

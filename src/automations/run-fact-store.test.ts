@@ -108,10 +108,13 @@ eachStore((store) => {
     const other: Principal = { ...admin, username: 'bob' };
     const ofOther = { principal: other, id, preconditions: { ifMatch: tag } };
     const replaced = await catalogue.replace({ ...ofOther, given: { ...given, nextRunAt: '2026-01-02T01:00:00+01:00' } });
-    assert.deepEqual([JSON.parse(replaced.text), replaced.tag], [{ ...JSON.parse(text), nextRunAt: late }, tag]);
+    const created = JSON.parse(text) as Automation;
+    const data = { ...created.data, scheduleFrom: late };
+    assert.equal(created.data?.scheduleFrom, early);
+    assert.deepEqual([JSON.parse(replaced.text), replaced.tag], [{ ...created, data, nextRunAt: late }, tag]);
     const patched = await catalogue.patch({ ...ofOther, patch: { nextRunAt: null, lastRunAt: early } });
-    const { nextRunAt: _, ...rest } = JSON.parse(text);
-    assert.deepEqual([JSON.parse(patched.text), patched.tag], [{ ...rest, lastRunAt: early }, tag]);
+    const { nextRunAt: _, ...rest } = created;
+    assert.deepEqual([JSON.parse(patched.text), patched.tag], [{ ...rest, data, lastRunAt: early }, tag]);
     assert.deepEqual((await catalogue.read({ principal: admin, id })).text, patched.text);
     const changed = await catalogue.patch({ ...ofOther, patch: { nextRunAt: late, repeatInterval: '2 days' } });
     assert.notEqual(changed.tag, tag);

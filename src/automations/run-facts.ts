@@ -62,13 +62,14 @@ export function factsBesides(patch: unknown, { lastRunAt, nextRunAt }: OwnerFact
 const lastMember = ',"repeatInterval":"';
 
 /**
- * Puts the facts into the JSON text of a document without them. Only the last member of the text has the
- * characters of `lastMember` in a row, because JSON escapes the quotation marks of a text.
+ * Puts the facts into the JSON text of a document without them, before the repeat interval. The interval is the last member of the text:
+ * its last quotation mark is the last but one character. A member of this name within `data.input` is not.
  */
 export function withRunFacts(document: string, facts: RunFacts): string {
   const members = runFields.flatMap((field) => (facts[field] === undefined ? [] : `,"${field}":${JSON.stringify(facts[field])}`));
   if (members.length === 0) return document;
   const found = document.lastIndexOf(lastMember);
-  const place = found === -1 ? document.length - 1 : found;
+  const isLast = found !== -1 && document.indexOf('"', found + lastMember.length) === document.length - 2;
+  const place = isLast ? found : document.length - 1;
   return `${document.slice(0, place)}${members.join('')}${document.slice(place)}`;
 }

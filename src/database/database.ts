@@ -4,13 +4,14 @@ import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
+import { type Notifications, noNotifications } from './notifications.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { explained } from './start-faults.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { StorePart } from './store-part.ts';
 import { filesOf, migrateFiles, refuseMissing, refuseOtherTables } from './store-schema.ts';
 import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
-import { postgresSessions, postgresSources, type StoreSources, sqliteSources } from './store-sources.ts';
+import { postgresNotifications, postgresSessions, postgresSources, type StoreSources, sqliteSources } from './store-sources.ts';
 import type { Tables } from './tables.ts';
 import { type Availability, logAvailability, watchAvailability } from './watch-availability.ts';
 import { type StoreWatcher, watchTime } from './watch-time.ts';
@@ -38,6 +39,7 @@ export interface Database {
    */
   readonly read: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';
+  readonly notifications: Notifications;
   /** A transaction with no other writer of `table` at the same time, in any gateway. */
   exclusively<T>(table: keyof Tables, work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
   /** Resolves where the store answers within a second; otherwise rejects with `store-unavailable`. */
@@ -69,12 +71,14 @@ export async function openDatabase({ store, part, log, watcher, asItIs }: OpenOp
   else if (store.kind === 'postgres') await migratePostgres(store.url);
   const sources = store.kind === 'sqlite' ? sqliteSources(files) : await postgresSources(store.url);
   const { query, runs, read } = queriesOver(sources, { dialect, part, log, watcher });
+  const notifications = await notificationsOf(store);
   const close = async (): Promise<void> => {
     await using closing = new AsyncDisposableStack();
     closing.defer(() => sources.writers.close());
     closing.defer(() => sources.runWriters.close());
     // Closes first: the last connection to a SQLite file checkpoints the write-ahead log, and one that only reads cannot.
     closing.defer(() => sources.readers.close());
+    closing.defer(() => notifications.close());
   };
   try {
     if (asItIs === true)
@@ -90,6 +94,7 @@ export async function openDatabase({ store, part, log, watcher, asItIs }: OpenOp
     runs,
     read,
     dialect,
+    notifications,
     exclusively: (table, work) =>
       query.transaction().execute(async (transaction) => {
         // Readers pass (mode `share row exclusive`); on SQLite `begin immediate` has the write lock of the file already.
@@ -100,6 +105,10 @@ export async function openDatabase({ store, part, log, watcher, asItIs }: OpenOp
     figures: () => sumOf(counted),
     close,
   };
+}
+
+async function notificationsOf(store: StoreOptions): Promise<Notifications> {
+  return store.kind === 'sqlite' ? noNotifications : await postgresNotifications(store.url);
 }
 
 /** Watches each source: a SQLite file that cannot be written can often be read, and one file can fail while the others work. */

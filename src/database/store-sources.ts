@@ -1,4 +1,5 @@
 import type { Secret } from '#base/secret.ts';
+import type { Notifications } from './notifications.ts';
 import type { PostgresSessionsOptions } from './postgres-sessions.ts';
 import { SqliteSessions } from './sqlite-sessions.ts';
 import type { StoreFile } from './store-schema.ts';
@@ -34,4 +35,9 @@ export async function postgresSources(url: Secret): Promise<StoreSources> {
 export async function postgresSessions(options: PostgresSessionsOptions): Promise<SessionSource> {
   const { createPostgresSessions } = await import('./postgres-sessions.ts');
   return createPostgresSessions(options);
+}
+
+export async function postgresNotifications(url: Secret): Promise<Notifications> {
+  const { PostgresNotifications } = await import('./postgres-notifications.ts');
+  return new PostgresNotifications(url);
 }

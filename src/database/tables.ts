@@ -1,9 +1,11 @@
+import type { RunTables } from './run-tables.ts';
+
 /**
  * The rows as Kysely sees them. Times are milliseconds since the epoch (`bigint` columns, read as numbers). Flags are 0 or 1, and
  * lists are JSON text. Both dialects store these types in the same way. A folder with a new table adds it here, and a migration in
  * `migrations/`.
  */
-export interface Tables {
+export interface Tables extends RunTables {
   readonly schema_migration: SchemaMigrationTable;
   readonly signing_key: SigningKeyTable;
   readonly revoked_token: RevokedTokenTable;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { exactNumber } from './exact-json.ts';
 import { pointerTo } from './json-pointer.ts';
 import { JsonSyntaxError } from './json-scanner.ts';
 import { type JsonMember, type JsonNode, JsonTreeReader } from './json-tree.ts';
@@ -15,6 +16,8 @@ interface EnvelopeOptions {
   readonly sentAs?: 'body' | 'line';
   /** The members that are relayed without interpretation. */
   readonly opaque: readonly OpaqueMember[];
+  /** Numbers that a double would change are raw JSON (exact-json.ts). */
+  readonly exactNumbers?: true;
   /** Finds further problems of the value, so that one error reports them together with the problems of the text. */
   readonly alsoWrong?: (envelope: JsonEnvelope) => readonly RequestProblem[];
 }
@@ -58,7 +61,11 @@ function openReader(bytes: Buffer, { opaque, sentAs }: EnvelopeOptions): JsonTre
 
 function envelopeOf(tree: JsonNode, spans: ReadonlyMap<string, Buffer>, options: EnvelopeOptions): JsonEnvelope {
   const list = createProblemList();
-  const value = plainValue(tree, undefined, '', list);
+  const value = plainValue(
+    tree,
+    { outer: undefined, segment: '' },
+    { list, numberOf: options.exactNumbers === true ? exactNumber : Number },
+  );
   const problems = list.problems;
   if (problems.length > 0) {
     const places = problems.length === 1 ? 'in one place' : `in ${problems.length} places`;
@@ -144,22 +151,31 @@ function pointerIn(outer: Place | undefined, segment: string | number): string {
   return pointerTo(outer.pointer, segment);
 }
 
+/** What the values of one text have in common. */
+interface Reading {
+  readonly list: ProblemList;
+  readonly numberOf: (text: string) => unknown;
+}
+
 /** The node as a plain JavaScript value. Names that would reach a prototype are reported, and never assigned. */
-function plainValue(node: JsonNode, outer: Place | undefined, segment: string | number, problems: ProblemList): unknown {
+function plainValue(node: JsonNode, at: Pick<Place, 'outer' | 'segment'>, reading: Reading): unknown {
   switch (node.kind) {
     case 'object':
-      return plainObject(node.members, { outer, segment, pointer: undefined }, problems);
+      return plainObject(node.members, { ...at, pointer: undefined }, reading);
     case 'array': {
-      const place = { outer, segment, pointer: undefined };
-      return node.items.map((item, index) => plainValue(item, place, index, problems));
+      const outer = { ...at, pointer: undefined };
+      return node.items.map((item, index) => plainValue(item, { outer, segment: index }, reading));
     }
     case 'string':
       // The bytes are UTF-8, so a lone surrogate can only come from an escape.
       if (!node.value.isWellFormed())
-        problems.add(pointerIn(outer, segment), 'Contains a lone surrogate escape:  write both halves, or another character.');
+        reading.list.add(
+          pointerIn(at.outer, at.segment),
+          'Contains a lone surrogate escape:  write both halves, or another character.',
+        );
       return node.value;
     case 'number':
-      return Number(node.text);
+      return reading.numberOf(node.text);
     case 'boolean':
       return node.value;
     case 'null':
@@ -168,22 +184,23 @@ function plainValue(node: JsonNode, outer: Place | undefined, segment: string | 
   return null;
 }
 
-function plainObject(members: readonly JsonMember[], place: Place, problems: ProblemList): Record<string, unknown> {
+function plainObject(members: readonly JsonMember[], place: Place, reading: Reading): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   for (const entry of members) {
     // Not `const [name, member]`: before V8 optimizes it, destructuring creates an iterator and three result objects for each
     // entry.
     const name = entry[0];
     const member = entry[1];
-    const plain = plainValue(member, place, name, problems);
-    if (name === '__proto__') problems.add(pointerIn(place, name), 'The name __proto__ is not accepted: leave the member out.');
+    const plain = plainValue(member, { outer: place, segment: name }, reading);
+    if (name === '__proto__')
+      reading.list.add(pointerIn(place, name), 'The name __proto__ is not accepted: leave the member out.');
     else if (Object.hasOwn(value, name))
-      problems.add(pointerIn(place, name), 'The name is given more than once in one object: give it once.');
+      reading.list.add(pointerIn(place, name), 'The name is given more than once in one object: give it once.');
     else if (!name.isWellFormed())
-      problems.add(pointerIn(place, name).toWellFormed(), 'The name contains a lone surrogate escape:  rename it.');
+      reading.list.add(pointerIn(place, name).toWellFormed(), 'The name contains a lone surrogate escape:  rename it.');
     else value[name] = plain;
     if (name === 'constructor' && hasPrototype(member)) {
-      problems.add(`${pointerIn(place, name)}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
+      reading.list.add(`${pointerIn(place, name)}/prototype`, 'constructor.prototype is not accepted: leave the member out.');
     }
   }
   return value;

@@ -2,7 +2,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * RFC 7396, section 2. null removes a member, an object is merged, and any other value replaces the old one. Does not modify its
- * arguments.
+ * arguments. Raw JSON of a number (exact-json.ts) is a value, no object.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
@@ -15,5 +15,5 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }

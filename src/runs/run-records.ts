@@ -15,7 +15,7 @@ export interface NewRun {
   readonly input: string;
   /** Random: ids of events and jitter come from it. */
   readonly seed: string;
-  /** To whom the run belongs: its calls are made in this name. */
+  /** The run belongs to it: calls are made in this name. */
   readonly principal: Principal;
   /** The roles of the writer of the workflow. The one decision judges the calls of the run by them. */
   readonly delegated: readonly Role[];
@@ -106,6 +106,7 @@ export interface EventRecord {
   readonly event: string;
 }
 
+/** A CloudEvent has a `source` and an `id` of its own. The log does not store a second one of the same kind with the same two. */
 export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event'>;
 
 /** One durable step of a run, written in one transaction. */
@@ -128,6 +129,15 @@ export interface RunWrite {
   readonly children: readonly NewRun[];
   /** Commands to other runs: `cancel` of a child, `child-ended` to the parent. */
   readonly commands: readonly { readonly run: string; readonly command: RunCommand }[];
-  /** Set where the holder lets go of the run. */
-  readonly release: { readonly wakeAt: number | undefined; readonly listens: boolean } | undefined;
+  /** Set where the holder lets go of the run. A run that has ended is let go of in any case. */
+  readonly release: Release | undefined;
+}
+
+export interface Release {
+  /** Milliseconds since the epoch. */
+  readonly wakeAt: number | undefined;
+  /** Message events wake the run. */
+  readonly listens: boolean;
+  /** The number of the last event that the holder looked at. With `listens`, a message event after it wakes the run at once. */
+  readonly seen: number;
 }

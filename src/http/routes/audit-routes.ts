@@ -19,7 +19,7 @@ const record = namedObject('AuditRecord', {
     format: 'date-time',
     description: 'Of a state-changing call: before it left; of all else: when it had ended.',
   }),
-  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped']),
+  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped']),
   requestId: text,
   traceId: text,
   principal: text,
@@ -37,10 +37,11 @@ const record = namedObject('AuditRecord', {
       {
         additionalProperties: false,
         title: 'RecordedAutomation',
-        description: 'The automation that the request created, changed or deleted.',
+        description: 'The automation that the request created, changed or deleted, or that was skipped.',
       },
     ),
   ),
+  due: Type.Optional(Type.String({ format: 'date-time', description: 'When an automation that was skipped was due.' })),
   workflow: Type.Optional(
     Type.Object(
       { id: Type.String(), version: Type.Optional(Type.String()) },

@@ -1,15 +1,18 @@
 import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationState } from '#automations/automation-catalogue.ts';
 import { contentProblems, type GivenAutomation } from '#automations/automation-document.ts';
+import { inputPointer, withInput } from '#automations/automation-input.ts';
 import { automationPatchSchema, automationSchema, givenAutomationSchema } from '#automations/automation-schema.ts';
 import { matchesNone, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
 import type { Judgement, Route, RouteDocs, RouteReply, RouteRequest } from '#http/route.ts';
 import { catalogueChange, catalogueReading } from './route-traits.ts';
 
-const given = { kind: 'json', schema: givenAutomationSchema, judge: judgeContent } as const;
+const given = { kind: 'json', schema: givenAutomationSchema, opaque: [inputPointer], judge: judgeContent } as const;
 
-function judgeContent(body: unknown): Judgement {
-  return { problems: contentProblems(body) };
+/** Answers the body with its `data.input`, which the reader left out. */
+function judgeContent(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
+  const { value, problems } = withInput(body, spans);
+  return { problems: [...contentProblems(body), ...problems], judged: value };
 }
 
 /** Reading and writing one automation. `base`: in front of the path in `Location`. */
@@ -65,8 +68,8 @@ function createRoute(catalogue: AutomationCatalogue, base: string): Route {
     url: '/automation_catalog/automations',
     access: writingRoles,
     body: given,
-    async handle({ context, body }) {
-      const state = await catalogue.create({ principal: context.record.principal, given: body as GivenAutomation });
+    async handle({ context, judged }) {
+      const state = await catalogue.create({ principal: context.record.principal, given: judged as GivenAutomation });
       noteChange(context, state);
       return document(201, state, { Location: `${base}/automation_catalog/automations/${state.id}` });
     },
@@ -139,7 +142,7 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
     access: writingRoles,
     body: given,
     async handle(request) {
-      const given = request.body as GivenAutomation;
+      const given = request.judged as GivenAutomation;
       const state = await catalogue.replace({ ...target(request), preconditions: preconditionsOf(request), given });
       noteChange(request.context, state);
       return document(200, state);
@@ -178,10 +181,11 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       // Most HTTP libraries send `application/json` with every JSON body.
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       schema: automationPatchSchema,
+      opaque: [inputPointer],
       judge: judgeContent,
     },
     async handle(request) {
-      const { body: patch } = request;
+      const { judged: patch } = request;
       const state = await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch });
       noteChange(request.context, state);
       return document(200, state);

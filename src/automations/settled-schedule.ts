@@ -1,0 +1,86 @@
+import type { Automation, AutomationData } from './automation.ts';
+import type { GivenAutomation } from './automation-document.ts';
+import { nextDue, scheduleOf } from './schedule.ts';
+
+/** An owner's write of an automation. */
+interface ScheduleWrite {
+  /** Before the write; undefined where it is created. */
+  readonly current: Automation | undefined;
+  /** After it, as the caller gave it, its times in UTC. */
+  readonly given: GivenAutomation;
+  /** What a merge patch does with `nextRunAt`; undefined: the caller gave the whole document. */
+  readonly patched?: 'written' | 'removed' | 'kept' | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** When the automation runs next, and what its interval counts from. */
+interface SettledTimes {
+  readonly nextRunAt?: string | undefined;
+  readonly scheduleFrom?: string | undefined;
+}
+
+/** What a merge patch does with `nextRunAt`. */
+export function patchOfNextRun(patch: unknown): NonNullable<ScheduleWrite['patched']> {
+  if (typeof patch !== 'object' || patch === null || !Object.hasOwn(patch, 'nextRunAt')) return 'kept';
+  return (patch as { readonly nextRunAt: unknown }).nextRunAt === null ? 'removed' : 'written';
+}
+
+/**
+ * The automation with the `nextRunAt` and `data.scheduleFrom` that follow from the write. With `cron` the gateway computes `nextRunAt`, from
+ * a written one on. Without `nextRunAt` an automation is paused until it is written, or `cron` or `repeatInterval` changes.
+ */
+export function withSettledSchedule(write: ScheduleWrite): GivenAutomation & Pick<Automation, 'data'> {
+  const { nextRunAt: _next, data, ...rest } = write.given;
+  const { scheduleFrom: _from, ...given }: AutomationData = data ?? {};
+  const { nextRunAt, scheduleFrom } = given.cron === undefined ? counted(write) : computed(write);
+  const hasData = data !== undefined || scheduleFrom !== undefined;
+  return {
+    ...rest,
+    ...(hasData && { data: { ...given, ...(scheduleFrom !== undefined && { scheduleFrom }) } }),
+    ...(nextRunAt !== undefined && { nextRunAt }),
+  };
+}
+
+/** True where the caller writes `nextRunAt`. A whole document that repeats the value in effect does not. */
+function writesNext({ current, given: { nextRunAt }, patched }: ScheduleWrite): boolean {
+  return nextRunAt !== undefined && (patched === 'written' || nextRunAt !== current?.nextRunAt);
+}
+
+/** With `cron`. */
+function computed(write: ScheduleWrite): SettledTimes {
+  const { current, given, patched, now } = write;
+  const { nextRunAt, data = {} } = given;
+  const from = (after: number): SettledTimes => ({ nextRunAt: firstOf(given, { after }) });
+  if (patched === 'removed') return {};
+  if (nextRunAt !== undefined && writesNext(write)) return from(Math.max(now, Date.parse(nextRunAt) - 1));
+  if (data.cron !== current?.data?.cron) return from(now);
+  if (current?.nextRunAt === undefined) return {};
+  if (nextRunAt === undefined || data.timeZone !== current.data?.timeZone) return from(now);
+  return { nextRunAt };
+}
+
+/** With a repeat interval, or without any repetition. */
+function counted(write: ScheduleWrite): SettledTimes {
+  const { current, given, patched, now } = write;
+  const { nextRunAt, repeatInterval } = given;
+  const anchor = current?.data?.scheduleFrom;
+  if (writesNext(write)) return { nextRunAt, scheduleFrom: nextRunAt };
+  const isChanged = repeatInterval !== current?.repeatInterval;
+  if (nextRunAt !== undefined) return { nextRunAt, scheduleFrom: isChanged ? nextRunAt : anchor };
+  if (repeatInterval === undefined) return {};
+  if (patched === 'removed' || current?.nextRunAt !== undefined) return { scheduleFrom: anchor ?? current?.nextRunAt };
+  if (!isChanged || anchor === undefined) return { scheduleFrom: anchor };
+  return { nextRunAt: firstOf(given, { after: now, anchor }), scheduleFrom: anchor };
+}
+
+function firstOf(
+  { name, data, repeatInterval }: GivenAutomation,
+  { after, anchor }: { readonly after: number; readonly anchor?: string },
+): string | undefined {
+  const { scheduleFrom: _, ...given }: AutomationData = data ?? {};
+  const automation = { _id: '', name, data: given, ...(repeatInterval !== undefined && { repeatInterval }) };
+  const schedule = scheduleOf(automation, anchor);
+  const next = schedule && nextDue(schedule, after);
+  return next === undefined ? undefined : new Date(next).toISOString();
+}

@@ -1,0 +1,96 @@
+/** The tables of runs and events: part `runs` of the store. */
+export interface RunTables {
+  readonly run: RunTable;
+  readonly run_claim: RunClaimTable;
+  readonly run_text: RunTextTable;
+  readonly run_state: RunStateTable;
+  readonly run_value: RunValueTable;
+  readonly run_task: RunTaskTable;
+  readonly run_command: RunCommandTable;
+  readonly event_log: EventLogTable;
+}
+
+interface RunTable {
+  readonly id: string;
+  /** `_id` of the automation. */
+  readonly automation: string | null;
+  readonly workflow: string;
+  readonly version: string;
+  /** SHA-256 of the principal's id and of its username, hexadecimal. */
+  readonly principal_digest: string;
+  readonly username_digest: string;
+  /** The run that waits for it. */
+  readonly parent: string | null;
+  readonly status: string;
+  readonly created_at: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  /** JSON text: what else is known since its creation (`RunFacts` in run-row.ts). */
+  readonly facts: string;
+  /** JSON text. */
+  readonly error: string | null;
+}
+
+/**
+ * Who works on a run. It has a row until the run ends. A transaction that changes what belongs to a run locks this row first. It locks
+ * several rows in the order of `run`.
+ */
+interface RunClaimTable {
+  readonly run: string;
+  /** Null: no one holds the run. */
+  readonly owner: string | null;
+  readonly fence: number;
+  /** When the run can be claimed: its wake-up, or while it is held the end of the lease. Null: it waits for a command or an event. */
+  readonly due_at: number | null;
+  /** 1: a message event wakes it. A run that is held has 0. */
+  readonly listens: number;
+  readonly deaths: number;
+}
+
+/** JSON texts. */
+interface RunTextTable {
+  readonly run: string;
+  readonly input: string;
+  readonly output: string | null;
+}
+
+interface RunStateTable {
+  readonly run: string;
+  readonly state: string;
+}
+
+/** The long values that the state names. */
+interface RunValueTable {
+  readonly run: string;
+  readonly id: string;
+  readonly value: string;
+}
+
+interface RunTaskTable {
+  readonly run: string;
+  readonly activity: number;
+  /** JSON text: a `TaskRecord`. */
+  readonly facts: string;
+}
+
+interface RunCommandTable {
+  readonly number: number;
+  readonly run: string;
+  readonly key: string | null;
+  /** JSON text. */
+  readonly command: string;
+  /** 1: its holder has done it. Only commands with a key stay then. */
+  readonly consumed: number;
+}
+
+interface EventLogTable {
+  readonly number: number;
+  readonly at: number;
+  readonly run: string | null;
+  readonly automation: string | null;
+  readonly kind: 'lifecycle' | 'message';
+  /** SHA-256 of the kind, the source and the id, base64url: no two events have the same. */
+  readonly identity: string | null;
+  /** JSON text. */
+  readonly event: string;
+}

@@ -1,0 +1,128 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { jsonRows } from '#database/json-rows.ts';
+import type { Tables } from '#database/tables.ts';
+import type { EventLogFilter } from './run-queries.ts';
+import type { EventRecord, NewEvent } from './run-records.ts';
+import { eventOf, identityOf } from './run-row.ts';
+import { atOnce, type RunStoreContext } from './run-store-context.ts';
+import { visibleEvent } from './run-visibility-store.ts';
+
+/** An event with the run that it is about or that emitted it, and the automation of the run. */
+interface LoggedEvent {
+  readonly run: string | null;
+  readonly automation: string | null;
+  readonly event: NewEvent;
+}
+
+/** The part of a lock of PostgreSQL that says what it is for; the other part is the schema. */
+type LockName = 'orchestration-gateway messages' | 'orchestration-gateway event numbers';
+
+/**
+ * A message wakes the runs that listen; a release that listens looks for messages. Of two such transactions one comes first: a message
+ * excludes all others, releases exclude messages alone. It is the first lock of a transaction, before any row.
+ */
+export async function lockMessages(
+  { database: { dialect } }: RunStoreContext,
+  transaction: Transaction<Tables>,
+  mode: 'message' | 'release',
+): Promise<void> {
+  if (dialect === 'sqlite') return;
+  const name: LockName = 'orchestration-gateway messages';
+  const lock = sql.raw(mode === 'message' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared');
+  await sql`select ${lock}(hashtext(${name}), hashtext(current_schema()))`.execute(transaction);
+}
+
+/**
+ * The last step of a transaction that writes runs. On PostgreSQL it takes the lock of the event numbers until the commit, so that
+ * numbers become visible in their order. Before it, `lockMessages` was called where a message is among the events.
+ */
+export async function appendEvents(
+  { database: { dialect }, now }: RunStoreContext,
+  transaction: Transaction<Tables>,
+  events: readonly LoggedEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  if (events.some(({ event }) => event.kind === 'message')) {
+    await sql`update run_claim set due_at = ${atOnce(now())} where listens = 1 and owner is null`.execute(transaction);
+  }
+  if (dialect === 'postgres') {
+    const name: LockName = 'orchestration-gateway event numbers';
+    await sql`select pg_advisory_xact_lock(hashtext(${name}), hashtext(current_schema()))`.execute(transaction);
+  }
+  const rows = events.map(({ run, automation, event }) => [
+    event.at,
+    run,
+    automation,
+    event.kind,
+    identityOf(event),
+    event.event,
+  ]);
+  const columns = { at: 'bigint', run: 'text', automation: 'text', kind: 'text', identity: 'text', event: 'text' } as const;
+  await sql`insert into event_log (at, run, automation, kind, identity, event)
+    select at, run, automation, kind, identity, event from ${jsonRows(dialect, columns, rows)}
+    where true on conflict (identity) do nothing`.execute(transaction);
+}
+
+/** Message events of callers. One that is in the log already stays as it is. */
+export async function publishEvents(context: RunStoreContext, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await context.changes.commit(async (transaction) => {
+    await lockMessages(context, transaction, 'message');
+    if (context.database.dialect === 'postgres') {
+      // Rows are locked in the order in which every transaction locks them.
+      await sql`select run from run_claim where listens = 1 order by run for update`.execute(transaction);
+    }
+    await appendEvents(
+      context,
+      transaction,
+      events.map((event) => ({ run: null, automation: null, event })),
+    );
+    return { result: undefined, runs: [], events: true };
+  });
+}
+
+const columns = ['number', 'at', 'run', 'automation', 'kind', 'event'] as const;
+
+/** Which messages: after a number, or where none is known those of a time (milliseconds since the epoch) and later. */
+export type MessageStart = { readonly after: number } | { readonly since: number };
+
+/** Message events in the order of their numbers. */
+export async function readMessages(
+  { database: { read } }: RunStoreContext,
+  start: MessageStart & { readonly limit: number },
+): Promise<readonly EventRecord[]> {
+  const messages = read.selectFrom('event_log').select(columns).where('kind', '=', 'message');
+  const wanted = 'after' in start ? messages.where('number', '>', start.after) : messages.where('at', '>=', start.since);
+  const rows = await wanted.orderBy('number').limit(start.limit).execute();
+  return rows.map(eventOf);
+}
+
+export interface EventsOptions {
+  readonly after: number;
+  readonly run?: string | undefined;
+  readonly filter?: EventLogFilter | undefined;
+  readonly limit: number;
+}
+
+/** Events of any kind in the order of their numbers. */
+export async function readEvents(
+  context: RunStoreContext,
+  { after, run, filter = {}, limit }: EventsOptions,
+): Promise<readonly EventRecord[]> {
+  let query = context.database.read.selectFrom('event_log').select(columns).where('number', '>', after);
+  if (run !== undefined) query = query.where('run', '=', run);
+  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+  if (filter.automation !== undefined) query = query.where('automation', '=', filter.automation);
+  if (filter.visibleTo !== undefined) query = query.where(visibleEvent(context, filter.visibleTo));
+  const rows = await query.orderBy('number').limit(limit).execute();
+  return rows.map(eventOf);
+}
+
+/** The highest number; 0 where the log is empty. */
+export async function lastEventNumber({ database: { read } }: RunStoreContext): Promise<number> {
+  const row = await read.selectFrom('event_log').select('number').orderBy('number', 'desc').limit(1).executeTakeFirst();
+  return row?.number ?? 0;
+}
+
+/** The highest number of a message, as an expression; 0 where there is none. */
+export const lastMessage: RawBuilder<number> = sql<number>`(select coalesce(max(number), 0) from event_log where kind = 'message')`;

@@ -1,0 +1,88 @@
+import type { Transaction } from 'kysely';
+import { randomHex } from '#base/random-hex.ts';
+import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
+
+/**
+ * What a commit may concern others with. `run`: the run wants to go on, or has a command. `events`: the log has new events. `all`: changes
+ * may have been missed, so look at everything.
+ */
+export type RunChange = { readonly kind: 'run'; readonly id: string } | { readonly kind: 'events' } | { readonly kind: 'all' };
+
+/** What a transaction changed. */
+export interface Changed {
+  /** Ids of runs. */
+  readonly runs: readonly string[];
+  readonly events: boolean;
+}
+
+export interface RunChanges {
+  onChange(listener: (change: RunChange) => void): () => void;
+  /** Runs `work` in a transaction of the runs. After its commit every listener, in every gateway, learns what it changed. */
+  commit<T>(work: (transaction: Transaction<Tables>) => Promise<{ readonly result: T } & Changed>): Promise<T>;
+  close(): void;
+}
+
+const channelOfRuns = 'orchestration_gateway_runs';
+/** A notification of PostgreSQL has less than 8,000 bytes. */
+const payloadSize = 7_000;
+/** Of a transaction that changes more runs, others learn `all`. */
+const runsAtMost = 1_000;
+
+export function createRunChanges({ runs, notifications }: Database): RunChanges {
+  const listeners = new Set<(change: RunChange) => void>();
+  const emit = (change: RunChange): void => {
+    for (const listener of listeners) listener(change);
+  };
+  // This process learns of its own commits without a detour over the server.
+  const sender = randomHex(8);
+  const silence = notifications.listen(channelOfRuns, {
+    received(payload) {
+      const [from, ...words] = payload.split(' ');
+      if (from !== sender) for (const word of words) emit(changeOf(word));
+    },
+    missed: () => emit({ kind: 'all' }),
+  });
+  return {
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async commit(work) {
+      const { result, words } = await runs.transaction().execute(async (transaction) => {
+        const worked = await work(transaction);
+        const changed = wordsOf(worked);
+        await notifications.notify(transaction, channelOfRuns, payloadsOf(sender, changed));
+        return { result: worked.result, words: changed };
+      });
+      for (const word of words) emit(changeOf(word));
+      return result;
+    },
+    close() {
+      silence();
+      listeners.clear();
+    },
+  };
+}
+
+/** A change as a word without a space: `events`, `all`, or `run:` and the id. */
+function wordsOf({ runs, events }: Changed): readonly string[] {
+  const ids = [...new Set(runs)];
+  const ofRuns = ids.length > runsAtMost || ids.some((id) => /\s/u.test(id)) ? ['all'] : ids.map((id) => `run:${id}`);
+  return events ? [...ofRuns, 'events'] : ofRuns;
+}
+
+function changeOf(word: string): RunChange {
+  if (word.startsWith('run:')) return { kind: 'run', id: word.slice('run:'.length) };
+  return { kind: word === 'events' ? 'events' : 'all' };
+}
+
+function payloadsOf(sender: string, words: readonly string[]): readonly string[] {
+  const payloads: string[] = [];
+  for (const word of words) {
+    const last = payloads.at(-1);
+    if (last !== undefined && last.length + word.length < payloadSize) payloads[payloads.length - 1] = `${last} ${word}`;
+    else payloads.push(`${sender} ${word}`);
+  }
+  return payloads;
+}

@@ -1,0 +1,45 @@
+import { sql, type Transaction } from 'kysely';
+import type { Tables } from '#database/tables.ts';
+import type { NewRun } from './run-records.ts';
+import { rowOfRun } from './run-row.ts';
+import type { RunStoreContext } from './run-store-context.ts';
+
+/** Thirteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
+const runsAtOnce = 500;
+
+/**
+ * Creates the runs that do not exist yet, within a transaction of `Database.runs`, and answers their ids. They can be claimed at once.
+ * `createdAt`: milliseconds since the epoch.
+ */
+export async function createRunsIn(
+  transaction: Transaction<Tables>,
+  runs: readonly NewRun[],
+  { now, createdAt }: { readonly now: RunStoreContext['now']; readonly createdAt: number },
+): Promise<readonly string[]> {
+  // In one order for all gateways: two transactions that create the same runs wait for each other, and cannot deadlock.
+  const byId = new Map(runs.toReversed().map((run) => [run.id, run]));
+  const given = [...byId.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  const created: string[] = [];
+  for (let start = 0; start < given.length; start += runsAtOnce) {
+    const some = given.slice(start, start + runsAtOnce);
+    const rows = await transaction
+      .insertInto('run')
+      .values(some.map((run) => rowOfRun(run, createdAt)))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
+      .execute();
+    const ids = new Set(rows.map(({ id }) => id));
+    const fresh = some.filter(({ id }) => ids.has(id));
+    if (fresh.length === 0) continue;
+    await transaction
+      .insertInto('run_text')
+      .values(fresh.map(({ id, input }) => ({ run: id, input, output: null })))
+      .execute();
+    await transaction
+      .insertInto('run_claim')
+      .values(fresh.map(({ id }) => ({ run: id, owner: null, fence: 0, due_at: sql<number>`${now()}`, listens: 0, deaths: 0 })))
+      .execute();
+    created.push(...ids);
+  }
+  return created;
+}

@@ -1,0 +1,137 @@
+import type { Clock } from '#base/clock.ts';
+import type { Database } from '#database/database.ts';
+import {
+  type EventsOptions,
+  lastEventNumber,
+  type MessageStart,
+  publishEvents,
+  readEvents,
+  readMessages,
+} from './event-store.ts';
+import { Gathering } from './gathering.ts';
+import { createRunChanges, type RunChange } from './run-changes.ts';
+import { type ClaimOptions, claimRuns, nextWake, type Renewed, type RenewOptions, renewLeases } from './run-claim-store.ts';
+import { queueCommand, queuedCommands } from './run-command-store.ts';
+import { createRunsIn } from './run-creation-store.ts';
+import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
+import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState } from './run-read-store.ts';
+import type {
+  ClaimedRun,
+  EventRecord,
+  NewEvent,
+  NewRun,
+  QueuedCommand,
+  RunCommand,
+  RunWrite,
+  StoredRun,
+  TaskRecord,
+} from './run-records.ts';
+import { type ForgetOptions, forgetRuns } from './run-retention-store.ts';
+import { type RunStoreContext, storeTime, type VisibleAutomations } from './run-store-context.ts';
+import { type WriteOutcome, writeSteps } from './run-write-store.ts';
+
+/**
+ * The runs, and the log of their events. Any number of gateways work on one store. A gateway claims a run for the time of a lease, which it
+ * renews; each claim has a higher fence. A write counts only with the fence of the current claim, so that a gateway which stood still
+ * and comes back changes nothing. Every method rejects with `store-unavailable`; the caller tries again.
+ */
+export interface RunStore {
+  /** Creates the runs that do not exist yet (by id); they can be claimed at once. */
+  create(runs: readonly NewRun[]): Promise<void>;
+  /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
+  claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
+  renew(options: RenewOptions): Promise<Renewed>;
+  /**
+   * Resolves once the write is durable. `lost`: another holder has the run, or no one; nothing of the write is in the store. After a
+   * rejection the write may be in the store: the same write again changes nothing more, but is `lost` where it released the run.
+   */
+  save(write: RunWrite): Promise<WriteOutcome>;
+  /** When the earliest run can be claimed, in milliseconds since the epoch. A lease that ends counts, also one of this gateway. */
+  nextWake(): Promise<number | undefined>;
+  /** False where the run does not exist or has ended. With a key, also where it has had a command with the key. */
+  command(run: string, command: RunCommand, key?: string): Promise<boolean>;
+  /** Commands that are not consumed, in order. */
+  commandsOf(runs: readonly string[]): Promise<readonly QueuedCommand[]>;
+  read(id: string): Promise<StoredRun | undefined>;
+  /** Undefined where the run has not started, or has ended. */
+  readState(id: string): Promise<ClaimedRun['state']>;
+  /** The newest first. */
+  list(
+    filter: RunFilter,
+    page: { readonly limit: number; readonly after?: RunPlace | undefined },
+  ): Promise<readonly StoredRunSummary[]>;
+  /** By `activity`; `after` is the last one of the page before. */
+  tasks(run: string, page: { readonly limit: number; readonly after?: number | undefined }): Promise<readonly TaskRecord[]>;
+  /** Ids of the runs that the run began and that have not ended. */
+  children(run: string): Promise<readonly string[]>;
+  /** Message events of callers. A second event with the same `source` and `id` is not stored again. */
+  publish(events: readonly NewEvent[]): Promise<void>;
+  /** Message events in the order of their numbers. */
+  messages(start: MessageStart & { readonly limit: number }): Promise<readonly EventRecord[]>;
+  /** Events of any kind in the order of their numbers. Where one is visible, all with lower numbers are. */
+  events(options: EventsOptions): Promise<readonly EventRecord[]>;
+  /** The highest number of an event; 0 where there is none. */
+  lastEvent(): Promise<number>;
+  counts(): Promise<RunCounts>;
+  /** Deletes in a batch what is old. Answers how much; 0 where none is left. */
+  forget(options: ForgetOptions): Promise<number>;
+  /** Calls the listener after each commit, of any gateway, that may concern it, until the function that it answers is called. */
+  onChange(listener: (change: RunChange) => void): () => void;
+  /** Waits for writes. The database stays open. */
+  close(): Promise<void>;
+}
+
+interface RunStoreOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly visible: VisibleAutomations;
+  /** Whose time decides on PostgreSQL. Only tests with a clock of their own pass `process`. */
+  readonly time?: 'server' | 'process';
+}
+
+export function createRunStore({ database, clock, visible, time = 'server' }: RunStoreOptions): RunStore {
+  const changes = createRunChanges(database);
+  const context: RunStoreContext = { database, clock, visible, changes, now: storeTime(database, clock, time) };
+  const writes = new Gathering<RunWrite, WriteOutcome>({
+    write: (items) => writeSteps(context, items),
+    keyOf: ({ run }) => run,
+    sizeOf: ({ state, output }) => (state?.text.length ?? 0) + (output?.length ?? 0) + sizeOfValues(state?.values),
+  });
+  return {
+    create: (runs) => createRuns(context, runs),
+    claim: (options) => claimRuns(context, options),
+    renew: (options) => renewLeases(context, options),
+    save: (write) => writes.add(write),
+    nextWake: () => nextWake(context),
+    command: (run, command, key) => queueCommand(context, { run, command, key }),
+    commandsOf: (runs) => queuedCommands(context, runs),
+    read: (id) => readRun(context, id),
+    readState: (id) => readRunState(context, id),
+    list: (filter, page) => listRuns(context, filter, page),
+    tasks: (run, page) => listTasks(context, run, page),
+    children: (run) => openChildren(context, run),
+    publish: (events) => publishEvents(context, events),
+    messages: (start) => readMessages(context, start),
+    events: (options) => readEvents(context, options),
+    lastEvent: () => lastEventNumber(context),
+    counts: () => countRuns(context),
+    forget: (options) => forgetRuns(context, options),
+    onChange: (listener) => changes.onChange(listener),
+    async close() {
+      await writes.settled();
+      changes.close();
+    },
+  };
+}
+
+async function createRuns({ changes, now, clock }: RunStoreContext, runs: readonly NewRun[]): Promise<void> {
+  if (runs.length === 0) return;
+  await changes.commit(async (transaction) => {
+    const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
+    return { result: undefined, runs: created, events: false };
+  });
+}
+
+function sizeOfValues(values: ReadonlyMap<string, string> = new Map()): number {
+  return [...values.values()].reduce((size, { length }) => size + length, 0);
+}
