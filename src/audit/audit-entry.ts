@@ -37,6 +37,8 @@ export interface AuditFacts {
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
   /** The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. */
   readonly via?: { readonly run: string; readonly task?: string | undefined } | undefined;
+  /** The form that a request stored or deleted. */
+  readonly form?: { readonly id: string } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;

@@ -16,16 +16,18 @@ export interface Preconditions {
 }
 
 /**
- * Throws `precondition-failed` (412) where `If-Match` does not name the current tag, or `If-None-Match` names it. `If-Match` compares
+ * Throws `precondition-failed` (412) where the document `what` does not exist, so that `current` is undefined, and `If-Match` is there. Also where `If-Match` does not name the current tag, or `If-None-Match` names it. `If-Match` compares
  * strongly, so that a weak tag never matches. A header that is no list of tags is `invalid-request` (RFC 9110 13.1.1 and 13.1.2).
  */
-export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: string): void {
-  if (ifMatch !== undefined && ifMatch.trim() !== '*' && !tagsOf('If-Match', ifMatch).includes(current)) {
-    throw failed(
-      `The automation has changed: it is at ${current} now. Read it again, and repeat the change on what it has become.`,
-    );
+export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: string | undefined, what = 'automation'): void {
+  if (current === undefined) {
+    if (ifMatch !== undefined) throw failed(`There is no such ${what}, so that If-Match names nothing.`);
+    return;
   }
-  if (!matchesNone(ifNoneMatch, current)) throw failed('If-None-Match names the automation as it is.');
+  if (ifMatch !== undefined && ifMatch.trim() !== '*' && !tagsOf('If-Match', ifMatch).includes(current)) {
+    throw failed(`The ${what} has changed: it is at ${current} now. Read it again, and repeat the change on what it has become.`);
+  }
+  if (!matchesNone(ifNoneMatch, current)) throw failed(`If-None-Match names the ${what} as it is.`);
 }
 
 /** False where `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2): the reader has this document. */

@@ -21,6 +21,8 @@ export interface CallFacts {
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
   /** The task of a run that makes the call. */
   readonly via?: AuditFacts['via'];
+  /** The form that the request stored or deleted. */
+  readonly form?: { readonly id: string } | undefined;
   /** The request id of the earlier call whose reply is the answer again. */
   readonly replays?: string | undefined;
   /** Why the request was refused, where no GatewayError says so. */

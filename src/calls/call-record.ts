@@ -68,6 +68,7 @@ export class CallRecord {
     automation: undefined,
     workflow: undefined,
     via: undefined,
+    form: undefined,
     upstreamStatus: undefined,
     replays: undefined,
     refusal: undefined,

@@ -16,6 +16,7 @@ export interface Tables extends RunTables {
   readonly automation_block: AutomationBlockTable;
   readonly run_fact: RunFactTable;
   readonly workflow: WorkflowTable;
+  readonly form: FormTable;
   readonly audit_key: AuditKeyTable;
   readonly audit_chain: AuditChainTable;
   readonly audit_entry: AuditEntryTable;
@@ -130,6 +131,16 @@ interface WorkflowTable {
   readonly facts: string;
   readonly created_at: number;
   readonly created_by: string;
+}
+
+/** The form of automations. The id is UTF-8 bytes. */
+interface FormTable {
+  readonly id: Uint8Array;
+  /** The document, byte for byte as it was written. */
+  readonly document: Uint8Array;
+  /** JSON text: its title, and who changed it last. */
+  readonly facts: string;
+  readonly changed_at: number;
 }
 
 /** One row, number 1. */

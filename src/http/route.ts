@@ -145,7 +145,7 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 /** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
-  readonly tag: 'relay' | 'automations' | 'workflows' | 'access' | 'operations';
+  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -163,10 +163,11 @@ export interface RouteDocs {
     /** Headers in addition to X-Request-Id, by name. */
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Other replies without error and without body, such as 304. */
+  /** Other replies without error, such as 304. `sameBody`: with the body of `success`; otherwise without one. */
   readonly otherReplies?: readonly {
     readonly status: number;
     readonly description: string;
+    readonly sameBody?: true;
     readonly headers?: Readonly<Record<string, string>>;
   }[];
   /** Error codes of the route, in addition to those that follow from its properties (openapi-errors.ts). */

@@ -7,6 +7,7 @@ import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
+import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
 import { readPublicUrl } from '#http/public-url.ts';
@@ -15,6 +16,7 @@ import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
+import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { reloadRoutes } from '#http/routes/reload-routes.ts';
@@ -92,7 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     access,
     auditReader,
     catalogue: createAutomationCatalogue({ database, clock }),
-    workflows: openWorkflows(started, { database, clock, live }),
+    ...openWorkflows(started, { database, clock, live }),
     live,
     calls: createCallPath({ ...live, userAgent }),
     operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
@@ -137,6 +139,7 @@ function servedRoutes({
   auditReader,
   catalogue,
   workflows,
+  forms,
   live,
   calls,
   operations,
@@ -148,6 +151,7 @@ function servedRoutes({
   readonly auditReader: AuditReader;
   readonly catalogue: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
+  readonly forms: FormCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
@@ -158,6 +162,7 @@ function servedRoutes({
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(catalogue, base),
     ...workflowRoutes(workflows, base),
+    ...formRoutes(forms, base),
     ...sessionRoutes(access),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),

@@ -1,5 +1,5 @@
 import { compilationPrograms, compileProblem, evaluationProgram, lineOf } from './jq-program.ts';
-import { JqThreads } from './jq-threads.ts';
+import { createJqThreads } from './jq-threads.ts';
 
 /** Expressions to evaluate together, in one program. */
 export interface Evaluation {
@@ -40,7 +40,7 @@ export function createExpressionPool({
   timeLimit = expressionLimits.timeLimit,
   memoryLimit = expressionLimits.memoryLimit,
 }: ExpressionPoolOptions): ExpressionPool {
-  const jq = new JqThreads({ threads, timeLimit, memoryLimit });
+  const jq = createJqThreads({ threads, timeLimit, memoryLimit });
   return {
     async evaluate({ expressions, dot, variables }) {
       const names = Object.keys(variables);

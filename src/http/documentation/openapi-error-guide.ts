@@ -20,6 +20,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The document is no YAML or JSON, or a part of it is wrong, or the gateway does not support it. Nothing was stored.',
     remedy: '`errors` lists every problem with its pointer, line and column. `check-workflow` finds the same ones in a file.',
   },
+  'form-invalid': {
+    meaning:
+      'The document is no JSON, or no JSON Schema 2020-12 of one flat object of the kinds that a form may have. Nothing was stored.',
+    remedy: '`errors` lists every problem with its pointer. Correct them, and send the form again.',
+  },
   unauthenticated: {
     meaning: 'The request has no credentials, or they are wrong, expired or ended.',
     remedy: 'Send Basic credentials, a Bearer token or the session cookie; get a new token from `/login` or `/oauth/token`.',
@@ -65,6 +70,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'There is no run with this id, or the caller may not see its automation.',
     remedy: 'Read the ids with `GET /runs`.',
   },
+  'form-not-found': {
+    meaning: 'The gateway has no form with this id.',
+    remedy: 'Compare the id with the listing of forms; ids are case-sensitive.',
+  },
   'method-not-allowed': {
     meaning: 'The path exists, but not with this method.',
     remedy: 'Use a method that the `Allow` header names.',
@@ -105,14 +114,18 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The run has ended, is not suspended, or has no such call to decide about; or its automation does not exist any more.',
     remedy: 'Read the run with `GET /runs/:id`, and send what its state allows.',
   },
+  'form-in-use': {
+    meaning: 'An automation names the form in `data.formId`, so it cannot be deleted.',
+    remedy: 'Change or delete the automations that name it, then delete the form.',
+  },
   'reload-unavailable': {
     meaning: 'The gateway has no configuration file to read again, or it is stopping.',
     remedy: 'Start the gateway with `serve --config FILE`; after that, changes of the file can be reloaded.',
   },
   'precondition-failed': {
     meaning:
-      'The automation has no entity tag of `If-Match`, since it has changed, or it has one of `If-None-Match`. Nothing was changed.',
-    remedy: 'Read the automation again, repeat the change on its current state, and send the new tag.',
+      'The automation or form has no entity tag of `If-Match`, since it has changed, or it has one of `If-None-Match`. Nothing was changed.',
+    remedy: 'Read it again, repeat the change on its current state, and send the new tag.',
   },
   'body-too-large': {
     meaning:

@@ -98,11 +98,16 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
   return responses;
 }
 
-function otherReplies({ access, docs: { otherReplies: replies = [] } }: Route): Record<string, ApiResponse> {
+function otherReplies({ access, docs }: Route): Record<string, ApiResponse> {
+  const { otherReplies: replies = [] } = docs;
   return Object.fromEntries(
-    replies.map(({ status, description, headers }) => [
+    replies.map(({ status, description, headers, sameBody = false }) => [
       status,
-      { description, headers: { ...commonHeaders({ access }), ...describedHeaders(headers) } },
+      {
+        description,
+        headers: { ...commonHeaders({ access }), ...describedHeaders(headers) },
+        ...(sameBody ? contentOf(docs) : {}),
+      },
     ]),
   );
 }
@@ -112,15 +117,20 @@ function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
   return errorShape === undefined ? {} : { content: { 'application/json': { schema: errorShape.schema } } };
 }
 
-function successOf({ access, docs: { success, example } }: Route): ApiResponse {
-  const { description, headers, schema, mediaType = 'application/json', otherMediaTypes = [] } = success;
+function successOf({ access, docs }: Route): ApiResponse {
+  const { description, headers } = docs.success;
   return {
     description,
     headers: { ...commonHeaders({ access }), ...describedHeaders(headers) },
-    ...(schema === undefined
-      ? {}
-      : { content: Object.fromEntries([mediaType, ...otherMediaTypes].map((type) => [type, media(schema, example?.reply)])) }),
+    ...contentOf(docs),
   };
+}
+
+function contentOf({ success, example }: Route['docs']): Pick<ApiResponse, 'content'> {
+  const { schema, mediaType = 'application/json', otherMediaTypes = [] } = success;
+  if (schema === undefined) return {};
+  const content = media(schema, example?.reply);
+  return { content: Object.fromEntries([mediaType, ...otherMediaTypes].map((type) => [type, content])) };
 }
 
 function describedHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, ApiHeader> {

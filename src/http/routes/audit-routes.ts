@@ -62,6 +62,12 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  form: Type.Optional(
+    Type.Object(
+      { id: Type.String() },
+      { additionalProperties: false, title: 'RecordedForm', description: 'The form that the request stored or deleted.' },
+    ),
+  ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
   rule: Type.Optional(Type.String({ description: 'The configured rule that allowed or refused the call.' })),

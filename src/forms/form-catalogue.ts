@@ -1,0 +1,106 @@
+import type { Principal } from '#access/principal.ts';
+import { isId } from '#automations/automation-document.ts';
+import { entityTag, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import type { JsonSchema } from '#base/json-schema.ts';
+import type { SchemaThreads } from '#workflows/schema-threads.ts';
+import { readForm } from './form-document.ts';
+import type { FormStore, ListedForm, StoredForm } from './form-store.ts';
+
+/** The forms, for principals whose role is checked already. */
+export interface FormCatalogue {
+  /**
+   * Stores a form as it was written. `form-invalid` (400) has every problem of the document, `invalid-request` (400) those of the id. A stale
+   * `If-Match` is `precondition-failed` (412).
+   */
+  put(given: {
+    readonly principal: Principal;
+    readonly id: string;
+    readonly bytes: Buffer;
+    readonly preconditions: Preconditions;
+  }): Promise<{ readonly form: StoredForm; readonly isNew: boolean }>;
+  /** Rejects with `form-not-found` (404). */
+  read(id: string): Promise<StoredForm>;
+  list: FormStore['list'];
+  /** `form-in-use` (409): an automation names the form. Also `form-not-found` and `precondition-failed`. */
+  remove(request: { readonly id: string; readonly preconditions: Preconditions }): Promise<void>;
+}
+
+export type { ListedForm, StoredForm };
+
+interface FormCatalogueOptions {
+  readonly store: FormStore;
+  readonly schemas: Pick<SchemaThreads, 'judge'>;
+  readonly clock: Clock;
+}
+
+export function createFormCatalogue({ store, schemas, clock }: FormCatalogueOptions): FormCatalogue {
+  return {
+    async put({ principal, id, bytes, preconditions }) {
+      if (!isId(id)) throw unusableId();
+      const reading = readForm(bytes);
+      if ('problems' in reading) throw invalid(reading.problems);
+      const text = bytes.toString();
+      const problems = await defaultProblems(text, schemas);
+      if (problems.length > 0) throw invalid(problems);
+      const form = { id, text, title: reading.title, lastUpdated: clock.now(), lastModifiedBy: principal.username };
+      const { isNew } = await store.put(form, (current) =>
+        requireMatch(preconditions, current && entityTag(current.text), 'form'),
+      );
+      return { form, isNew };
+    },
+    async read(id) {
+      const form = isId(id) ? await store.read(id) : undefined;
+      if (form === undefined) throw notFound();
+      return form;
+    },
+    list: (page) => store.list(page),
+    async remove({ id, preconditions }) {
+      if (!isId(id)) throw notFound();
+      await store.remove(id, (current, isNamed) => {
+        if (current === undefined) throw notFound();
+        requireMatch(preconditions, entityTag(current.text), 'form');
+        if (isNamed) throw inUse();
+      });
+    },
+  };
+}
+
+/** The problems of default values that do not satisfy their own fields. */
+async function defaultProblems(text: string, schemas: Pick<SchemaThreads, 'judge'>): Promise<readonly RequestProblem[]> {
+  const { required: _, ...form } = JSON.parse(text) as JsonSchema;
+  const fields = Object.entries(form['properties'] as Readonly<Record<string, JsonSchema>>);
+  const defaults = fields.flatMap(([name, field]) =>
+    Object.hasOwn(field, 'default') ? [[name, field['default']] as const] : [],
+  );
+  if (defaults.length === 0) return [];
+  const verdict = await schemas.judge({ schema: JSON.stringify(form), value: JSON.stringify(Object.fromEntries(defaults)) });
+  if ('fault' in verdict) return [verdict.fault];
+  return verdict.problems.map(({ pointer, detail }) => ({
+    pointer: pointer.replace(/^\/([^/]*)/u, '/properties/$1/default'),
+    detail: `${detail}, or the field has to allow it`,
+  }));
+}
+
+function invalid(problems: readonly RequestProblem[]): GatewayError {
+  const [first] = problems;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
+  const place = first?.pointer === '' ? 'the document' : first?.pointer;
+  return new GatewayError('form-invalid', `The document is no form: ${place} ${first?.detail}${more}.`, {
+    errors: problems,
+    logged: 'The document is no form.',
+  });
+}
+
+function unusableId(): GatewayError {
+  return new GatewayError('invalid-request', 'The id of a form must be 1 to 128 characters of A-Z a-z 0-9 . _ - and not . or ..');
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('form-not-found', 'There is no form with this id.');
+}
+
+function inUse(): GatewayError {
+  return new GatewayError('form-in-use', 'An automation names this form in data.formId; change or delete the automation first.');
+}

@@ -1,0 +1,119 @@
+import type { Kysely, Transaction } from 'kysely';
+import { sql } from 'kysely';
+import { Semaphore } from '#base/semaphore.ts';
+import type { Database } from '#database/database.ts';
+import { storeUnavailable } from '#database/store-failure.ts';
+import type { Tables } from '#database/tables.ts';
+
+/** What a listing has of a form. */
+export interface ListedForm {
+  readonly id: string;
+  readonly title: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly lastUpdated: number;
+  readonly lastModifiedBy: string;
+}
+
+/** A form in the store. */
+export interface StoredForm extends ListedForm {
+  /** The document as it was written. */
+  readonly text: string;
+}
+
+/** The forms on this store. */
+export interface FormStore {
+  read(id: string): Promise<StoredForm | undefined>;
+  /** Stores the form instead of the one with its id, unless `judge` refuses by throwing. No form changes meanwhile. */
+  put(form: StoredForm, judge: (current: StoredForm | undefined) => void): Promise<{ readonly isNew: boolean }>;
+  /** Deletes what `judge` does not refuse by throwing. `isNamed`: an automation names the form. No automation changes meanwhile. */
+  remove(id: string, judge: (current: StoredForm | undefined, isNamed: boolean) => void): Promise<void>;
+  /** In the order of their ids. */
+  list(page: { readonly limit: number; readonly skip: number }): Promise<{
+    readonly list: readonly ListedForm[];
+    readonly total: number;
+  }>;
+}
+
+/** Whether an automation names the form. */
+type FormIsNamed = (transaction: Transaction<Tables>, id: string) => Promise<boolean>;
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+
+/** Milliseconds that a change waits for the one before it, as for a lock of the store. */
+const changeWait = 10_000;
+
+export function createFormStore(database: Database, isNamed: FormIsNamed): FormStore {
+  // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for readers.
+  const changes = new Semaphore(1);
+  // The lock of the automations, for both kinds of change: a form must not be deleted while an automation begins to name it.
+  const change = <T>(work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> =>
+    changes.run(() => database.exclusively('automation', work), {
+      limit: changeWait,
+      late: () => storeUnavailable('waited too long to change'),
+    });
+  return {
+    read: (id) => readOne(database.read, id),
+    put: (form, judge) =>
+      change(async (transaction) => {
+        const current = await readOne(transaction, form.id);
+        judge(current);
+        const row = rowOf(form);
+        await transaction
+          .insertInto('form')
+          .values(row)
+          .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+          .execute();
+        return { isNew: current === undefined };
+      }),
+    remove: (id, judge) =>
+      change(async (transaction) => {
+        judge(await readOne(transaction, id), await isNamed(transaction, id));
+        await transaction.deleteFrom('form').where('id', '=', bytesOf(id)).execute();
+      }),
+    list: (page) => listForms(database.read, page),
+  };
+}
+
+async function readOne(read: Kysely<Tables>, id: string): Promise<StoredForm | undefined> {
+  const row = await read.selectFrom('form').selectAll().where('id', '=', bytesOf(id)).executeTakeFirst();
+  return row && { ...listedOf(row), text: textOf(row.document) };
+}
+
+async function listForms(
+  read: Kysely<Tables>,
+  { limit, skip }: { readonly limit: number; readonly skip: number },
+): ReturnType<FormStore['list']> {
+  const moment = await read.startTransaction().execute();
+  try {
+    const { total } = await moment
+      .selectFrom('form')
+      .select(sql<number>`cast(count(*) as bigint)`.as('total'))
+      .executeTakeFirstOrThrow();
+    const rows = await moment
+      .selectFrom('form')
+      .select(['id', 'facts', 'changed_at'])
+      .orderBy('id')
+      .limit(limit)
+      .offset(skip)
+      .execute();
+    return { list: rows.map(listedOf), total };
+  } finally {
+    await moment.rollback().execute();
+  }
+}
+
+function rowOf({ id, text, title, lastUpdated, lastModifiedBy }: StoredForm): Tables['form'] {
+  return {
+    id: bytesOf(id),
+    document: bytesOf(text),
+    // JSON, since PostgreSQL takes neither U+0000 nor a lone surrogate in a text.
+    facts: JSON.stringify({ title, lastModifiedBy }),
+    changed_at: lastUpdated,
+  };
+}
+
+function listedOf({ id, facts, changed_at: lastUpdated }: Omit<Tables['form'], 'document'>): ListedForm {
+  const { title, lastModifiedBy } = JSON.parse(facts) as Pick<ListedForm, 'lastModifiedBy'> & { readonly title?: string };
+  return { id: textOf(id), title, lastUpdated, lastModifiedBy };
+}
