@@ -3,9 +3,9 @@ import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { standardError } from './interpreter/task-error.ts';
+import type { RunChange } from './run-changes.ts';
 import { endedEarly } from './run-ending.ts';
 import { RunExecutor, type RunJournal } from './run-executor.ts';
-import type { RunChange } from './run-changes.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 

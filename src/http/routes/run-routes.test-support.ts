@@ -10,7 +10,7 @@ import { createAutomationStore } from '#automations/automation-store.ts';
 import { systemClock } from '#base/clock.ts';
 import { noLog } from '#base/log.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
-import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
+import { createRunCatalogue } from '#runs/run-catalogue.ts';
 import { ending, stepOf } from '#runs/run-records.test-support.ts';
 import type { ClaimedRun, RunWrite } from '#runs/run-records.ts';
 import { createRunStore, type RunStore } from '#runs/run-store.ts';
@@ -35,7 +35,8 @@ export interface RunServer {
   readonly port: number;
   readonly server: HttpServer;
   readonly store: RunStore;
-  readonly runs: RunCatalogue;
+  /** Listeners of the catalogue for changes in the store. */
+  readonly listeners: () => number;
   /** What the audit log got. */
   readonly recorded: readonly AuditFacts[];
   send(as: Name, request: Request): Promise<Reply>;
@@ -57,10 +58,22 @@ export async function runServer(
   const clock = systemClock;
   const store = createRunStore({ database, clock, visible: visibleTo });
   t.after(() => store.close());
+  let listeners = 0;
+  const counting: RunStore = {
+    ...store,
+    onChange(listener) {
+      listeners += 1;
+      const forget = store.onChange(listener);
+      return () => {
+        listeners -= 1;
+        forget();
+      };
+    },
+  };
   const automations = createAutomationStore(database);
   const workflow = { id: 'lab.sync', version: '1.0.0' } as Workflow;
   const runs = createRunCatalogue({
-    store,
+    store: counting,
     clock,
     automation: async (id) => {
       const found = await automations.read(id);
@@ -103,7 +116,7 @@ export async function runServer(
     port,
     server,
     store,
-    runs,
+    listeners: () => listeners,
     recorded,
     send: sendAs,
     post,

@@ -46,7 +46,13 @@ export interface EnteringCall {
 export type Entered =
   | { readonly kind: 'reply'; readonly text: string; readonly requestId: string }
   /** `left`: a change may have happened at the far side. */
-  | { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number; readonly left: boolean; readonly requestId: string }
+  | {
+      readonly kind: 'failed';
+      readonly failure: CallFailure;
+      readonly after: number;
+      readonly left: boolean;
+      readonly requestId: string;
+    }
   /** The call was made, and its reply is longer than a run may hold. */
   | { readonly kind: 'tooLong'; readonly requestId: string }
   | { readonly kind: 'aborted'; readonly left: boolean; readonly requestId: string };

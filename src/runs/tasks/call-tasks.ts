@@ -82,12 +82,7 @@ function prepare({ function: name, args }: RunCall): PreparedCall {
   return orchestratorArguments(name, given);
 }
 
-async function made(
-  run: RunCall,
-  prepared: PreparedCall,
-  signal: AbortSignal,
-  options: CallTasksOptions,
-): Promise<CallTaskEnd> {
+async function made(run: RunCall, prepared: PreparedCall, signal: AbortSignal, options: CallTasksOptions): Promise<CallTaskEnd> {
   const mayBeMade = prepared.changes && run.begunAt !== undefined;
   if (mayBeMade && options.clock.now() - (run.begunAt ?? 0) > keysAreSafeFor) return { result: forgotten, requestId: undefined };
   if (signal.aborted) return { result: mayBeMade ? aborted : { kind: 'aborted' }, requestId: undefined };

@@ -26,9 +26,7 @@ export function replyIn(given: CallArguments): Pick<RestTarget, 'output' | 'foll
   return { output, follows, accepts: (status) => status >= 200 && status < (follows ? 400 : 300) };
 }
 
-export type HttpAuthentication =
-  | { readonly user: string; readonly password: string }
-  | { readonly token: string };
+export type HttpAuthentication = { readonly user: string; readonly password: string } | { readonly token: string };
 
 interface HttpEndpoint {
   readonly uri: string;
