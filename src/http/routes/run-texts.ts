@@ -61,7 +61,7 @@ function objectText(members: Readonly<Record<string, string | undefined>>): stri
 
 /** Undefined where there is no value. */
 function written(value: unknown): string | undefined {
-  return JSON.stringify(value) as string | undefined;
+  return JSON.stringify(value);
 }
 
 function isoTime(at: number | undefined): string | undefined {

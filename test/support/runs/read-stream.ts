@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
-import { until } from '../../../test/support/until.ts';
-import type { RunServer } from './run-routes.test-support.ts';
+import { until } from '../until.ts';
+import type { RunServer } from './run-server.ts';
 
 /** An event as it came over the wire. */
 export interface SentEvent {
