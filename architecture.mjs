@@ -18,7 +18,7 @@ export const mayImport = {
   relay: ['base', 'json', 'xml', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
   workflows: ['base', 'json', 'yaml', 'database', 'access'],
-  runs: ['json', 'workflows'],
+  runs: ['base', 'json', 'yaml', 'access', 'audit', 'calls', 'relay', 'workflows'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'audit'],
   cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],

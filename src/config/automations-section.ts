@@ -19,7 +19,10 @@ const namedSecrets: Shape<Readonly<Record<string, Secret>>> = {
     for (const { key, keyPlace, value } of entries) {
       if (key === undefined || !secretName.test(key)) {
         const unnamed = { ...keyPlace, path: place.path };
-        place.reading.problem(unnamed, 'holds a name that no secret can have; begin with a letter, then letters, digits, _ and -');
+        place.reading.problem(
+          unnamed,
+          'holds a name that no secret can have; begin with a letter, then letters, digits, _ and -',
+        );
       } else if (found.has(key)) place.reading.problem(keyPlace, 'is given twice; keep one');
       else {
         const read = await secret().read({ ...value, path: memberPath(place.path, key) });

@@ -587,15 +587,21 @@ test('any text either loads or has problems with a position in the text', async 
 });
 
 test('automations have tasks, a retention of at least an hour, and secrets by name', async (t) => {
-  const { config } = await load(
-    t,
-    `${callers}automations: { tasks: 0, retention: 1h, secrets: { nso-login: { env: LOGIN } } }`,
-    { env: { LOGIN: 'hush' } },
-  );
+  const { config } = await load(t, `${callers}automations: { tasks: 0, retention: 1h, secrets: { nso-login: { env: LOGIN } } }`, {
+    env: { LOGIN: 'hush' },
+  });
   const { tasks, retention, secrets } = config.automations;
   assert.deepEqual([tasks, retention, secrets['nso-login']?.reveal()], [0, 3_600_000, 'hush']);
   await only(t, `${callers}automations: { retention: 59m }`, /automations\.retention: .*at least 1h/u);
-  await only(t, `${callers}automations: { secrets: { 1x: { env: A } } }`, /automations\.secrets: holds a name that no secret can have/u);
-  await only(t, `${callers}automations: { secrets: { a: { env: NOT_SET } } }`, /automations\.secrets\.a\.env: .*NOT_SET is not set/u);
+  await only(
+    t,
+    `${callers}automations: { secrets: { 1x: { env: A } } }`,
+    /automations\.secrets: holds a name that no secret can have/u,
+  );
+  await only(
+    t,
+    `${callers}automations: { secrets: { a: { env: NOT_SET } } }`,
+    /automations\.secrets\.a\.env: .*NOT_SET is not set/u,
+  );
   await only(t, `${callers}automations: { secrets: [] }`, /automations\.secrets: .*mapping of names to secrets/u);
 });

@@ -13,7 +13,7 @@ import type { Call } from '#calls/call.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
+import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
 import type { StoredRun } from '../run-records.ts';
 import { type CallFailure, callFailure, readFailure, renderFailure } from './call-failure.ts';
 import { longestOutput } from './reply-output.ts';
@@ -44,12 +44,21 @@ export interface EnteringCall {
 
 /** What came of one way through the call path. */
 export type Entered =
-  | { readonly kind: 'reply'; readonly text: string; readonly requestId: string }
-  /** `left`: a change may have happened at the far side. */
-  | { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number; readonly left: boolean; readonly requestId: string }
+  /** `address`: the last one, where redirects led to another. */
+  | { readonly kind: 'reply'; readonly text: string; readonly address: string | undefined; readonly requestId: string }
+  /** `after`: milliseconds after which the gateway may be asked again. */
+  | (Unfinished & { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number })
   /** The call was made, and its reply is longer than a run may hold. */
   | { readonly kind: 'tooLong'; readonly requestId: string }
-  | { readonly kind: 'aborted'; readonly left: boolean; readonly requestId: string };
+  | (Unfinished & { readonly kind: 'aborted' });
+
+interface Unfinished {
+  /** A change may have happened at the far side. */
+  readonly left: boolean;
+  /** It is known whether an earlier gateway made the call: the idempotency key was free, or brought an answer. */
+  readonly isSettled: boolean;
+  readonly requestId: string;
+}
 
 /**
  * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
@@ -76,19 +85,20 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
     ending.status = status;
     const requestId = record.facts.replays ?? record.requestId;
     if (text === undefined) return { kind: 'tooLong', requestId };
-    if (status < 400) return { kind: 'reply', text, requestId };
-    return { kind: 'failed', failure: readFailure(text), after: 0, left: true, requestId };
+    if (status < 400) return { kind: 'reply', text, address: headersByName(reply.headers)['X-Upstream-Uri'], requestId };
+    return { kind: 'failed', failure: readFailure(text), after: 0, left: true, isSettled: true, requestId };
   } catch (thrown) {
     life.end(false);
     const { requestId } = record;
     const left = changeLeft(record.facts);
+    const isSettled = record.isIntended;
     if (thrown instanceof CallerLeft || signal.aborted) {
       ending.left = new CallerLeft();
-      return { kind: 'aborted', left, requestId };
+      return { kind: 'aborted', left, isSettled, requestId };
     }
     const failure = noted(thrown, record, options.log);
     ending.status = failure.status;
-    return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, requestId };
+    return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, isSettled, requestId };
   } finally {
     record.afterCall(() => ended(record, ending, options.log));
   }

@@ -5,24 +5,12 @@ import { test } from 'node:test';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
-import { dyingAfter, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
+import { dyingAfter, errorOf, outputOf, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
 import { until } from '../../../test/support/until.ts';
-import type { CallTaskEnd } from './call-tasks.ts';
 
 const params = { path: 'restconf/operations/x', accept: 'application/yang-data+json' };
 const action = { adapter: 'NSO', params, body: { a: 1 } };
 const hour = 3_600_000;
-
-function outputOf({ result }: CallTaskEnd): unknown {
-  assert.equal(result.kind, 'ok', JSON.stringify(result));
-  return result.kind === 'ok' ? JSON.parse(result.output) : undefined;
-}
-
-function errorOf({ result }: CallTaskEnd): readonly unknown[] {
-  assert.ok(result.kind === 'error', JSON.stringify(result));
-  const { type, status, detail } = result.error;
-  return [type.replace(/^.*\//u, ''), status, detail];
-}
 
 test('an action is sent once, and its record names the run, the task and who it belongs to', async (t) => {
   const { far, perform, records } = await taskGateway(t);
@@ -187,6 +175,15 @@ test('a query whose gateway died is made again', async (t) => {
   const second = await taskGateway(t, { far, database });
   await second.perform('orchestratorQuery', { adapter: 'NSO', params }, { begunAt: Date.now() - 30 * hour });
   assert.equal(far.requests.length, 2);
+});
+
+test('a refusal after a crash is unknown, since the earlier gateway may have made the call', async (t) => {
+  const { far, perform } = await taskGateway(t);
+  const gone = { ...action, adapter: 'gone' };
+  assert.deepEqual(errorOf(await perform('orchestratorAction', gone)).slice(0, 2), ['configuration', 404]);
+  assert.equal((await perform('orchestratorAction', gone, { begunAt: Date.now() })).result.kind, 'unknown');
+  assert.deepEqual(outputOf(await perform('orchestratorAction', action, { begunAt: Date.now() })), {}, 'its key is free');
+  assert.equal(far.requests.length, 1);
 });
 
 test('a change that began more than 23 hours ago is unknown, since its idempotency key may be forgotten', async (t) => {

@@ -26,11 +26,9 @@ export function replyIn(given: CallArguments): Pick<RestTarget, 'output' | 'foll
   return { output, follows, accepts: (status) => status >= 200 && status < (follows ? 400 : 300) };
 }
 
-export type HttpAuthentication =
-  | { readonly user: string; readonly password: string }
-  | { readonly token: string };
+type HttpAuthentication = { readonly user: string; readonly password: string } | { readonly token: string };
 
-interface HttpEndpoint {
+export interface HttpEndpoint {
   readonly uri: string;
   readonly authentication: HttpAuthentication | undefined;
 }
@@ -39,8 +37,12 @@ interface HttpEndpoint {
 export function endpointIn(given: CallArguments, name: string): HttpEndpoint {
   if (typeof given.value(name) !== 'object' || given.value(name) === null)
     return { uri: given.requiredText(name), authentication: undefined };
-  const endpoint = given.object(name);
-  return { uri: endpoint.requiredText('uri'), authentication: authenticationIn(endpoint) };
+  return endpointOf(given.object(name));
+}
+
+/** `{ uri, authentication? }`. */
+export function endpointOf(given: CallArguments): HttpEndpoint {
+  return { uri: given.requiredText('uri'), authentication: authenticationIn(given) };
 }
 
 /** `authentication`: `{ basic: { username, password } }` or `{ bearer: { token } }`. */
@@ -78,7 +80,7 @@ function queryIn(given: CallArguments): Pairs {
 }
 
 /** The address with further query parameters, before its fragment. */
-export function withQuery(uri: string, query: Pairs): string {
+function withQuery(uri: string, query: Pairs): string {
   if (query.length === 0) return uri;
   const [address = '', ...fragment] = uri.split('#');
   const pairs = query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');

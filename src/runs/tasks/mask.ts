@@ -65,7 +65,9 @@ function spellings(value: string): readonly string[] {
 }
 
 function base64At(bytes: Buffer, before: number): readonly string[] {
-  const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64').replace(/=+$/u, '');
+  const text = Buffer.concat([Buffer.alloc(before), bytes])
+    .toString('base64')
+    .replace(/=+$/u, '');
   const whole = Math.floor(((before + bytes.length) * 8) / 6);
   const core = text.slice(Math.ceil((before * 8) / 6), whole);
   return [core, core.replaceAll('+', '-').replaceAll('/', '_')];

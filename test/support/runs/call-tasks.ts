@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Principal, Role } from '../../../src/access/principal.ts';
 import { type AuditLog, createAuditLog } from '../../../src/audit/audit-log.ts';
@@ -39,6 +40,7 @@ export interface TaskGateway {
   readonly tasks: CallTasks;
   /** `args`: JSON text, or a value. */
   readonly perform: (name: RunCall['function'], args: unknown, task?: Task) => Promise<CallTaskEnd>;
+  readonly fetchDocument: (endpoint: object) => ReturnType<CallTasks['fetch']>;
   readonly records: () => Promise<readonly AuditRecord[]>;
 }
 
@@ -95,6 +97,16 @@ ${configuration}`,
       const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
       return tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
     },
+    fetchDocument: (endpoint) => {
+      const run = {
+        id: 'run-1',
+        principal: starter,
+        delegated: ['engineering'] as const,
+        workflow: 'lab.sync',
+        version: '1.0.0',
+      };
+      return tasks.fetch({ run, trace: runTrace, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
+    },
     records: async () => (await reader.list({ limit: 100 })).list,
   };
 }
@@ -122,4 +134,17 @@ export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: Au
       };
     },
   });
+}
+
+/** The output of a call as a value. Fails where it has none. */
+export function outputOf({ result }: CallTaskEnd): unknown {
+  assert.equal(result.kind, 'ok', JSON.stringify(result));
+  return result.kind === 'ok' ? JSON.parse(result.output) : undefined;
+}
+
+/** Name of the type, status and detail of the error of a call. Fails where it has none. */
+export function errorOf({ result }: CallTaskEnd): readonly unknown[] {
+  assert.ok(result.kind === 'error', JSON.stringify(result));
+  const { type, status, detail } = result.error;
+  return [type.replace(/^.*\//u, ''), status, detail];
 }
