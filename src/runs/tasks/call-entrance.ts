@@ -31,7 +31,7 @@ export interface EntranceOptions {
 /** The run whose task calls: in whose name, and by which roles. */
 export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'workflow' | 'version'>;
 
-export interface EnteringCall {
+interface EnteringCall {
   readonly run: CallingRun;
   /** Of the run; the call is a child of it. */
   readonly trace: TraceContext;
@@ -109,7 +109,7 @@ function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOp
   const requestId = randomUUID();
   const route = `run ${call.operation}`;
   const received = readTrace(runTrace.traceparent, undefined);
-  const span = tracing?.request({ name: route, received, facts: () => ({ 'gateway.request.id': requestId }) });
+  const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
   return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure });
@@ -173,7 +173,7 @@ async function wholeText({ head, rest }: RelayReply): Promise<string | undefined
   return Buffer.concat(parts).toString();
 }
 
-/** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, nobody knows what became of it. */
+/** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, its outcome is unknown. */
 function noted(thrown: unknown, record: CallRecord, log: Log): GatewayError {
   const failure = thrown instanceof GatewayError ? thrown : unexpected(thrown, record, log);
   record.failure = failure;

@@ -141,7 +141,7 @@ async function made(run: RunCall, prepared: PreparedCall, signal: AbortSignal, o
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
 }
 
-/** The payload is no part of it: evaluated once more, the arguments may differ, and the call must not be made twice for that. */
+/** The payload is no part of it: evaluated again, the arguments may differ, and the call must not be made twice for that. */
 function idempotentCall({ run, activity, attempt }: RunCall): ReturnType<typeof idempotentRequest> {
   return idempotentRequest({ caller: run.principal.id, route: 'run', key: `${run.id}/${activity}/${attempt}`, payload: [] });
 }
@@ -192,6 +192,6 @@ function maskedResult(result: OutsideResult, secrets: SecretValues): OutsideResu
   }
 }
 
-function maskedError(error: EffectError, { maskText }: SecretValues): EffectError {
-  return { ...error, detail: error.detail === undefined ? undefined : maskText(error.detail) };
+function maskedError(error: EffectError, secrets: SecretValues): EffectError {
+  return { ...error, detail: error.detail === undefined ? undefined : secrets.maskText(error.detail) };
 }

@@ -1,4 +1,4 @@
-import { type CallArguments, scalarText } from './arguments.ts';
+import { argumentText, type CallArguments } from './arguments.ts';
 import { type PreparedCall, verbs } from './prepared-call.ts';
 import { headersIn, preparedRestCall, type RestTarget } from './rest-arguments.ts';
 
@@ -14,7 +14,9 @@ export function httpArguments(given: CallArguments): PreparedCall {
   given.check();
   return preparedRestCall({
     ...authenticated(authentication, headers),
-    ...{ uri: withQuery(uri, query), verb: verb ?? 'GET', body: given.span('body') },
+    uri: withQuery(uri, query),
+    verb: verb ?? 'GET',
+    body: given.span('body'),
     ...reply,
   });
 }
@@ -71,7 +73,7 @@ function queryIn(given: CallArguments): Pairs {
   return given.members('query').flatMap(([name, node]) => {
     const items = node.kind === 'array' ? node.items : [node];
     return items.flatMap((item): Pairs => {
-      const value = scalarText(item);
+      const value = argumentText(item);
       if (value === undefined && item.kind !== 'null')
         given.problems.add('/query', `has no text, number or flag for ${JSON.stringify(name)}`);
       return value === undefined ? [] : [[name, value]];

@@ -29,7 +29,7 @@ const tokenOf = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
 
 const secretText = fc.string({ unit: 'grapheme-composite', minLength: 4, maxLength: 12 }).filter((text) => text.isWellFormed());
 
-test('no string of a masked text has a secret, whatever is around it and however it is escaped', () => {
+test('no string of a masked text has a secret, with any text around it and however it is escaped', () => {
   const cases = fc.array(secretText, { minLength: 1, maxLength: 3 }).chain((secrets) => {
     const one = fc.constantFrom(...secrets, secrets.join(''), (secrets[0] ?? '').slice(0, 3), '*');
     const text = fc.array(fc.oneof(one, fc.string({ maxLength: 3 })), { maxLength: 6 }).map((parts) => parts.join(''));

@@ -38,7 +38,7 @@ export interface OpenApiOperation {
 export function findOperation(document: unknown, operationId: string, address: string): OpenApiOperation {
   const root = plain(document);
   const is2 = root['swagger'] === '2.0';
-  if (!is2 && !/^3\./u.test(String(root['openapi'])))
+  if (!is2 && !textOr(root['openapi'], '').startsWith('3.'))
     throw unusable('is no OpenAPI document of version 3.x, and no Swagger document of version 2.0');
   const references = new References(root);
   for (const [path, written] of Object.entries(plain(root['paths']))) {
@@ -102,7 +102,7 @@ function serverOf3({ root, item, operation }: FoundOperation, address: string): 
   const url = typeof server['url'] === 'string' ? server['url'] : '/';
   const variables = plain(server['variables']);
   return absolute(
-    url.replaceAll(/\{([^{}]*)\}/gu, (_written, name: string) => String(plain(variables[name])['default'] ?? '')),
+    url.replaceAll(/\{([^{}]*)\}/gu, (_written, name: string) => textOr(plain(variables[name])['default'], '')),
     address,
   );
 }
@@ -112,8 +112,8 @@ function serverOf2({ root, operation }: FoundOperation, address: string): string
   const schemes = [operation['schemes'], root['schemes']].find(Array.isArray) ?? [protocol.slice(0, -1)];
   const scheme = ['https', 'http'].find((known) => schemes.includes(known));
   if (scheme === undefined) throw unusable('names no scheme that the gateway speaks: http or https');
-  const { host = documentHost, basePath = '' } = root;
-  return absolute(`${scheme}://${String(host)}${String(basePath)}`, address);
+  const host = textOr(root['host'], documentHost);
+  return absolute(`${scheme}://${host}${textOr(root['basePath'], '')}`, address);
 }
 
 /** Without a slash at its end: a path begins with one. */
@@ -142,9 +142,9 @@ function inputsOf3(found: FoundOperation): Inputs {
   const parameters = declared(found).map((parameter): OpenApiParameter => {
     const place = placeOf(parameter);
     const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
-    const style = styles3.get(String(parameter['style'] ?? usual));
+    const style = styles3.get(textOr(parameter['style'], usual));
     if (style === undefined)
-      throw unusable(`has a parameter with the style ${String(parameter['style'])}, which is not supported`);
+      throw unusable(`has a parameter with the style ${textOr(parameter['style'], usual)}, which is not supported`);
     return { ...named(parameter), in: place, style, explode: Boolean(parameter['explode'] ?? style === 'form') };
   });
   const written = found.operation['requestBody'];
@@ -175,7 +175,7 @@ function inputsOf2(found: FoundOperation): Inputs {
     .map((parameter): OpenApiParameter => {
       if (parameter['type'] === 'file') throw unusable('has a parameter for a file, which is not supported');
       const place = placeOf(parameter);
-      const format = String(parameter['collectionFormat'] ?? 'csv');
+      const format = textOr(parameter['collectionFormat'], 'csv');
       const style = format === 'csv' && (place === 'path' || place === 'header') ? 'simple' : styles2.get(format);
       if (style === undefined) throw unusable(`has a parameter with the collectionFormat ${format}, which is not supported`);
       return { ...named(parameter), in: place, style, explode: format === 'multi' };
@@ -208,7 +208,11 @@ function placeOf(parameter: Plain): OpenApiParameter['in'] {
 }
 
 function named(parameter: Plain): Pick<OpenApiParameter, 'name' | 'required'> {
-  return { name: String(parameter['name']), required: parameter['required'] === true || parameter['in'] === 'path' };
+  return { name: textOr(parameter['name'], ''), required: parameter['required'] === true || parameter['in'] === 'path' };
+}
+
+function textOr(value: unknown, other: string): string {
+  return typeof value === 'string' ? value : other;
 }
 
 function plain(value: unknown): Plain {

@@ -1,7 +1,7 @@
 import { type JsonNode, JsonTreeReader } from '#json/json-tree.ts';
 import type { ProblemList } from '#json/problem-list.ts';
 import { isForm, isJson, isXml, readMediaType } from '#relay/media-type.ts';
-import { type CallArguments, scalarText } from './arguments.ts';
+import { argumentText, type CallArguments } from './arguments.ts';
 import type { OpenApiBody, OpenApiOperation, OpenApiParameter } from './openapi-operation.ts';
 
 /** The parts of a request that the parameters of a task give. */
@@ -17,28 +17,49 @@ export function openapiRequest(operation: OpenApiOperation, given: CallArguments
   const values = new Map(given.members('parameters'));
   const { problems } = given;
   noteUnknown(operation, values, problems);
-  const headers: Record<string, string> = { Accept: 'application/json, */*;q=0.8' };
-  const cookies: string[] = [];
-  const query: string[] = [];
-  const form: string[] = [];
-  let uri = operation.template;
+  const sent: SentParameters = { uri: operation.template, headers: {}, cookies: [], query: [], form: [] };
   for (const parameter of operation.parameters) {
     const value = valueOf(parameter, values, problems);
-    if (value === undefined) continue;
-    const { name } = parameter;
-    if (parameter.in === 'path') uri = uri.replaceAll(`{${name}}`, () => encodeURIComponent(joined(parameter, value)));
-    else if (parameter.in === 'header') headers[name] = joined(parameter, value);
-    else if (parameter.in === 'query')
-      query.push(...pairs(parameter, value).map((pair) => pair.map(encodeURIComponent).join('=')));
-    else if (parameter.in === 'cookie') cookies.push(...pairs(parameter, value).map((pair) => pair.join('=')));
-    else form.push(...pairs(parameter, value).map(([key, text]) => `${JSON.stringify(key)}:${JSON.stringify(text)}`));
+    if (value !== undefined) places[parameter.in](sent, parameter, value);
   }
-  if (cookies.length > 0) headers['Cookie'] = cookies.join('; ');
-  if (query.length > 0) uri += `${uri.includes('?') ? '&' : '?'}${query.join('&')}`;
+  const { query, cookies, form } = sent;
   const { type, body } = form.length > 0 ? formBody(form) : bodyOf(operation.body, given);
-  if (body !== undefined && type !== undefined) headers['Content-Type'] = type;
-  return { uri, headers, body };
+  const headers = {
+    Accept: 'application/json, */*;q=0.8',
+    ...sent.headers,
+    ...(cookies.length > 0 && { Cookie: cookies.join('; ') }),
+    ...(body !== undefined && type !== undefined && { 'Content-Type': type }),
+  };
+  const joint = sent.uri.includes('?') ? '&' : '?';
+  return { uri: query.length === 0 ? sent.uri : `${sent.uri}${joint}${query.join('&')}`, headers, body };
 }
+
+/** What the parameters give, as it grows. */
+interface SentParameters {
+  uri: string;
+  readonly headers: Record<string, string>;
+  readonly cookies: string[];
+  /** Encoded. */
+  readonly query: string[];
+  /** Members of a JSON object. */
+  readonly form: string[];
+}
+
+type Put = (sent: SentParameters, parameter: OpenApiParameter, value: JsonNode) => void;
+
+const places: Readonly<Record<OpenApiParameter['in'], Put>> = {
+  path(sent, parameter, value) {
+    sent.uri = sent.uri.replaceAll(`{${parameter.name}}`, () => encodeURIComponent(joined(parameter, value)));
+  },
+  header(sent, parameter, value) {
+    sent.headers[parameter.name] = joined(parameter, value);
+  },
+  query: ({ query }, parameter, value) =>
+    void query.push(...pairs(parameter, value).map((pair) => pair.map(encodeURIComponent).join('='))),
+  cookie: ({ cookies }, parameter, value) => void cookies.push(...pairs(parameter, value).map((pair) => pair.join('='))),
+  form: ({ form }, parameter, value) =>
+    void form.push(...pairs(parameter, value).map(([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`)),
+};
 
 function noteUnknown({ parameters, body }: OpenApiOperation, values: ReadonlyMap<string, JsonNode>, problems: ProblemList): void {
   const known = new Set([...parameters.map(({ name }) => name), ...(body === undefined ? [] : [body.name])]);
@@ -58,7 +79,7 @@ function valueOf(
     if (required) problems.add('/parameters', `lacks ${JSON.stringify(name)}, which the operation needs`);
     return undefined;
   }
-  if (leaves(value).some((leaf) => scalarText(leaf) === undefined)) {
+  if (leaves(value).some((leaf) => argumentText(leaf) === undefined)) {
     problems.add('/parameters', `has nested values in ${JSON.stringify(name)}, which cannot be part of an address or a header`);
     return undefined;
   }
@@ -71,7 +92,7 @@ function leaves(value: JsonNode): readonly JsonNode[] {
 }
 
 function textOf(value: JsonNode): string {
-  return (scalarText(value) ?? '').toWellFormed();
+  return (argumentText(value) ?? '').toWellFormed();
 }
 
 /** The style `simple`: one text. */

@@ -2,7 +2,7 @@ import { isJson, readMediaType } from '#relay/media-type.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { standardError } from '../interpreter/task-error.ts';
 import { farSideError } from './call-failure.ts';
-import { isJsonText } from './document-text.ts';
+import { isJsonText } from './json-document.ts';
 import type { PreparedCall } from './prepared-call.ts';
 
 /** The reply of a far side, as `renderWhole` writes it. */

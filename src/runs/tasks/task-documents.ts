@@ -4,8 +4,8 @@ import type { OutsideResult } from '../interpreter/run-events.ts';
 import { standardError } from '../interpreter/task-error.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
 import { failedResult } from './call-failure.ts';
-import { documentText } from './document-text.ts';
 import { authenticated, type HttpEndpoint } from './http-arguments.ts';
+import { jsonOfDocument } from './json-document.ts';
 import { persistently } from './persistent-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
@@ -35,7 +35,10 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
   const headers = { Accept: 'application/json, application/yaml;q=0.9, */*;q=0.8' };
   const prepared = preparedRestCall({
     ...authenticated(endpoint.authentication, headers),
-    ...{ uri: endpoint.uri, verb: 'GET', output: 'raw', follows: true },
+    uri: endpoint.uri,
+    verb: 'GET',
+    output: 'raw',
+    follows: true,
     accepts: (status) => status < 300,
   });
   const entering = { ...others, call: prepared.call, idempotent: undefined };
@@ -51,13 +54,13 @@ function documentOf(entered: Entered, prepared: PreparedCall, uri: string): Fetc
   if (result.kind !== 'ok') return { result };
   const { body } = JSON.parse(entered.text) as { readonly body: string };
   // In bytes, because the relay knows no type of YAML as text. Both formats are UTF-8 (RFC 8259, RFC 9512).
-  const read = documentText(Buffer.from(body, 'base64'));
+  const read = jsonOfDocument(Buffer.from(body, 'base64'));
   if ('json' in read) return { json: read.json, address: entered.address ?? uri };
   const error = standardError('validation', 'The document cannot be read', `It is neither JSON nor YAML: ${read.problem}.`);
   return { result: { kind: 'error', error } };
 }
 
-/** Documents of runs in memory. A gateway that takes a run over fetches its documents once more. */
+/** Documents of runs in memory. A gateway that takes a run over fetches its documents again. */
 export interface TaskDocuments {
   /** The value of the document. */
   find(request: DocumentRequest, signal: AbortSignal): Promise<KeptDocument | { readonly result: OutsideResult }>;

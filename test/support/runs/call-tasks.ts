@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { continueTrace } from '../../../src/base/trace-context.ts';
+import type { Tracing } from '../../../src/base/tracing.ts';
 import { createCallPath } from '../../../src/calls/call-path.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/database/database.ts';
@@ -31,6 +32,7 @@ interface GatewayNeeds {
   /** Changes the audit log, to let it fail. */
   readonly audit?: (log: AuditLog) => AuditLog;
   readonly configuration?: string;
+  readonly tracing?: Tracing;
 }
 
 type Task = Partial<Omit<RunCall, 'function' | 'args'>> & { readonly delegated?: readonly Role[]; readonly signal?: AbortSignal };
@@ -87,6 +89,7 @@ ${configuration}`,
     clock,
     observers: { metrics: { attemptEnded() {} }, log: noLog },
     log: noLog,
+    tracing: needs.tracing,
     secrets: createSecretValues(() => values),
   });
   return {
@@ -112,8 +115,8 @@ ${configuration}`,
 }
 
 /**
- * An audit log whose process dies after a step of a call: what it would write after that never reaches the store, and the call does not go on
- * before the end of the test.
+ * An audit log whose process dies after a step of a call. What it would write after that never reaches the store, and the call goes on only at
+ * the end of the test.
  */
 export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: AuditLog) => AuditLog {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ export function isJsonText(text: string): boolean {
 }
 
 /** A document as JSON text, with the digits of its numbers: JSON stays as it is, YAML is converted. A problem does not quote the text. */
-export function documentText(bytes: Buffer): { readonly json: string } | { readonly problem: string } {
+export function jsonOfDocument(bytes: Buffer): { readonly json: string } | { readonly problem: string } {
   if (!isUtf8(bytes)) return { problem: 'it is not UTF-8' };
   const text = bytes.toString();
   if (isJsonText(text)) return { json: text.trim() };
