@@ -1,6 +1,6 @@
 import type { Access } from '#access/access.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
@@ -33,8 +33,8 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
+import { openCatalogues } from './open-catalogues.ts';
 import { openStore } from './open-store.ts';
-import { openWorkflows } from './open-workflows.ts';
 import { createReloading, type ReloadAsker, type ReloadResult } from './reload.ts';
 
 /** A running gateway. */
@@ -93,8 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     base,
     access,
     auditReader,
-    catalogue: createAutomationCatalogue({ database, clock }),
-    ...openWorkflows(started, { database, clock, live }),
+    ...openCatalogues(started, { database, clock, live }),
     live,
     calls: createCallPath({ ...live, userAgent }),
     operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
@@ -137,7 +136,7 @@ function servedRoutes({
   base,
   access,
   auditReader,
-  catalogue,
+  automations,
   workflows,
   forms,
   live,
@@ -149,7 +148,7 @@ function servedRoutes({
   readonly base: string;
   readonly access: Access;
   readonly auditReader: AuditReader;
-  readonly catalogue: AutomationCatalogue;
+  readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly live: LiveParts;
@@ -160,7 +159,7 @@ function servedRoutes({
   return [
     ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
-    ...automationRoutes(catalogue, base),
+    ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...sessionRoutes(access),
