@@ -21,7 +21,7 @@ export const mayImport = {
   forms: ['base', 'json', 'yaml', 'database', 'access', 'automations', 'workflows'],
   runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'automations', 'workflows', 'forms', 'calls', 'relay'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
-  http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'forms', 'audit'],
+  http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'forms', 'runs', 'audit'],
   cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],
   wiring: [
     'base',
@@ -36,6 +36,7 @@ export const mayImport = {
     'automations',
     'workflows',
     'forms',
+    'runs',
     'http',
     'telemetry',
     'cli',

@@ -35,6 +35,8 @@ export interface AuditFacts {
   readonly due?: string | undefined;
   /** The workflow that a request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The id of the run that a request started, or changed. */
+  readonly run?: string | undefined;
   /** The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. */
   readonly via?: { readonly run: string; readonly task?: string | undefined } | undefined;
   /** The form that a request stored or deleted. */

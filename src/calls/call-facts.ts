@@ -19,6 +19,8 @@ export interface CallFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The workflow that the request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The id of the run that the request started, or changed. */
+  readonly run?: string | undefined;
   /** The task of a run that makes the call. */
   readonly via?: AuditFacts['via'];
   /** The form that the request stored or deleted. */

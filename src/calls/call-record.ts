@@ -67,6 +67,7 @@ export class CallRecord {
     rule: undefined,
     automation: undefined,
     workflow: undefined,
+    run: undefined,
     via: undefined,
     form: undefined,
     upstreamStatus: undefined,

@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { Principal, Role } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
-import { mayRun, maySee, viewerOf } from '#automations/automation-access.ts';
+import { mayRun } from '#automations/automation-access.ts';
+import { isId } from '#automations/automation-document.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { type UndecidedCall, undecidedCalls } from './interpreter/pending.ts';
 import { readState } from './interpreter/state-text.ts';
-import { newRunId, runIdOfKey } from './run-id.ts';
-import type { RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
+import { createRunSight, seesRun, seesRunsOf } from './run-access.ts';
+import { createRunFollower, type EventPages, type FollowOptions } from './run-follower.ts';
+import { isRunId, newRunId, runIdOfKey } from './run-id.ts';
+import { listVisible, type RunListRequest, type RunPage } from './run-listing.ts';
+import type { StoredRunSummary } from './run-queries.ts';
 import type { NewEvent, NewRun, RunCommand, StoredRun, TaskRecord } from './run-records.ts';
 import {
   chosenCall,
@@ -60,11 +64,8 @@ export interface RunCatalogue {
   /** `replayed`: an earlier request with the key started the run. Also `workflow-not-found` (409) and `invalid-request` (400). */
   start(request: StartRequest): Promise<{ readonly run: StoredRun; readonly replayed: boolean }>;
   read(request: RunRequest): Promise<StoredRun>;
-  list(request: {
-    readonly principal: Principal;
-    readonly filter: Omit<RunFilter, 'visibleTo'>;
-    readonly page: { readonly limit: number; readonly after?: RunPlace | undefined };
-  }): Promise<readonly StoredRunSummary[]>;
+  /** The newest first. A page may have fewer runs than its limit, and still a `next`. */
+  list(request: RunListRequest): Promise<RunPage>;
   tasks(request: RunRequest & { readonly limit: number; readonly after?: number | undefined }): Promise<readonly TaskRecord[]>;
   cancel(request: RunRequest): Promise<StoredRun>;
   suspend(request: RunRequest): Promise<StoredRun>;
@@ -75,8 +76,12 @@ export interface RunCatalogue {
   rerun(
     request: RunRequest & { readonly key?: string | undefined },
   ): Promise<{ readonly run: StoredRun; readonly replayed: boolean }>;
-  /** Hands events to the runs that listen. The role is checked already. */
-  publish(events: readonly NewEvent[]): Promise<void>;
+  /** Hands events to the runs that listen. The role is checked already. An event with the `source` and `id` of an earlier one is dropped. */
+  publish(events: readonly Pick<NewEvent, 'event'>[]): Promise<void>;
+  /** See `RunFollower.run`. */
+  follow(request: RunRequest & FollowOptions): Promise<EventPages | undefined>;
+  /** See `RunFollower.all`. */
+  followAll(request: { readonly principal: Principal } & FollowOptions): Promise<EventPages>;
 }
 
 /** The parts that the runs are made from. */
@@ -109,23 +114,32 @@ interface Commanded {
   readonly command: RunCommand;
   /** At most one command of the run has it. */
   readonly key?: string;
-  readonly isTaken: (run: StoredRun) => boolean | Promise<boolean>;
+  readonly isTaken: (run: StoredRunSummary) => boolean | Promise<boolean>;
 }
 
 export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
   const { store, clock } = needs;
+  const sight = createRunSight(needs);
+  const follower = createRunFollower({ store, clock, sight });
 
   const visible = async ({
     principal,
     id,
-  }: RunRequest): Promise<{ readonly run: StoredRun; readonly automation?: Automation }> => {
-    const run = await store.read(id);
+  }: RunRequest): Promise<{ readonly run: StoredRunSummary; readonly automation: Automation | undefined }> => {
+    const run = isRunId(id) ? await store.summary(id) : undefined;
     const found = run?.automation === undefined ? undefined : await needs.automation(run.automation.id);
-    if (run === undefined || !sees(principal, run, found?.automation)) throw runNotFound();
-    return { run, ...(found && { automation: found.automation }) };
+    const automation = found?.automation;
+    if (run === undefined || !seesRun(principal, { owner: run.principal.id, automation })) throw runNotFound();
+    return { run, automation };
   };
 
-  const changeable = async (request: RunRequest): Promise<StoredRun> => {
+  const whole = async (id: string): Promise<StoredRun> => {
+    const run = await store.read(id);
+    if (run === undefined) throw runNotFound();
+    return run;
+  };
+
+  const changeable = async (request: RunRequest): Promise<StoredRunSummary> => {
     const { run, automation } = await visible(request);
     const { principal } = request;
     if (!principal.roles.includes('admin') && (automation === undefined || !mayRun(principal, automation))) throw notYours();
@@ -133,16 +147,16 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
   };
 
   /** Queues the command, and waits until the run took it. */
-  const commanded = async (run: StoredRun, { command, key, isTaken }: Commanded): Promise<StoredRun> => {
+  const commanded = async (run: StoredRunSummary, { command, key, isTaken }: Commanded): Promise<StoredRun> => {
     if (run.endedAt !== undefined) throw hasEnded(run);
     if (!(await store.command(run.id, command, key))) throw key === undefined ? hasEnded(run) : decidedAlready();
     const until = clock.monotonic() + commandWait;
     for (;;) {
       const changed = changeOf(store, run.id);
       try {
-        const now = await store.read(run.id);
+        const now = await store.summary(run.id);
         if (now === undefined) throw runNotFound();
-        if (now.endedAt !== undefined || (await isTaken(now)) || clock.monotonic() >= until) return now;
+        if (now.endedAt !== undefined || (await isTaken(now)) || clock.monotonic() >= until) return await whole(run.id);
         await inTime(changed.promise, lookAgain, () => undefined);
       } finally {
         changed.forget();
@@ -151,12 +165,21 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
   };
 
   const create = async (run: NewRun): Promise<{ readonly run: StoredRun; readonly replayed: boolean }> => {
-    const earlier = await store.read(run.id);
-    if (earlier === undefined) await store.create([run]);
-    const stored = earlier ?? (await store.read(run.id));
-    if (stored === undefined) throw runNotFound();
-    if (stored.input !== run.input || stored.workflow !== run.workflow) throw keyReused();
+    await store.create([run]);
+    const stored = await whole(run.id);
+    if (stored.input !== run.input) throw keyReused();
     return { run: stored, replayed: stored.seed !== run.seed };
+  };
+
+  /** The run that an earlier request with the key started, whatever has changed about its automation since. */
+  const replayed = async (
+    { principal, automation, key }: Required<Pick<StartRequest, 'principal' | 'automation' | 'key'>>,
+    input: string,
+  ): Promise<{ readonly run: StoredRun; readonly replayed: true } | undefined> => {
+    const run = key === undefined ? undefined : await store.read(runIdOfKey({ caller: principal.id, automation, key }));
+    if (run === undefined) return undefined;
+    if (run.input !== input) throw keyReused();
+    return { run, replayed: true };
   };
 
   const newRun = (
@@ -177,8 +200,8 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
   });
 
   const runnable = async ({ principal, automation: id }: Pick<StartRequest, 'principal' | 'automation'>) => {
-    const found = await needs.automation(id);
-    if (found === undefined || !(maySee(principal, found.automation) || mayRun(principal, found.automation)))
+    const found = isId(id) ? await needs.automation(id) : undefined;
+    if (found === undefined || !seesRunsOf(principal, found.automation))
       throw new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
     if (!mayRun(principal, found.automation)) throw notYours();
     return found;
@@ -187,20 +210,18 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
   return {
     async start({ principal, automation: id, input: given, key }) {
       const { automation, input: own } = await runnable({ principal, automation: id });
+      const input = given ?? own ?? '{}';
+      const earlier = await replayed({ principal, automation: id, key }, input);
+      if (earlier !== undefined) return earlier;
       const named = automation.data?.workflowId;
       const found = named === undefined ? undefined : await needs.workflow({ id: named });
       if (found === undefined) throw withoutWorkflow(named);
-      const input = given ?? own ?? '{}';
       const problems = await needs.inputProblems({ automation, workflow: found.workflow, input });
       if (problems.length > 0) throw invalidInput(problems);
       return await create(newRun({ principal, automation, key }, found, input));
     },
-    read: async (request) => (await visible(request)).run,
-    list: ({ principal, filter, page }) => {
-      const { seesAll, groups } = viewerOf(principal);
-      const visibleTo = seesAll ? undefined : { principal: principal.id, groups };
-      return store.list({ ...filter, visibleTo }, page);
-    },
+    read: async (request) => whole((await visible(request)).run.id),
+    list: (request) => listVisible(request, { store, sight }),
     async tasks({ limit, after, ...request }) {
       const { run } = await visible(request);
       return await store.tasks(run.id, { limit, after });
@@ -245,20 +266,20 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
       if (!mayRun(request.principal, automation)) throw notYours();
       const found = await needs.workflow({ id: run.workflow, version: run.version });
       if (found === undefined) throw withoutWorkflow(`${run.workflow} ${run.version}`);
-      const again = newRun({ principal: request.principal, automation, key }, found, run.input);
-      return await create(again);
+      const { input } = await whole(run.id);
+      return await create(newRun({ principal: request.principal, automation, key }, found, input));
     },
-    publish: (events) => store.publish(events),
+    publish: (events) => store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event }))),
+    async follow({ after, signal, ...request }) {
+      const { run } = await visible(request);
+      return await follower.run({ id: run.id, hasEnded: run.endedAt !== undefined }, { after, signal });
+    },
+    followAll: ({ principal, ...options }) => follower.all(principal, options),
   };
 }
 
-function sees(principal: Principal, run: StoredRun, automation: Automation | undefined): boolean {
-  if (principal.roles.includes('admin') || run.principal.id === principal.id) return true;
-  return automation !== undefined && (maySee(principal, automation) || mayRun(principal, automation));
-}
-
 /** The calls of a run about which people are to decide. */
-async function undecidedOf({ store, workflow }: RunCatalogueNeeds, run: StoredRun): Promise<readonly UndecidedCall[]> {
+async function undecidedOf({ store, workflow }: RunCatalogueNeeds, run: StoredRunSummary): Promise<readonly UndecidedCall[]> {
   const [state, found] = await Promise.all([store.readState(run.id), workflow({ id: run.workflow, version: run.version })]);
   return state === undefined || found === undefined ? [] : undecidedCalls(found.workflow, readState(state.text, state.values));
 }

@@ -5,6 +5,11 @@ export function newRunId(now: number): string {
   return uuid(now, randomBytes(10));
 }
 
+/** Whether a run can have this id. Some texts are none that every store takes. */
+export function isRunId(text: string): boolean {
+  return /^[\w.:-]{1,1000}$/u.test(text);
+}
+
 /** The id of the run that a request with an Idempotency-Key starts: the same for each repetition of the request. */
 export function runIdOfKey(request: { readonly caller: string; readonly automation: string; readonly key: string }): string {
   const { caller, automation, key } = request;

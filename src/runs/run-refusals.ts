@@ -42,7 +42,7 @@ export function keyReused(): GatewayError {
   );
 }
 
-export function hasEnded({ status }: StoredRun): GatewayError {
+export function hasEnded({ status }: Pick<StoredRun, 'status'>): GatewayError {
   return new GatewayError('run-conflict', `The run has ended already: it is ${status}.`);
 }
 

@@ -54,7 +54,18 @@ export function createTimeline(run: string, workflow: Pick<Workflow, 'id' | 'nam
   };
 }
 
-function recordOf({ activity, createdAt, reference, name, iteration, attempt, kind, at, requestId, error }: TaskNote): TaskRecord {
+function recordOf({
+  activity,
+  createdAt,
+  reference,
+  name,
+  iteration,
+  attempt,
+  kind,
+  at,
+  requestId,
+  error,
+}: TaskNote): TaskRecord {
   const end = ends.has(kind) ? at : undefined;
   return { activity, reference, name, iteration, attempt, status: statusAfter[kind], begin: createdAt, end, requestId, error };
 }

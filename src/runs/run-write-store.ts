@@ -1,8 +1,8 @@
 import { sql, type Transaction } from 'kysely';
 import { isOneOf, jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
-import { type Changed, nothingChanged } from './run-changes.ts';
 import { appendEvents, lastMessage, lockMessages } from './event-store.ts';
+import { type Changed, nothingChanged } from './run-changes.ts';
 import { consumeCommands, insertCommands, wakeRuns } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
 import type { RunWrite } from './run-records.ts';
@@ -146,7 +146,14 @@ async function releaseRuns(
   const rows = writes.flatMap(({ run, release, endedAt }) =>
     release === undefined || endedAt !== undefined
       ? []
-      : [[run, release.wakeAt === undefined ? null : Math.ceil(release.wakeAt), Number(release.scanned !== undefined), release.scanned ?? 0]],
+      : [
+          [
+            run,
+            release.wakeAt === undefined ? null : Math.ceil(release.wakeAt),
+            Number(release.scanned !== undefined),
+            release.scanned ?? 0,
+          ],
+        ],
   );
   if (rows.length === 0) return [];
   const columns = { run: 'text', wake_at: 'bigint', listens: 'bigint', scanned: 'bigint' } as const;

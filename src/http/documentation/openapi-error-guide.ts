@@ -63,7 +63,8 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'Compare the `_id` with the listing, or ask for one of the caller’s groups to be added to `gbac.read` or `gbac.write`.',
   },
   'workflow-not-found': {
-    meaning: 'The gateway has no workflow with this id, or not in this version.',
+    meaning:
+      'The gateway has no workflow with this id, or not in this version. With 409: an automation that is to run names none, or one that does not exist.',
     remedy: 'Compare the id, `namespace.name`, with the listing of workflows; ids are case-sensitive.',
   },
   'run-not-found': {
