@@ -70,6 +70,8 @@ export interface AutomationCatalogue {
   import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
   /** See `AutomationStore.export`; for admins. */
   export: AutomationStore['export'];
+  /** The automation, for runs, which need no principal. */
+  find(id: string): Promise<Automation | undefined>;
   /** See `AutomationStore.noteRun`; for runs, which need no principal. */
   noteRun: AutomationStore['noteRun'];
 }
@@ -129,6 +131,7 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
     remove: (request) => changeOne(store, request, async (_writer, { automation, owned }) => stateOf(automation, owned)),
     import: (source) => importAutomations({ store, source }),
     export: () => store.export(),
+    find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
     noteRun: (id, facts) => store.noteRun(id, facts),
   };
 }

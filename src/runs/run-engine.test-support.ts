@@ -12,7 +12,8 @@ import { createRunEngine, type RunEngine } from './run-engine.ts';
 import { newRun, seesNothing } from './run-records.test-support.ts';
 import type { NewRun, StoredRun, TaskRecord } from './run-records.ts';
 import { createRunStore, type RunStore } from './run-store.ts';
-import type { RunCall, RunTools } from './run-tools.ts';
+import type { RunTools } from './run-tools.ts';
+import type { RunCall } from './tasks/call-tasks.ts';
 
 const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
@@ -58,6 +59,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     secrets: {
       variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
       mask: (text) => text.replaceAll(/secret-\w+/gu, '***'),
+      maskText: (text) => text.replaceAll(/secret-\w+/gu, '***'),
     },
     calls: {
       async perform(call, signal) {
@@ -88,7 +90,13 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     async gateway({ tasks = 8, lease, renews = true } = {}) {
       const opened = await open();
       const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('stands still')) };
-      const engine = createRunEngine({ store: own, tools: toolsOver(own), tasks, log: noLog, ...(lease !== undefined && { lease }) });
+      const engine = createRunEngine({
+        store: own,
+        tools: toolsOver(own),
+        tasks,
+        log: noLog,
+        ...(lease !== undefined && { lease }),
+      });
       t.after(async () => {
         engine.abort();
         await engine.stop();

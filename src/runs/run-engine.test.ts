@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
-import { eventNamed } from './run-records.test-support.ts';
 import { runWorld } from './run-engine.test-support.ts';
+import { eventNamed } from './run-records.test-support.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
       call: restCall
@@ -104,7 +104,14 @@ eachStore((store) => {
     await world.gateway();
     const id = await world.begin('unknown');
     await world.reaches(id, 'suspended');
-    const decide = { kind: 'decide', activity: 1, as: 'done', output: '{"found":1.0}', reason: 'seen', principal: 'ada' } as const;
+    const decide = {
+      kind: 'decide',
+      activity: 1,
+      as: 'done',
+      output: '{"found":1.0}',
+      reason: 'seen',
+      principal: 'ada',
+    } as const;
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), true);
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), false);
     assert.equal((await world.reaches(id, 'completed')).output, '{"got":{"found":1.0}}');
@@ -163,7 +170,10 @@ eachStore((store) => {
 
   test('an emitted event reaches another run that listens, once', async (t) => {
     const world = await runWorld(t, store);
-    await world.workflow('emits', "do:\n  - tell: { emit: { event: { with: { source: 'http://t', type: told, data: { n: 1.0 } } } } }\n");
+    await world.workflow(
+      'emits',
+      "do:\n  - tell: { emit: { event: { with: { source: 'http://t', type: told, data: { n: 1.0 } } } } }\n",
+    );
     await world.workflow('hears', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
     await world.gateway();
     const hearing = await world.begin('hears');
@@ -205,10 +215,16 @@ eachStore((store) => {
     await world.workflow('itself', 'do:\n  - again: { run: { workflow: { namespace: test, name: itself, version: 1.0.0 } } }\n');
     await world.gateway();
     const id = await world.begin('around');
-    await until('the inner run waits', async () => (await world.store.list({ parent: id, status: 'waiting' }, { limit: 1 })).length === 1);
+    await until(
+      'the inner run waits',
+      async () => (await world.store.list({ parent: id, status: 'waiting' }, { limit: 1 })).length === 1,
+    );
     await world.store.command(id, { kind: 'cancel' });
     await world.reaches(id, 'cancelled');
-    await until('the inner run is cancelled', async () => (await world.store.list({ parent: id, status: 'cancelled' }, { limit: 1 })).length === 1);
+    await until(
+      'the inner run is cancelled',
+      async () => (await world.store.list({ parent: id, status: 'cancelled' }, { limit: 1 })).length === 1,
+    );
     const endless = await world.reaches(await world.begin('itself'), 'completed', 'faulted');
     assert.match(endless.error?.detail ?? '', /More than 20 runs/u);
   });
@@ -217,7 +233,9 @@ eachStore((store) => {
     const world = await runWorld(t, store);
     await world.workflow('deadly', `do:\n${call('act')}`);
     const first = await world.gateway();
-    world.answer((_call, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' }))));
+    world.answer(
+      (_call, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' }))),
+    );
     const id = await world.begin('deadly');
     await until('the call is in flight', () => world.calls.length === 1);
     first.abort();

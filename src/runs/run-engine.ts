@@ -3,9 +3,9 @@ import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
+import type { RunChange } from './run-changes.ts';
 import { endedEarly, gatewaysEnded, mostDeaths } from './run-ending.ts';
 import { RunExecutor, type RunJournal } from './run-executor.ts';
-import type { RunChange } from './run-changes.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 
@@ -150,19 +150,25 @@ export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: Ru
     }
   });
 
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    for (const { executor } of held.values()) executor?.drain();
+    lookAgain();
+    // A claim under way may still bring runs.
+    await claiming;
+    const { promise: empty, resolve } = Promise.withResolvers<void>();
+    emptied = resolve;
+    if (held.size > 0) await empty;
+    forget();
+    await renewal.stop();
+  };
+
   return {
     held: () => held.size,
-    async stop() {
-      stopping = true;
-      for (const { executor } of held.values()) executor?.drain();
-      lookAgain();
-      // A claim under way may still bring runs.
-      await claiming;
-      const { promise: empty, resolve } = Promise.withResolvers<void>();
-      emptied = resolve;
-      if (held.size > 0) await empty;
-      forget();
-      await renewal.stop();
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
     abort() {
       for (const { executor } of held.values()) executor?.abort();

@@ -5,8 +5,9 @@ import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
 import { createFormStore } from '#forms/form-store.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
-import { createSchemaThreads } from '#workflows/schema-threads.ts';
+import { createSchemaThreads, type SchemaThreads } from '#workflows/schema-threads.ts';
 import { createWorkflowCatalogue, type WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
+import { createWorkflowLoader, type WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { createWorkflowStore } from '#workflows/workflow-store.ts';
 import { whyNotWriter } from '#workflows/writing-right.ts';
 import type { LiveParts } from './live-parts.ts';
@@ -28,6 +29,8 @@ export function openCatalogues(
   readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
+  readonly loader: WorkflowLoader;
+  readonly schemas: SchemaThreads;
 } {
   const reading = started.adopt(createReadingThreads(), (threads) => threads.close());
   const schemas = started.adopt(createSchemaThreads({ threads: schemasAtOnce }), (threads) => threads.close());
@@ -41,5 +44,7 @@ export function openCatalogues(
     }),
     workflows: createWorkflowCatalogue({ store, reading, adapters, clock }),
     forms: createFormCatalogue({ store: createFormStore(database, namesForm), schemas, clock }),
+    loader: createWorkflowLoader({ store, reading }),
+    schemas,
   };
 }
