@@ -51,8 +51,14 @@ test('a call is a span in the trace of its run, and each attempt a client span i
   await perform('orchestratorAction', action, { attempt: 2 });
   const name = `internal run restAction in ${runTrace.traceId}`;
   assert.deepEqual(notes, [
-    ...[name, 'client POST', 'client POST ended', `${name} ended`],
-    ...[name, 'client POST', 'client POST failed', `${name} failed`],
+    name,
+    'client POST',
+    'client POST ended',
+    `${name} ended`,
+    name,
+    'client POST',
+    'client POST failed',
+    `${name} failed`,
   ]);
 });
 
