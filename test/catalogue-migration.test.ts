@@ -43,7 +43,7 @@ function connect(t: TestContext, store: StoreOptions): Kysely<Tables> {
 eachStore((store) => {
   test('a store of version 0.1.0 keeps every document, its order and its run facts', async (t) => {
     const database = await store.open(t, await oldStore(t, store));
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
     assert.deepEqual(
       await exported(catalogue),
       oldDocuments.map(({ text }) => text),
@@ -80,7 +80,7 @@ eachStore((store) => {
 
   test('a store of version 0.1.0 keeps its ETags, except of the documents that have run facts', async (t) => {
     const database = await store.open(t, await oldStore(t, store));
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
     for (const old of oldDocuments) {
       const { _id: id, lastRunAt, nextRunAt, ...rest } = JSON.parse(old.text) as Automation;
       const { text, tag } = await catalogue.read({ principal: admin, id });
@@ -112,7 +112,11 @@ eachStore((store) => {
     }));
     await assert.rejects(migrate({ query, dialect: store.dialect, migrations: failing, part: 'main' }), /half-way/u);
     assert.deepEqual(await rows(), before);
-    const catalogue = createAutomationCatalogue({ database: await store.open(t, options), clock: systemClock });
+    const catalogue = createAutomationCatalogue({
+      database: await store.open(t, options),
+      clock: systemClock,
+      whyNotWriter: () => Promise.resolve(undefined),
+    });
     assert.deepEqual(
       await exported(catalogue),
       oldDocuments.map(({ text }) => text),

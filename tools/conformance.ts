@@ -60,6 +60,9 @@ async function resultOf({ definition, input }: Scenario, index: number): Promise
     return ['completed', 'faulted', 'cancelled', 'suspended'].includes(result.status);
   });
   const tasks = await gateway.send({ role: 'admin', target: `/runs/${run}/tasks?limit=100` });
+  // Scenarios of the kit share names of workflows.
+  await gateway.send({ role: 'admin', method: 'DELETE', target: `/automation_catalog/automations/${_id}` });
+  await gateway.send({ role: 'admin', method: 'DELETE', target: `/automation_catalog/workflows/${id}` });
   return { ...result, tasks: (tasks.json() as { readonly list: RunResult['tasks'] }).list };
 }
 

@@ -23,7 +23,7 @@ eachStore((store) => {
         { _id: '3', name: 'Certificates', data: { gbac: { read: ['security'], write: [] } } },
       ]),
     );
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
     const list = async (principal: Principal, query: string) => {
       const { list, ...counts } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
       return { names: list.map((text) => (JSON.parse(text) as Automation).name), ...counts };
@@ -42,7 +42,7 @@ eachStore((store) => {
 
   test('principals take turns: one listing of another does not wait for sixty of a busy principal', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
     const order: string[] = [];
     const list = async (principal: Principal): Promise<void> => {
       await catalogue.list({ principal, options: readListOptions(new URLSearchParams('contains=a')) });
@@ -57,7 +57,11 @@ eachStore((store) => {
   test('an automation without a value for a field is listed without the field', async (t) => {
     const database = await store.open(t);
     await createAutomationStore(database).change((writer) => writer.insert([{ _id: '1', name: 'Bare' }]));
-    const { list } = await createAutomationCatalogue({ database, clock: systemClock }).list({
+    const { list } = await createAutomationCatalogue({
+      database,
+      clock: systemClock,
+      whyNotWriter: () => Promise.resolve(undefined),
+    }).list({
       principal: admin,
       options: readListOptions(new URLSearchParams()),
     });
@@ -66,7 +70,7 @@ eachStore((store) => {
 
   test('a closed store is unavailable', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock });
+    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
     await database.close();
     const options = readListOptions(new URLSearchParams());
     await assert.rejects(

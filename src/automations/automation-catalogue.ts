@@ -17,6 +17,7 @@ import {
 import { type ImportResult, importAutomations } from './automation-import.ts';
 import { ownedText, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
+import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
 import { factsBesides, type OwnerFacts, runFields, withFactsOf, withRunFacts } from './run-facts.ts';
@@ -54,7 +55,7 @@ interface AutomationChange extends AutomationRequest {
  * The catalogue for a principal whose role is checked already; the catalogue checks its groups. An automation that the principal may not see
  * is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
  * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
- * `store-unavailable` (503) where the store does.
+ * `store-unavailable` (503) where the store does. Changes can be refused by `refuseDelegation` too.
  */
 export interface AutomationCatalogue {
   list(request: { readonly principal: Principal; readonly options: ListOptions }): Promise<AutomationListing>;
@@ -69,13 +70,20 @@ export interface AutomationCatalogue {
   import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
   /** See `AutomationStore.export`; for admins. */
   export: AutomationStore['export'];
+  /** The automation, for runs, which need no principal. */
+  find(id: string): Promise<Automation | undefined>;
   /** See `AutomationStore.noteRun`; for runs, which need no principal. */
   noteRun: AutomationStore['noteRun'];
 }
 
-export function createAutomationCatalogue(options: { readonly database: Database; readonly clock: Clock }): AutomationCatalogue {
-  const store = createAutomationStore(options.database);
-  const { clock } = options;
+interface AutomationCatalogueOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly whyNotWriter: WhyNotWriter;
+}
+
+export function createAutomationCatalogue({ database, clock, whyNotWriter }: AutomationCatalogueOptions): AutomationCatalogue {
+  const store = createAutomationStore(database);
   const stamped = (principal: Principal, id: string, settled: GivenAutomation): Automation => {
     const lastUpdated = new Date(clock.now()).toISOString();
     const automation = { ...settled, _id: id, lastModifiedBy: modifierName(principal.username) };
@@ -95,20 +103,27 @@ export function createAutomationCatalogue(options: { readonly database: Database
       const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
       return { list, total, skip: options.skip, limit: options.limit };
     },
-    create: ({ principal, given }) => store.change((writer) => put(writer, stamped(principal, generateId(), settle(given)))),
+    async create({ principal, given }) {
+      const settled = settle(given);
+      await refuseDelegation(whyNotWriter, { principal, next: settled });
+      return store.change((writer) => put(writer, stamped(principal, generateId(), settled)));
+    },
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
       if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
       return stateOf(stored.automation, stored.owned);
     },
     replace: (request) =>
-      changeOne(store, request, (writer, { automation: current }) =>
-        put(writer, changed(request, current, settle(request.given, { current }))),
-      ),
+      changeOne(store, request, async (writer, { automation: current }) => {
+        const settled = settle(request.given, { current });
+        await refuseDelegation(whyNotWriter, { principal: request.principal, current, next: settled });
+        return put(writer, changed(request, current, settled));
+      }),
     patch: (request) =>
-      changeOne(store, request, (writer, { automation: current, facts }) => {
-        const { patch } = request;
+      changeOne(store, request, async (writer, { automation: current, facts }) => {
+        const { patch, principal } = request;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
+        await refuseDelegation(whyNotWriter, { principal, current, next: settled });
         const { nextRunAt, ...kept } = factsBesides(patch, facts);
         const keepsNext = nextRunAt !== undefined && settled.nextRunAt === current.nextRunAt;
         return put(writer, changed(request, current, settled), { ...kept, ...(keepsNext && { nextRunAt }) });
@@ -116,6 +131,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
     remove: (request) => changeOne(store, request, async (_writer, { automation, owned }) => stateOf(automation, owned)),
     import: (source) => importAutomations({ store, source }),
     export: () => store.export(),
+    find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
     noteRun: (id, facts) => store.noteRun(id, facts),
   };
 }

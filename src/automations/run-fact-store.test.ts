@@ -17,7 +17,7 @@ const times = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z', '2027-01-
 const [early, late, later] = times;
 
 function catalogueOn(database: Database): AutomationCatalogue {
-  return createAutomationCatalogue({ database, clock: systemClock });
+  return createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
 }
 
 async function documentsOf(catalogue: AutomationCatalogue, options: Partial<ListOptions> = {}): Promise<readonly Automation[]> {

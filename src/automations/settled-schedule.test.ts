@@ -7,6 +7,8 @@ import type { Automation } from './automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from './automation-catalogue.ts';
 import type { GivenAutomation } from './automation-document.ts';
 
+const whyNotWriter = () => Promise.resolve(undefined);
+
 const principal: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups: [] };
 const noon = Date.parse('2026-05-01T12:00:00Z');
 const preconditions = {};
@@ -29,6 +31,7 @@ eachStore((store) => {
   test('an automation with cron gets its next time at each write that concerns it, and a pause keeps it paused', async (t) => {
     let now = noon;
     const catalogue = createAutomationCatalogue({
+      whyNotWriter,
       database: await store.open(t),
       clock: { now: () => now, monotonic: () => now },
     });
@@ -56,7 +59,7 @@ eachStore((store) => {
 
   test('an interval counts from a written time, and neither a run nor a copy of the document changes that', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
     const nextRunAt = '2026-01-31T00:00:00.000Z';
     // As a request may have it, in which the gateway ignores the member.
     const given: Automation = { _id: '', name: 'a', repeatInterval: '1 month', nextRunAt, data: { scheduleFrom: '2020' } };
@@ -83,7 +86,7 @@ eachStore((store) => {
 
   test('an automation without any first time is never due', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
     assert.deepEqual(timesOf(await catalogue.create({ principal, given: { name: 'a', repeatInterval: '1 day' } })), [
       undefined,
       undefined,
@@ -92,7 +95,7 @@ eachStore((store) => {
 
   test('the ETag of an automation without data stays when its time is written', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
     await imported(catalogue, '{"_id":"a","name":"a"}');
     const { tag } = await catalogue.read({ principal, id: 'a' });
     const patch = { nextRunAt: '2026-06-01T00:00:00Z' };
@@ -102,7 +105,7 @@ eachStore((store) => {
 
   test('an import keeps the digits of an input, and a run fact finds its place after one that looks like a document', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
     const input = '{"big":18446744073709551615,"one":1.0,"x":{"y":1e400},"data":{"scheduleFrom":"s"},"repeatInterval":"1 day"}';
     const line = `{"_id":"a","name":"a","data":{"input":${input}}}`;
     await imported(catalogue, line);
@@ -116,7 +119,7 @@ eachStore((store) => {
 
   test('a merge patch that gives an automation two schedules is refused, and names both', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
     const { id } = await catalogue.create({ principal, given: { name: 'a', repeatInterval: '1 day' } });
     const patch = { data: { cron: '0 5 * * *' } };
     await assert.rejects(catalogue.patch({ principal, id, preconditions, patch }), (error) => {

@@ -140,6 +140,11 @@ export class CallRecord {
     return this.#endedAt !== undefined;
   }
 
+  /** The intent is on record, and no earlier call has the Idempotency-Key. */
+  get isIntended(): boolean {
+    return this.#intended !== undefined;
+  }
+
   /** The code of the error that was answered, where it was one. */
   get code(): string | undefined {
     return this.failure?.code ?? this.replayedCode;

@@ -24,7 +24,7 @@ type CallDecision =
   | Extract<RuleDecision, { readonly allowed: false }>;
 
 /**
- * The one decision about a call: the role of its principal, or a delegated one, then the operator's rules for its destination (path rights, outbound policy).
+ * The one decision about a call. First the role of its principal, or a delegated one, then the operator's rules for its destination (path rights, outbound policy).
  * `prepare` is called once the role allows the operation; what it throws (404 `adapter-not-found`, 400) comes before the rules.
  */
 export function decideCall(asked: Asked, prepare: () => RelayedCall): CallDecision {

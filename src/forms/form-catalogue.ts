@@ -20,7 +20,8 @@ export interface FormCatalogue {
     readonly bytes: Buffer;
     readonly preconditions: Preconditions;
   }): Promise<{ readonly form: StoredForm; readonly isNew: boolean }>;
-  /** Rejects with `form-not-found` (404). */
+  find(id: string): Promise<StoredForm | undefined>;
+  /** As `find`, but rejects with `form-not-found` (404). */
   read(id: string): Promise<StoredForm>;
   list: FormStore['list'];
   /** `form-in-use` (409): an automation names the form. Also `form-not-found` and `precondition-failed`. */
@@ -36,6 +37,7 @@ interface FormCatalogueOptions {
 }
 
 export function createFormCatalogue({ store, schemas, clock }: FormCatalogueOptions): FormCatalogue {
+  const find = async (id: string): Promise<StoredForm | undefined> => (isId(id) ? await store.read(id) : undefined);
   return {
     async put({ principal, id, bytes, preconditions }) {
       if (!isId(id)) throw unusableId();
@@ -50,8 +52,9 @@ export function createFormCatalogue({ store, schemas, clock }: FormCatalogueOpti
       );
       return { form, isNew };
     },
+    find,
     async read(id) {
-      const form = isId(id) ? await store.read(id) : undefined;
+      const form = await find(id);
       if (form === undefined) throw notFound();
       return form;
     },

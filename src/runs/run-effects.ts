@@ -73,12 +73,8 @@ async function evaluated(
   if ('error' in bound) return bound;
   const outcome = await tools.expressions.evaluate(bound.evaluation);
   if (evaluation.secrets.length === 0) return { outcome };
-  if ('failed' in outcome) return { outcome: { ...outcome, detail: maskedWords(tools, outcome.detail) } };
+  if ('failed' in outcome) return { outcome: { ...outcome, detail: tools.secrets.maskText(outcome.detail) } };
   return { outcome: { results: outcome.results.map((result) => tools.secrets.mask(result)) } };
-}
-
-function maskedWords({ secrets }: RunTools, words: string): string {
-  return JSON.parse(secrets.mask(JSON.stringify(words))) as string;
 }
 
 function withSecrets(
@@ -100,7 +96,7 @@ async function argument(tools: RunTools, given: Argument): Promise<{ readonly te
   if ('error' in bound) return bound;
   const outcome = await tools.expressions.evaluate(bound.evaluation);
   if ('results' in outcome) return { text: outcome.results[0] ?? 'null' };
-  return { error: standardError('expression', 'Expression failed', `with: ${maskedWords(tools, outcome.detail)}`) };
+  return { error: standardError('expression', 'Expression failed', `with: ${tools.secrets.maskText(outcome.detail)}`) };
 }
 
 async function fetched(effect: FetchEffect, { run, trace, tools }: Working, signal: AbortSignal): Promise<RunEvent> {
@@ -115,11 +111,17 @@ async function called(effect: CallEffect, { run, trace, tools, begunAt }: Workin
   const args = await argument(tools, effect.with);
   const { key, activity, attempt, reference } = effect;
   if ('error' in args) return { kind: 'callEnded', at: tools.clock.now(), key, result: { kind: 'error', error: args.error } };
-  const begun = begunAt === undefined ? {} : { begunAt };
-  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, ...begun };
+  if (effect.function === 'approval') return failed(tools, effect, noApprovals);
+  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, begunAt };
   const { result, requestId } = await tools.calls.perform(call, signal);
   return { kind: 'callEnded', at: tools.clock.now(), key, result, ...(requestId !== undefined && { requestId }) };
 }
+
+const noApprovals = standardError(
+  'configuration',
+  'There are no approvals',
+  'This version of the gateway has no approvals yet, so a call of approval cannot wait for people.',
+);
 
 /** Messages that are looked at in one reading. */
 const messagesAtOnce = 100;

@@ -1,7 +1,7 @@
 import { endForParent } from './child-runs.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin } from './interpreter/step.ts';
-import type { EffectError } from './interpreter/task-error.ts';
+import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { createOutbox } from './run-outbox.ts';
 import type { ClaimedRun, RunWrite } from './run-records.ts';
 
@@ -19,4 +19,13 @@ export function endedEarly(run: ClaimedRun, reason: EffectError, at: number): Ru
   outbox.notes([{ of: 'run', kind: 'faulted', at, error }]);
   for (const { run: parent, command } of endForParent(run, state, false)) outbox.command(parent, command);
   return outbox.take(state, undefined);
+}
+
+/** So many gateways may die at a task. */
+export const mostDeaths = 3;
+
+/** The error of a task at which gateways died too often. */
+export function gatewaysEnded(deaths: number): EffectError {
+  const detail = `${deaths} gateways ended while they worked on this task, so it is not tried again.`;
+  return standardError('runtime', 'Gateways ended at this task', detail);
 }

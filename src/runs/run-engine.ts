@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import { Semaphore } from '#base/semaphore.ts';
-import { standardError } from './interpreter/task-error.ts';
+import { type EffectError, standardError } from './interpreter/task-error.ts';
 import type { RunChange } from './run-changes.ts';
-import { endedEarly } from './run-ending.ts';
+import { endedEarly, gatewaysEnded, mostDeaths } from './run-ending.ts';
 import { RunExecutor, type RunJournal } from './run-executor.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
@@ -150,17 +150,25 @@ export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: Ru
     }
   });
 
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    for (const { executor } of held.values()) executor?.drain();
+    lookAgain();
+    // A claim under way may still bring runs.
+    await claiming;
+    const { promise: empty, resolve } = Promise.withResolvers<void>();
+    emptied = resolve;
+    if (held.size > 0) await empty;
+    forget();
+    await renewal.stop();
+  };
+
   return {
     held: () => held.size,
-    async stop() {
-      stopping = true;
-      lookAgain();
-      await claiming;
-      const empty = new Promise<void>((resolve) => (emptied = resolve));
-      for (const { executor } of held.values()) executor?.drain();
-      if (held.size > 0) await empty;
-      forget();
-      await renewal.stop();
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
     abort() {
       for (const { executor } of held.values()) executor?.abort();
@@ -182,11 +190,14 @@ async function execute(
   { tools, journal, holds }: { readonly tools: RunTools; readonly journal: RunJournal; readonly holds: () => boolean },
   ready: (executor: RunExecutor) => void,
 ): Promise<void> {
+  const end = async (error: EffectError): Promise<void> => {
+    await journal.save(endedEarly(run, error, tools.clock.now()));
+  };
+  if (run.state === undefined && run.deaths >= mostDeaths) return await end(gatewaysEnded(run.deaths));
   const workflow = await tools.loadWorkflow({ id: run.workflow, version: run.version });
   if (workflow === undefined) {
     const detail = `The version ${run.version} of ${run.workflow} was deleted.`;
-    await journal.save(endedEarly(run, standardError('configuration', 'The workflow does not exist', detail), tools.clock.now()));
-    return;
+    return await end(standardError('configuration', 'The workflow does not exist', detail));
   }
   const executor = new RunExecutor({ run, workflow, tools, journal, holds });
   ready(executor);

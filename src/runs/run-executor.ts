@@ -7,9 +7,10 @@ import type { RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
-import { standardError } from './interpreter/task-error.ts';
+import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
+import { gatewaysEnded, mostDeaths } from './run-ending.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { ClaimedRun, QueuedCommand, RunRelease, RunWrite } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
@@ -39,8 +40,6 @@ interface RunExecutorOptions {
 const writeInterval = 100;
 /** Milliseconds that a holder keeps a run which waits for a time. A longer wait is in the store alone. */
 const shortWait = 2_000;
-/** So many gateways may die at a task. */
-const mostDeaths = 3;
 /** Milliseconds until the lease is looked at again. */
 const leaseInterval = 100;
 /** Milliseconds; a longer timer of Node would overflow. */
@@ -135,8 +134,7 @@ export class RunExecutor {
     this.#work.inherit(effect);
     const { deaths } = this.#options.run;
     if (effect.kind === 'listen' || deaths < mostDeaths) return;
-    const detail = `${deaths} gateways ended while they worked on this task, so it is not tried again.`;
-    this.#fail(effect, 'runtime', 'Gateways ended at this task', detail);
+    this.#fail(effect, gatewaysEnded(deaths));
   }
 
   async #round(): Promise<RunEnd | undefined> {
@@ -168,8 +166,8 @@ export class RunExecutor {
     this.#arrivals.push({ event });
   }
 
-  #fail({ key }: Effect, name: 'runtime' | 'configuration', title: string, detail: string): void {
-    this.#arrive({ kind: 'failed', at: this.#now(), key, error: standardError(name, title, detail) });
+  #fail({ key }: Effect, error: EffectError): void {
+    this.#arrive({ kind: 'failed', at: this.#now(), key, error });
   }
 
   #hasNews(): boolean {
@@ -239,7 +237,7 @@ export class RunExecutor {
     const { key, workflow: id, version } = effect;
     const made = childRun(run, effect, (await tools.loadWorkflow({ id, version }))?.version);
     if ('problem' in made) {
-      this.#fail(effect, 'configuration', 'The workflow cannot be run', made.problem);
+      this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
       return;
     }
     this.#outbox.child(made.child);
@@ -249,7 +247,7 @@ export class RunExecutor {
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
   #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
     const { scanned, hasCall } = this.#work;
-    if (this.#mode !== 'work') return hasCall ? undefined : { wakeAt: 0, scanned };
+    if (this.#mode !== 'work') return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt: 0, scanned };
     const timer = effects.find((effect) => effect.kind === 'timer');
     const soon = timer !== undefined && timer.at - this.#now() <= shortWait;
     const isBusy = this.#work.effects.length > 0 || starting.length > 0 || this.#hasNews();

@@ -1,6 +1,6 @@
 import type { Access } from '#access/access.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
@@ -35,8 +35,9 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
+import { openCatalogues } from './open-catalogues.ts';
+import { openRuns } from './open-runs.ts';
 import { openStore } from './open-store.ts';
-import { openWorkflows } from './open-workflows.ts';
 import { createReloading, type ReloadAsker, type ReloadResult } from './reload.ts';
 
 /** A running gateway. */
@@ -91,14 +92,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const pressure = openPressure(started, options);
   telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
+  const calls = createCallPath({ ...live, userAgent });
+  const catalogues = openCatalogues(started, { database, clock, live });
+  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, tracing, calls });
   const served = servedRoutes({
     base,
     access,
     auditReader,
-    catalogue: createAutomationCatalogue({ database, clock }),
-    ...openWorkflows(started, { database, clock, live }),
+    ...catalogues,
+    runs: runs.catalogue,
     live,
-    calls: createCallPath({ ...live, userAgent }),
+    calls,
     operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
     reload: (asker) => reloading.reload(asker),
   });
@@ -118,7 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, longestCall, expiries: telemetry.expiries, metrics, log }),
+    follow: followers({ server, access, longestCall, runs, expiries: telemetry.expiries, metrics, log }),
     audit,
     log,
   });
@@ -126,7 +130,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   started.defer(() => server.close());
   const url = await server.listen();
   const running = started.move();
-  return { url, reload: (asker) => reloading.reload(asker), stop: () => running.disposeAsync(), abort: () => server.abort() };
+  return {
+    url,
+    reload: (asker) => reloading.reload(asker),
+    async stop() {
+      // Runs begin no further task while the callers' requests end.
+      runs.engine.stop().catch(() => {});
+      await running.disposeAsync();
+    },
+    abort() {
+      runs.engine.abort();
+      server.abort();
+    },
+  };
 }
 
 /** Measures the load of the process until the gateway stops. */
@@ -139,7 +155,7 @@ function servedRoutes({
   base,
   access,
   auditReader,
-  catalogue,
+  automations,
   workflows,
   forms,
   runs,
@@ -152,10 +168,10 @@ function servedRoutes({
   readonly base: string;
   readonly access: Access;
   readonly auditReader: AuditReader;
-  readonly catalogue: AutomationCatalogue;
+  readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
-  readonly runs?: RunCatalogue;
+  readonly runs: RunCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
@@ -164,10 +180,10 @@ function servedRoutes({
   return [
     ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
-    ...automationRoutes(catalogue, base),
+    ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
-    ...(runs === undefined ? [] : runRoutes(runs, base)),
+    ...runRoutes(runs, base),
     ...sessionRoutes(access),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
@@ -180,6 +196,7 @@ function followers({
   server,
   access,
   longestCall,
+  runs,
   expiries,
   metrics,
   log,
@@ -187,6 +204,7 @@ function followers({
   readonly server: HttpServer;
   readonly access: Access;
   readonly longestCall: LongestCall;
+  readonly runs: { follow(next: Config): void };
   readonly expiries: CertificateExpiries;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
@@ -199,6 +217,7 @@ function followers({
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
     longestCall.follow(next);
+    runs.follow(next);
     expiries.follow(next);
   };
 }

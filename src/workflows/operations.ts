@@ -48,3 +48,10 @@ function innerTasks(task: Task): readonly Task[] {
       return [];
   }
 }
+
+const ofOrchestrators: ReadonlySet<FunctionName> = new Set(['orchestratorAction', 'orchestratorQuery', 'orchestratorRequest']);
+
+/** A function that calls an orchestrator, which needs the role admin; undefined where there is none. */
+export function orchestratorCall({ functions }: { readonly functions: readonly FunctionName[] }): FunctionName | undefined {
+  return functions.find((name) => ofOrchestrators.has(name));
+}

@@ -17,6 +17,8 @@ interface ReadWorkflowOptions {
   };
   /** Compiles the expressions of the document. None of them is run. */
   readonly expressions: Pick<ExpressionPool, 'problemOf'>;
+  /** The document was judged before, so that its expressions compile: in strict mode none is compiled again. */
+  readonly isJudged?: boolean;
 }
 
 /** A workflow, or every problem of its document, at most 100, in the order of the text. */
@@ -27,7 +29,7 @@ export type WorkflowReading =
 /** Bytes of UTF-8. */
 export const workflowSizeLimit = 1024 ** 2;
 
-export async function readWorkflow({ text: written, known, expressions }: ReadWorkflowOptions): Promise<WorkflowReading> {
+export async function readWorkflow({ text: written, ...options }: ReadWorkflowOptions): Promise<WorkflowReading> {
   // A lone carriage return is a line break of YAML and white space of JSON, which the library takes for text.
   const text = written.replace(/\r(?!\n)/gu, '\n');
   const whole = { line: 1, column: 1 };
@@ -52,13 +54,13 @@ export async function readWorkflow({ text: written, known, expressions }: ReadWo
   const located = locate(yaml);
   for (const fault of located.faults) reading.unreadable(fault, fault.message);
   if (!located.isWhole) return { problems: reading.problems, warnings: [] };
-  return await judge(reading, located, { known, expressions });
+  return await judge(reading, located, options);
 }
 
 async function judge(
   reading: DocumentReading,
   { root }: LocatedText,
-  { known: { adapters }, expressions }: Omit<ReadWorkflowOptions, 'text'>,
+  { known: { adapters }, expressions, isJudged = false }: Omit<ReadWorkflowOptions, 'text'>,
 ): Promise<WorkflowReading> {
   const loose = isLoose(reading, root) ? await looseTexts(reading, root, expressions) : undefined;
   const workflow = readDocument({
@@ -67,7 +69,7 @@ async function judge(
     ...(adapters === undefined ? {} : { adapters }),
     ...(loose === undefined ? {} : { loose }),
   });
-  await checkExpressions(reading, expressions);
+  if (!isJudged) await checkExpressions(reading, expressions);
   checkSecrets(reading, workflow);
   const { problems, warnings } = reading;
   return problems.length > 0 ? { problems, warnings } : { workflow, warnings };

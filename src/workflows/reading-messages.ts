@@ -1,7 +1,12 @@
 import type { WorkflowProblem } from './reader/reading.ts';
-import type { FunctionName } from './workflow.ts';
+import type { FunctionName, Workflow } from './workflow.ts';
 
-export interface ReadingRequest {
+/** `load`: a document that was judged before. Answered by the workflow itself. */
+export type ReadingRequest =
+  | ({ readonly purpose: 'judge' } & JudgedDocument)
+  | { readonly purpose: 'load'; readonly text: string };
+
+export interface JudgedDocument {
   readonly text: string;
   /** YAML, of which JSON is a part, or JSON alone. */
   readonly mediaType: 'application/json' | 'application/yaml';
@@ -25,3 +30,6 @@ export interface WorkflowFacts {
 export type WorkflowJudgement =
   | { readonly facts: WorkflowFacts; readonly warnings: readonly WorkflowProblem[] }
   | { readonly problems: readonly WorkflowProblem[]; readonly warnings: readonly WorkflowProblem[] };
+
+/** The workflow of a document that was judged before, or its problems under the rules of today. */
+export type LoadedDocument = { readonly workflow: Workflow } | { readonly problems: readonly WorkflowProblem[] };

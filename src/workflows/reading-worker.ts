@@ -5,7 +5,7 @@ import { readJsonTree } from '#json/json-tree.ts';
 import { createExpressionPool } from './expression-pool.ts';
 import { operationsOf } from './operations.ts';
 import { readWorkflow, type WorkflowReading } from './read-workflow.ts';
-import type { ReadingRequest, WorkflowJudgement } from './reading-messages.ts';
+import type { JudgedDocument, LoadedDocument, ReadingRequest, WorkflowJudgement } from './reading-messages.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('reading-worker.ts runs as a worker thread only');
@@ -13,10 +13,19 @@ if (port === null) throw new Error('reading-worker.ts runs as a worker thread on
 // Without a listener this thread would end while it waits for that of jq, which in turn ends with this one.
 port.on('message', () => {});
 
-const { text, mediaType, adapters } = workerData as ReadingRequest;
+const request = workerData as ReadingRequest;
 const expressions = createExpressionPool({ threads: 1 });
-const fault = mediaType === 'application/json' ? jsonFault(text) : undefined;
-port.postMessage(fault ?? judgementOf(await readWorkflow({ text, known: { adapters }, expressions })));
+port.postMessage(request.purpose === 'judge' ? await judge(request) : await load(request.text));
+
+async function judge({ text, mediaType, adapters }: JudgedDocument): Promise<WorkflowJudgement> {
+  const fault = mediaType === 'application/json' ? jsonFault(text) : undefined;
+  return fault ?? judgementOf(await readWorkflow({ text, known: { adapters }, expressions }));
+}
+
+async function load(text: string): Promise<LoadedDocument> {
+  const reading = await readWorkflow({ text, known: {}, expressions, isJudged: true });
+  return 'workflow' in reading ? { workflow: reading.workflow } : { problems: reading.problems };
+}
 
 function judgementOf(reading: WorkflowReading): WorkflowJudgement {
   if ('problems' in reading) return reading;

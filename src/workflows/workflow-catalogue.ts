@@ -5,8 +5,8 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { WorkflowFacts, WorkflowJudgement } from './reading-messages.ts';
 import type { ReadingThreads } from './reading-threads.ts';
-import type { FunctionName } from './workflow.ts';
 import type { StoredWorkflow, WorkflowCalls, WorkflowMediaType, WorkflowName, WorkflowStore } from './workflow-store.ts';
+import { whyAdmin } from './writing-right.ts';
 
 /** A document as its writer sent it. */
 interface GivenDocument {
@@ -70,7 +70,8 @@ export function createWorkflowCatalogue({ store, reading, adapters, clock }: Wor
       const { bytes, mediaType, principal } = given;
       await refuseCalls(principal, [facts]);
       const text = bytes.toString();
-      const stamp = { createdAt: clock.now(), createdBy: storableName(principal.username) };
+      const writtenAs = principal.roles.includes('admin') ? 'admin' : 'engineering';
+      const stamp = { createdAt: clock.now(), createdBy: storableName(principal.username), writtenAs } as const;
       const workflow = await store.add({ ...shortened(facts), text, mediaType, ...stamp });
       if (workflow.text !== text) throw exists(workflow);
       return { workflow, warnings };
@@ -88,29 +89,6 @@ export function createWorkflowCatalogue({ store, reading, adapters, clock }: Wor
         if (isNamed) throw inUse();
       }),
   };
-}
-
-const ofOrchestrators: ReadonlySet<FunctionName> = new Set(['orchestratorAction', 'orchestratorQuery', 'orchestratorRequest']);
-
-/** What of the workflows, or of those that they run, needs the role admin; undefined where nothing does. */
-async function whyAdmin(store: WorkflowStore, workflows: readonly WorkflowCalls[]): Promise<string | undefined> {
-  const open = [...workflows];
-  const seen = new Set(workflows.map(({ id, version }) => `${id} ${version}`));
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const called = next.functions.find((name) => ofOrchestrators.has(name));
-    if (called !== undefined) return `calls ${called}${next === workflows[0] ? '' : ` in ${next.id} ${next.version}`}`;
-    for (const { id, version } of next.workflows) {
-      // Either of them can get such calls later.
-      if (version === 'latest') return `runs the latest version of ${id}, which may change; name a version`;
-      const name = `${id} ${version}`;
-      if (seen.has(name)) continue;
-      seen.add(name);
-      const run = await store.read({ id, version });
-      if (run === undefined) return `runs ${name}, which does not exist`;
-      open.push(run);
-    }
-  }
-  return undefined;
 }
 
 /** Characters of a title that the catalogue lists. */

@@ -1,8 +1,10 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Role } from '#access/principal.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
+import { orchestratorCall } from './operations.ts';
 import type { WorkflowFacts } from './reading-messages.ts';
 import { versionKey } from './version-key.ts';
 
@@ -16,7 +18,12 @@ export interface StoredWorkflow extends WorkflowFacts {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly createdBy: string;
+  /** The role of its writer. The calls of its runs are made with it. */
+  readonly writtenAs: WriterRole;
 }
+
+/** The roles that may write workflows. */
+export type WriterRole = Extract<Role, 'admin' | 'engineering'>;
 
 /** What a workflow calls, without its text. */
 export type WorkflowCalls = Omit<WorkflowFacts, 'definition'>;
@@ -39,6 +46,8 @@ export interface WorkflowStore {
   add(workflow: StoredWorkflow): Promise<StoredWorkflow>;
   /** The newest version where none is named. */
   read(name: WorkflowName): Promise<StoredWorkflow | undefined>;
+  /** What every version of a workflow calls, the newest first. */
+  versions(id: string): Promise<readonly WorkflowCalls[]>;
   list(page: { readonly limit: number; readonly skip: number }): Promise<{
     readonly list: readonly ListedWorkflow[];
     readonly total: number;
@@ -66,8 +75,7 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
     name: WorkflowName,
     judge: Parameters<WorkflowStore['remove']>[1],
   ): Promise<void> => {
-    const found = await rowsOf(transaction, name).select(listedColumns).execute();
-    await judge(found.map(factsOf), await isNamed(transaction, name.id));
+    await judge(await callsOf(transaction, name), await isNamed(transaction, name.id));
     const all = transaction.deleteFrom('workflow').where('id', '=', bytesOf(name.id));
     await (name.version === undefined ? all : all.where('version', '=', bytesOf(name.version))).execute();
   };
@@ -82,6 +90,7 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
       return (await readOne(database.query, workflow)) ?? workflow;
     },
     read: (name) => readOne(database.read, name),
+    versions: (id) => callsOf(database.read, { id }),
     list: (page) => listWorkflows(database.read, page),
     remove: (name, judge) =>
       removals.run(() => database.exclusively('automation', (transaction) => removeWorkflow(transaction, name, judge)), {
@@ -94,6 +103,11 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
 async function readOne(read: Kysely<Tables>, name: WorkflowName): Promise<StoredWorkflow | undefined> {
   const row = await rowsOf(read, name).selectAll().limit(1).executeTakeFirst();
   return row && workflowOf(row);
+}
+
+async function callsOf(read: Kysely<Tables>, name: WorkflowName): Promise<readonly WorkflowCalls[]> {
+  const rows = await rowsOf(read, name).select(listedColumns).execute();
+  return rows.map(factsOf);
 }
 
 /** The newest first. Versions of one precedence differ in their build metadata, which orders them by its bytes. */
@@ -148,7 +162,8 @@ function listedOf(rows: readonly ListedRow[]): readonly ListedWorkflow[] {
   return [{ ...facts, ...stampOf(newest), versions: rows.map(({ version }) => textOf(version)) }];
 }
 
-function rowOf({ id, version, title, definition, functions, workflows, text, mediaType, createdAt, createdBy }: StoredWorkflow) {
+function rowOf({ id, version, title, definition, functions, workflows, writtenAs, ...workflow }: StoredWorkflow) {
+  const { text, mediaType, createdAt, createdBy } = workflow;
   return {
     id: bytesOf(id),
     version: bytesOf(version),
@@ -156,20 +171,28 @@ function rowOf({ id, version, title, definition, functions, workflows, text, med
     document: bytesOf(text),
     media_type: mediaType,
     definition,
-    facts: JSON.stringify({ title, functions, workflows }),
+    facts: JSON.stringify({ title, functions, workflows, writtenAs } satisfies StoredFacts),
     created_at: createdAt,
     created_by: createdBy,
   } satisfies Tables['workflow'];
 }
 
 function workflowOf(row: Tables['workflow']): StoredWorkflow {
-  const { document, media_type: mediaType, definition } = row;
-  return { ...factsOf(row), ...stampOf(row), definition, text: textOf(document), mediaType };
+  const { document, media_type: mediaType, definition, facts } = row;
+  const calls = factsOf(row);
+  // Rows of earlier versions do not say it. Only an admin could write a workflow with such calls.
+  const { writtenAs = orchestratorCall(calls) === undefined ? 'engineering' : 'admin' } = JSON.parse(facts) as StoredFacts;
+  return { ...calls, ...stampOf(row), definition, text: textOf(document), mediaType, writtenAs };
+}
+
+interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
+  readonly title?: string | undefined;
+  readonly writtenAs?: WriterRole;
 }
 
 function factsOf({ id, version, facts }: ListedRow): WorkflowCalls {
-  const rest = JSON.parse(facts) as Pick<WorkflowFacts, 'title' | 'functions' | 'workflows'>;
-  return { id: textOf(id), version: textOf(version), ...rest };
+  const { title, functions, workflows } = JSON.parse(facts) as StoredFacts;
+  return { id: textOf(id), version: textOf(version), functions, workflows, ...(title !== undefined && { title }) };
 }
 
 function stampOf({ created_at: createdAt, created_by: createdBy }: ListedRow): Pick<StoredWorkflow, 'createdAt' | 'createdBy'> {

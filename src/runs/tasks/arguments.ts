@@ -100,7 +100,7 @@ function isFlag(value: unknown): value is boolean {
 }
 
 /** A text, a number with its digits, true or false as text; undefined for every other kind. */
-export function scalarText(node: JsonNode): string | undefined {
+export function argumentText(node: JsonNode): string | undefined {
   if (node.kind === 'string') return node.value;
   if (node.kind === 'number') return node.text;
   return node.kind === 'boolean' ? String(node.value) : undefined;

@@ -13,7 +13,7 @@ import type { Call } from '#calls/call.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
+import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
 import type { StoredRun } from '../run-records.ts';
 import { type CallFailure, callFailure, readFailure, renderFailure } from './call-failure.ts';
 import { longestOutput } from './reply-output.ts';
@@ -31,7 +31,7 @@ export interface EntranceOptions {
 /** The run whose task calls: in whose name, and by which roles. */
 export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'workflow' | 'version'>;
 
-export interface EnteringCall {
+interface EnteringCall {
   readonly run: CallingRun;
   /** Of the run; the call is a child of it. */
   readonly trace: TraceContext;
@@ -44,18 +44,21 @@ export interface EnteringCall {
 
 /** What came of one way through the call path. */
 export type Entered =
-  | { readonly kind: 'reply'; readonly text: string; readonly requestId: string }
-  /** `left`: a change may have happened at the far side. */
-  | {
-      readonly kind: 'failed';
-      readonly failure: CallFailure;
-      readonly after: number;
-      readonly left: boolean;
-      readonly requestId: string;
-    }
+  /** `address`: the last one, where redirects led to another. */
+  | { readonly kind: 'reply'; readonly text: string; readonly address: string | undefined; readonly requestId: string }
+  /** `after`: milliseconds after which the gateway may be asked again. */
+  | (Unfinished & { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number })
   /** The call was made, and its reply is longer than a run may hold. */
   | { readonly kind: 'tooLong'; readonly requestId: string }
-  | { readonly kind: 'aborted'; readonly left: boolean; readonly requestId: string };
+  | (Unfinished & { readonly kind: 'aborted' });
+
+interface Unfinished {
+  /** A change may have happened at the far side. */
+  readonly left: boolean;
+  /** It is known whether an earlier gateway made the call: the idempotency key was free, or brought an answer. */
+  readonly isSettled: boolean;
+  readonly requestId: string;
+}
 
 /**
  * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
@@ -82,19 +85,20 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
     ending.status = status;
     const requestId = record.facts.replays ?? record.requestId;
     if (text === undefined) return { kind: 'tooLong', requestId };
-    if (status < 400) return { kind: 'reply', text, requestId };
-    return { kind: 'failed', failure: readFailure(text), after: 0, left: true, requestId };
+    if (status < 400) return { kind: 'reply', text, address: headersByName(reply.headers)['X-Upstream-Uri'], requestId };
+    return { kind: 'failed', failure: readFailure(text), after: 0, left: true, isSettled: true, requestId };
   } catch (thrown) {
     life.end(false);
     const { requestId } = record;
     const left = changeLeft(record.facts);
+    const isSettled = record.isIntended;
     if (thrown instanceof CallerLeft || signal.aborted) {
       ending.left = new CallerLeft();
-      return { kind: 'aborted', left, requestId };
+      return { kind: 'aborted', left, isSettled, requestId };
     }
     const failure = noted(thrown, record, options.log);
     ending.status = failure.status;
-    return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, requestId };
+    return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, isSettled, requestId };
   } finally {
     record.afterCall(() => ended(record, ending, options.log));
   }
@@ -105,7 +109,7 @@ function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOp
   const requestId = randomUUID();
   const route = `run ${call.operation}`;
   const received = readTrace(runTrace.traceparent, undefined);
-  const span = tracing?.request({ name: route, received, facts: () => ({ 'gateway.request.id': requestId }) });
+  const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
   return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure });
@@ -169,7 +173,7 @@ async function wholeText({ head, rest }: RelayReply): Promise<string | undefined
   return Buffer.concat(parts).toString();
 }
 
-/** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, nobody knows what became of it. */
+/** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, its outcome is unknown. */
 function noted(thrown: unknown, record: CallRecord, log: Log): GatewayError {
   const failure = thrown instanceof GatewayError ? thrown : unexpected(thrown, record, log);
   record.failure = failure;

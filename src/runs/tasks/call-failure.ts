@@ -38,7 +38,7 @@ export function failedResult(failure: CallFailure): OutsideResult {
 }
 
 /** The error of the DSL. Its detail begins with the code, so that a `catch` can tell the refusals of the gateway apart. */
-export function failureError({ code, status, detail, upstreamStatus = status }: CallFailure): EffectError {
+function failureError({ code, status, detail, upstreamStatus = status }: CallFailure): EffectError {
   const text = `${code}: ${detail}`;
   if (code === 'upstream-error') return farSideError(upstreamStatus, text);
   if (code === 'adapter-not-found') return standardError('configuration', 'The adapter instance does not exist', text, status);

@@ -4,25 +4,15 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { continueTrace, readTrace } from '#base/trace-context.ts';
+import type { Span, Tracing } from '#base/tracing.ts';
 import { httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
-import { dyingAfter, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
+import { dyingAfter, errorOf, outputOf, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
 import { until } from '../../../test/support/until.ts';
-import type { CallTaskEnd } from './call-tasks.ts';
 
 const params = { path: 'restconf/operations/x', accept: 'application/yang-data+json' };
 const action = { adapter: 'NSO', params, body: { a: 1 } };
 const hour = 3_600_000;
-
-function outputOf({ result }: CallTaskEnd): unknown {
-  assert.equal(result.kind, 'ok', JSON.stringify(result));
-  return result.kind === 'ok' ? JSON.parse(result.output) : undefined;
-}
-
-function errorOf({ result }: CallTaskEnd): readonly unknown[] {
-  assert.ok(result.kind === 'error', JSON.stringify(result));
-  const { type, status, detail } = result.error;
-  return [type.replace(/^.*\//u, ''), status, detail];
-}
 
 test('an action is sent once, and its record names the run, the task and who it belongs to', async (t) => {
   const { far, perform, records } = await taskGateway(t);
@@ -36,6 +26,40 @@ test('an action is sent once, and its record names the run, the task and who it 
   assert.deepEqual([record?.principal, record?.roles, record?.route], ['ann', ['readonly'], 'run restAction']);
   assert.deepEqual([record?.via, record?.sourceAddress], [{ run: 'run-1', task: '/do/0/x' }, undefined]);
   assert.deepEqual([record?.outcome, record?.upstreamStatus, record?.traceId], ['ok', 200, runTrace.traceId]);
+});
+
+/** Notes the spans that begin and end. */
+function notedSpans(): { readonly tracing: Tracing; readonly notes: string[] } {
+  const notes: string[] = [];
+  const span = (name: string): Span => {
+    notes.push(name);
+    return {
+      trace: continueTrace(readTrace(runTrace.traceparent, undefined)),
+      child: (options) => span(`${options.kind} ${options.name}`),
+      end: ({ failed }) => void notes.push(`${name} ${failed ? 'failed' : 'ended'}`),
+    };
+  };
+  const request: Tracing['request'] = ({ name, kind, received }) => span(`${kind} ${name} in ${received?.traceId}`);
+  return { tracing: { request }, notes };
+}
+
+test('a call is a span in the trace of its run, and each attempt a client span in it', async (t) => {
+  const { tracing, notes } = notedSpans();
+  const { far, perform } = await taskGateway(t, { tracing });
+  await perform('orchestratorAction', action);
+  far.answer(() => httpReply({ status: 500 }));
+  await perform('orchestratorAction', action, { attempt: 2 });
+  const name = `internal run restAction in ${runTrace.traceId}`;
+  assert.deepEqual(notes, [
+    name,
+    'client POST',
+    'client POST ended',
+    `${name} ended`,
+    name,
+    'client POST',
+    'client POST failed',
+    `${name} failed`,
+  ]);
 });
 
 test('an action without a body sends none where its adapter kind wants none, and a reply without a body is null', async (t) => {
@@ -78,7 +102,7 @@ test('a status of 400 and above is a communication error with that status, whose
   assert.deepEqual(outcomes, ['failed', 'failed']);
 });
 
-test('output: response gives request, status, headers and content, whatever the status, without credentials', async (t) => {
+test('output: response gives request, status, headers and content with any status, without credentials', async (t) => {
   const { far, perform } = await taskGateway(t);
   far.answer(() => jsonReply('{"n":1.10}', { status: 404, headers: { ETag: '"1"' } }));
   const orchestrator = await perform('orchestratorQuery', { adapter: 'NSO', params, output: 'response' });
@@ -187,6 +211,15 @@ test('a query whose gateway died is made again', async (t) => {
   const second = await taskGateway(t, { far, database });
   await second.perform('orchestratorQuery', { adapter: 'NSO', params }, { begunAt: Date.now() - 30 * hour });
   assert.equal(far.requests.length, 2);
+});
+
+test('a refusal after a crash is unknown, since the earlier gateway may have made the call', async (t) => {
+  const { far, perform } = await taskGateway(t);
+  const gone = { ...action, adapter: 'gone' };
+  assert.deepEqual(errorOf(await perform('orchestratorAction', gone)).slice(0, 2), ['configuration', 404]);
+  assert.equal((await perform('orchestratorAction', gone, { begunAt: Date.now() })).result.kind, 'unknown');
+  assert.deepEqual(outputOf(await perform('orchestratorAction', action, { begunAt: Date.now() })), {}, 'its key is free');
+  assert.equal(far.requests.length, 1);
 });
 
 test('a change that began more than 23 hours ago is unknown, since its idempotency key may be forgotten', async (t) => {

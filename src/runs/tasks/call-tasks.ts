@@ -3,17 +3,19 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
-import { type EffectError } from '../interpreter/task-error.ts';
+import { type EffectError, standardError } from '../interpreter/task-error.ts';
 import { readArguments } from './arguments.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
 import { callFailure, failedResult } from './call-failure.ts';
-import { httpArguments } from './http-arguments.ts';
+import { endpointOf, httpArguments } from './http-arguments.ts';
+import { openapiArguments } from './openapi-arguments.ts';
 import { orchestratorArguments } from './orchestrator-arguments.ts';
 import { persistently } from './persistent-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
 import { restArguments } from './rest-arguments.ts';
 import type { SecretValues } from './secret-values.ts';
+import { createTaskDocuments, fetchDocumentOf, type TaskDocuments } from './task-documents.ts';
 
 /** A call task of a run. */
 export interface RunCall {
@@ -44,6 +46,15 @@ export interface CallTasks {
    * While the store is away, and while the rate limit refuses the call, it waits.
    */
   perform(call: RunCall, signal: AbortSignal): Promise<CallTaskEnd>;
+  /** Fetches an external schema by the way of restCall. YAML is converted to JSON. Never rejects. */
+  fetch(wanted: RunDocument, signal: AbortSignal): Promise<{ readonly document: string } | { readonly error: EffectError }>;
+}
+
+/** A document that a run needs. `endpoint`: `{ uri, authentication? }` as JSON text. */
+export interface RunDocument extends Pick<RunCall, 'run' | 'trace'> {
+  readonly endpoint: string;
+  /** The place in the workflow document that needs it. */
+  readonly reference?: string | undefined;
 }
 
 interface CallTasksOptions extends EntranceOptions {
@@ -55,30 +66,67 @@ const keysAreSafeFor = 23 * 3_600_000;
 
 export function createCallTasks(options: CallTasksOptions): CallTasks {
   const { secrets } = options;
+  const documents = createTaskDocuments(options);
   return {
     async perform(call, signal) {
-      const { result, requestId } = await performed(call, signal, options);
+      const { result, requestId } = await performed(call, signal, { ...options, documents });
       return { result: maskedResult(result, secrets), requestId };
+    },
+    async fetch(wanted, signal) {
+      const fetched = await orFailure(() => fetchWanted(wanted, signal, options));
+      if ('json' in fetched) return { document: secrets.mask(fetched.json) };
+      const { result } = fetched;
+      return { error: maskedError(result.kind === 'error' ? result.error : notFetched, secrets) };
     },
   };
 }
 
-async function performed(call: RunCall, signal: AbortSignal, options: CallTasksOptions): Promise<CallTaskEnd> {
+interface Needs extends CallTasksOptions {
+  readonly documents: TaskDocuments;
+}
+
+const notFetched = standardError('runtime', 'The document was not fetched', 'The fetching of the document was aborted.');
+
+/** What `work` throws for arguments that are no call becomes the result. */
+async function orFailure<T>(work: () => Promise<T>): Promise<T | { readonly result: OutsideResult }> {
   try {
-    const prepared = prepare(call);
-    return await made(call, prepared, signal, options);
+    return await work();
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
-    return { result: failedResult(callFailure(thrown)), requestId: undefined };
+    return { result: failedResult(callFailure(thrown)) };
   }
 }
 
+async function fetchWanted(
+  { run, trace, reference, endpoint }: RunDocument,
+  signal: AbortSignal,
+  options: CallTasksOptions,
+): ReturnType<typeof fetchDocumentOf> {
+  const given = readArguments(endpoint);
+  const read = endpointOf(given);
+  given.check();
+  return await fetchDocumentOf({ run, trace, reference, endpoint: read }, signal, options);
+}
+
+async function performed(call: RunCall, signal: AbortSignal, needs: Needs): Promise<CallTaskEnd> {
+  const prepared = await orFailure(() => prepare(call, signal, needs));
+  if (!('result' in prepared)) return await made(call, prepared, signal, needs);
+  // The arguments that an earlier gateway evaluated may have been good.
+  const result =
+    call.begunAt === undefined || call.function === 'orchestratorQuery' ? prepared.result : doubtful(prepared.result);
+  return { result, requestId: undefined };
+}
+
 /** Throws `invalid-request` with every problem of the arguments. */
-function prepare({ function: name, args }: RunCall): PreparedCall {
+async function prepare(
+  { run, trace, reference, function: name, args }: RunCall,
+  signal: AbortSignal,
+  { documents }: Needs,
+): Promise<PreparedCall | { readonly result: OutsideResult }> {
   const given = readArguments(args);
   if (name === 'restCall') return restArguments(given);
   if (name === 'http') return httpArguments(given);
-  if (name === 'openapi') throw new Error('openapi');
+  if (name === 'openapi') return await openapiArguments(given, documents, { run, trace, reference }, signal);
   return orchestratorArguments(name, given);
 }
 
@@ -93,7 +141,7 @@ async function made(run: RunCall, prepared: PreparedCall, signal: AbortSignal, o
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
 }
 
-/** The payload is no part of it: evaluated once more, the arguments may differ, and the call must not be made twice for that. */
+/** The payload is no part of it: evaluated again, the arguments may differ, and the call must not be made twice for that. */
 function idempotentCall({ run, activity, attempt }: RunCall): ReturnType<typeof idempotentRequest> {
   return idempotentRequest({ caller: run.principal.id, route: 'run', key: `${run.id}/${activity}/${attempt}`, payload: [] });
 }
@@ -102,6 +150,13 @@ const forgotten: OutsideResult = {
   kind: 'unknown',
   detail: 'outcome-unknown: The call was begun more than 23 hours ago, and the gateway no longer knows what became of it.',
 };
+
+/** What prevented that the idempotency key was asked, which alone knows whether an earlier gateway made the call. */
+function doubtful(result: OutsideResult): OutsideResult {
+  if (result.kind !== 'error') return result.kind === 'aborted' ? aborted : result;
+  const detail = `outcome-unknown: An earlier gateway may have made the call, and it cannot be looked up. ${result.error.detail ?? ''}`;
+  return { kind: 'unknown', detail };
+}
 
 const aborted: OutsideResult = {
   kind: 'unknown',
@@ -115,10 +170,12 @@ function resultOf(entered: Entered, prepared: PreparedCall, mayBeMade: boolean):
       return replyResult(prepared, entered.text);
     case 'tooLong':
       return tooLong();
-    case 'failed':
-      return failedResult(entered.failure);
+    case 'failed': {
+      const result = failedResult(entered.failure);
+      return mayBeMade && !entered.isSettled ? doubtful(result) : result;
+    }
     default:
-      return entered.left || mayBeMade ? aborted : { kind: 'aborted' };
+      return entered.left || (mayBeMade && !entered.isSettled) ? aborted : { kind: 'aborted' };
   }
 }
 
@@ -135,6 +192,6 @@ function maskedResult(result: OutsideResult, secrets: SecretValues): OutsideResu
   }
 }
 
-function maskedError(error: EffectError, { maskText }: SecretValues): EffectError {
-  return { ...error, detail: error.detail === undefined ? undefined : maskText(error.detail) };
+function maskedError(error: EffectError, secrets: SecretValues): EffectError {
+  return { ...error, detail: error.detail === undefined ? undefined : secrets.maskText(error.detail) };
 }

@@ -1,4 +1,4 @@
-import { type CallArguments, scalarText } from './arguments.ts';
+import { argumentText, type CallArguments } from './arguments.ts';
 import { type PreparedCall, verbs } from './prepared-call.ts';
 import { headersIn, preparedRestCall, type RestTarget } from './rest-arguments.ts';
 
@@ -14,7 +14,9 @@ export function httpArguments(given: CallArguments): PreparedCall {
   given.check();
   return preparedRestCall({
     ...authenticated(authentication, headers),
-    ...{ uri: withQuery(uri, query), verb: verb ?? 'GET', body: given.span('body') },
+    uri: withQuery(uri, query),
+    verb: verb ?? 'GET',
+    body: given.span('body'),
     ...reply,
   });
 }
@@ -26,9 +28,9 @@ export function replyIn(given: CallArguments): Pick<RestTarget, 'output' | 'foll
   return { output, follows, accepts: (status) => status >= 200 && status < (follows ? 400 : 300) };
 }
 
-export type HttpAuthentication = { readonly user: string; readonly password: string } | { readonly token: string };
+type HttpAuthentication = { readonly user: string; readonly password: string } | { readonly token: string };
 
-interface HttpEndpoint {
+export interface HttpEndpoint {
   readonly uri: string;
   readonly authentication: HttpAuthentication | undefined;
 }
@@ -37,8 +39,12 @@ interface HttpEndpoint {
 export function endpointIn(given: CallArguments, name: string): HttpEndpoint {
   if (typeof given.value(name) !== 'object' || given.value(name) === null)
     return { uri: given.requiredText(name), authentication: undefined };
-  const endpoint = given.object(name);
-  return { uri: endpoint.requiredText('uri'), authentication: authenticationIn(endpoint) };
+  return endpointOf(given.object(name));
+}
+
+/** `{ uri, authentication? }`. */
+export function endpointOf(given: CallArguments): HttpEndpoint {
+  return { uri: given.requiredText('uri'), authentication: authenticationIn(given) };
 }
 
 /** `authentication`: `{ basic: { username, password } }` or `{ bearer: { token } }`. */
@@ -67,7 +73,7 @@ function queryIn(given: CallArguments): Pairs {
   return given.members('query').flatMap(([name, node]) => {
     const items = node.kind === 'array' ? node.items : [node];
     return items.flatMap((item): Pairs => {
-      const value = scalarText(item);
+      const value = argumentText(item);
       if (value === undefined && item.kind !== 'null')
         given.problems.add('/query', `has no text, number or flag for ${JSON.stringify(name)}`);
       return value === undefined ? [] : [[name, value]];
@@ -76,7 +82,7 @@ function queryIn(given: CallArguments): Pairs {
 }
 
 /** The address with further query parameters, before its fragment. */
-export function withQuery(uri: string, query: Pairs): string {
+function withQuery(uri: string, query: Pairs): string {
   if (query.length === 0) return uri;
   const [address = '', ...fragment] = uri.split('#');
   const pairs = query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');

@@ -6,9 +6,9 @@ const shortest = 4;
 const masked = '***';
 
 /**
- * Makes the function that writes `***` for each appearance of a value in the strings and names of a JSON text, however they are escaped,
- * and `"***"` for a number that is a value. Also found are the value in percent-encoding, and in base64 from 6 bytes on. The text stays
- * valid JSON, and what has no value stays as it is written. Values with less than 4 characters are not masked.
+ * Makes the function that writes `***` for each appearance of a value in the strings and names of a JSON text, with any escapes. A number
+ * that is a value becomes `"***"`. Values are also found in percent-encoding, and in base64 from 6 bytes on. The text stays valid JSON,
+ * and what has no value stays as it is written. Values with less than 4 characters are not masked.
  */
 export function createMask(values: readonly string[]): Mask {
   const long = [...new Set(values)].filter((value) => value.length >= shortest);

@@ -22,7 +22,7 @@ export async function persistently(enter: () => Promise<Entered>, signal: AbortS
     if (await waited(wait, signal)) continue;
     // Of a call in use another gateway knows what became of it.
     const left = entered.kind === 'failed' && entered.failure.code === 'idempotency-key-in-use';
-    return { kind: 'aborted', left, requestId: entered.requestId };
+    return { kind: 'aborted', left, isSettled: false, requestId: entered.requestId };
   }
 }
 

@@ -1,8 +1,8 @@
-import { JsonScanner, JsonSyntaxError } from '#json/json-scanner.ts';
 import { isJson, readMediaType } from '#relay/media-type.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { standardError } from '../interpreter/task-error.ts';
 import { farSideError } from './call-failure.ts';
+import { isJsonText } from './json-document.ts';
 import type { PreparedCall } from './prepared-call.ts';
 
 /** The reply of a far side, as `renderWhole` writes it. */
@@ -15,8 +15,6 @@ interface WholeAnswer {
 
 /** Bytes that a run may hold. */
 export const longestOutput = 8 * 1024 ** 2;
-/** As deep as jq reads. A deeper body is a text. */
-const deepest = 10_000;
 
 /** The output of a task. `text`: what `renderWhole` wrote. */
 export function replyResult(prepared: PreparedCall, text: string): OutsideResult {
@@ -51,16 +49,4 @@ function contentOf({ headers, body, bodyEncoding }: WholeAnswer, raw: boolean): 
   const type = headers['content-type'];
   const media = typeof type === 'string' ? readMediaType(type) : undefined;
   return media !== undefined && isJson(media) && isJsonText(body) ? body.trim() : JSON.stringify(body);
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    const scanner = new JsonScanner({ maxDepth: deepest });
-    scanner.push(Buffer.from(text));
-    scanner.end();
-    return true;
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return false;
-    throw error;
-  }
 }

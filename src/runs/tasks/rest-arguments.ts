@@ -1,6 +1,6 @@
 import { invalidRequest } from '#json/problem-list.ts';
-import { type CheckedRestCall, judgeRestCall } from '#relay/rest-call-request.ts';
-import { type CallArguments, scalarText } from './arguments.ts';
+import { judgeRestCall } from '#relay/rest-call-request.ts';
+import { argumentText, type CallArguments } from './arguments.ts';
 import { type CallOutput, type PreparedCall, shownHeaders, verbs } from './prepared-call.ts';
 
 /** What a call that goes the way of restCall is made of. */
@@ -29,7 +29,12 @@ export function restArguments(given: CallArguments): PreparedCall {
   const output = given.word('output', ['content', 'response']) ?? whole;
   given.check();
   return preparedRestCall({
-    ...{ uri, verb: verb ?? 'GET', user, password, headers, output },
+    uri,
+    verb: verb ?? 'GET',
+    user,
+    password,
+    headers,
+    output,
     body: given.span('body'),
     follows: true,
     accepts: (status) => output === 'response' || status < 400,
@@ -41,7 +46,7 @@ export function headersIn(given: CallArguments): Readonly<Record<string, string>
   const headers: Record<string, string> = {};
   for (const [name, node] of given.members('headers')) {
     if (node.kind === 'null') continue;
-    const value = scalarText(node);
+    const value = argumentText(node);
     if (value === undefined) given.problems.add('/headers', `has no text for ${JSON.stringify(name)}`);
     else headers[name] = value;
   }
@@ -54,7 +59,10 @@ export function preparedRestCall(target: RestTarget): PreparedCall {
   const credentials = { ...(user !== undefined && { user }), ...(password !== undefined && { password }) };
   const { problems, request } = judgeRestCall({
     ...credentials,
-    ...{ uri, verb, headers, responseHeaders: false },
+    uri,
+    verb,
+    headers,
+    responseHeaders: false,
     ...(body !== undefined && { body: body[0] === 0x22 ? '' : {} }),
   });
   if (request === undefined) throw invalidRequest(problems);
@@ -62,7 +70,7 @@ export function preparedRestCall(target: RestTarget): PreparedCall {
   return {
     call: {
       operation: 'restCall',
-      request: { ...request, body } as CheckedRestCall & { readonly body: Buffer | undefined },
+      request: { ...request, body },
       follows,
       reply: { content: output === 'raw' ? 'bytes' : 'text', errors: 'passed' },
     },

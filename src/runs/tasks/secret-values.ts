@@ -3,8 +3,8 @@ import { createMask, type Mask } from './mask.ts';
 
 /** The secrets of workflows: `automations.secrets` of the configuration. */
 export interface SecretValues {
-  /** `$secrets` with these names as JSON text. Throws where the configuration has no secret of a name. */
-  variable(names: readonly string[]): string;
+  /** `$secrets` with these names as JSON text, or the names that the configuration does not have. */
+  variable(names: readonly string[]): { readonly text: string } | { readonly missing: readonly string[] };
   /** See `createMask`. */
   mask(jsonText: string): string;
   /** As `mask`, for a text that is no JSON. */
@@ -27,12 +27,9 @@ export function createSecretValues(secrets: () => Readonly<Record<string, Secret
     variable(names) {
       const known = secrets();
       const missing = names.filter((name) => !Object.hasOwn(known, name));
-      if (missing.length > 0) {
-        const listed = missing.map((name) => JSON.stringify(name)).join(', ');
-        throw new Error(`The configuration has no secret ${listed} (automations.secrets).`);
-      }
+      if (missing.length > 0) return { missing };
       const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(known[name]?.reveal())}`);
-      return `{${members.join(',')}}`;
+      return { text: `{${members.join(',')}}` };
     },
     mask: (jsonText) => current()(jsonText),
     maskText: (text) => JSON.parse(current()(JSON.stringify(text))) as string,

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Principal, Role } from '../../../src/access/principal.ts';
 import { type AuditLog, createAuditLog } from '../../../src/audit/audit-log.ts';
@@ -6,6 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { continueTrace } from '../../../src/base/trace-context.ts';
+import type { Tracing } from '../../../src/base/tracing.ts';
 import { createCallPath } from '../../../src/calls/call-path.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/database/database.ts';
@@ -30,6 +32,7 @@ interface GatewayNeeds {
   /** Changes the audit log, to let it fail. */
   readonly audit?: (log: AuditLog) => AuditLog;
   readonly configuration?: string;
+  readonly tracing?: Tracing;
 }
 
 type Task = Partial<Omit<RunCall, 'function' | 'args'>> & { readonly delegated?: readonly Role[]; readonly signal?: AbortSignal };
@@ -39,6 +42,7 @@ export interface TaskGateway {
   readonly tasks: CallTasks;
   /** `args`: JSON text, or a value. */
   readonly perform: (name: RunCall['function'], args: unknown, task?: Task) => Promise<CallTaskEnd>;
+  readonly fetchDocument: (endpoint: object) => ReturnType<CallTasks['fetch']>;
   readonly records: () => Promise<readonly AuditRecord[]>;
 }
 
@@ -85,6 +89,7 @@ ${configuration}`,
     clock,
     observers: { metrics: { attemptEnded() {} }, log: noLog },
     log: noLog,
+    tracing: needs.tracing,
     secrets: createSecretValues(() => values),
   });
   return {
@@ -95,13 +100,23 @@ ${configuration}`,
       const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
       return tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
     },
+    fetchDocument: (endpoint) => {
+      const run = {
+        id: 'run-1',
+        principal: starter,
+        delegated: ['engineering'] as const,
+        workflow: 'lab.sync',
+        version: '1.0.0',
+      };
+      return tasks.fetch({ run, trace: runTrace, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
+    },
     records: async () => (await reader.list({ limit: 100 })).list,
   };
 }
 
 /**
- * An audit log whose process dies after a step of a call: what it would write after that never reaches the store, and the call does not go on
- * before the end of the test.
+ * An audit log whose process dies after a step of a call. What it would write after that never reaches the store, and the call goes on only at
+ * the end of the test.
  */
 export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: AuditLog) => AuditLog {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -122,4 +137,17 @@ export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: Au
       };
     },
   });
+}
+
+/** The output of a call as a value. Fails where it has none. */
+export function outputOf({ result }: CallTaskEnd): unknown {
+  assert.equal(result.kind, 'ok', JSON.stringify(result));
+  return result.kind === 'ok' ? JSON.parse(result.output) : undefined;
+}
+
+/** Name of the type, status and detail of the error of a call. Fails where it has none. */
+export function errorOf({ result }: CallTaskEnd): readonly unknown[] {
+  assert.ok(result.kind === 'error', JSON.stringify(result));
+  const { type, status, detail } = result.error;
+  return [type.replace(/^.*\//u, ''), status, detail];
 }

@@ -1,33 +1,50 @@
+import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { namesForm, namesWorkflow } from '#automations/automation-naming-store.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
 import { createFormStore } from '#forms/form-store.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
-import { createSchemaThreads } from '#workflows/schema-threads.ts';
+import { createSchemaThreads, type SchemaThreads } from '#workflows/schema-threads.ts';
 import { createWorkflowCatalogue, type WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
+import { createWorkflowLoader, type WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { createWorkflowStore } from '#workflows/workflow-store.ts';
+import { whyNotWriter } from '#workflows/writing-right.ts';
 import type { LiveParts } from './live-parts.ts';
 
 /** Judgements by JSON Schema at once. Each may take all of a processor for a second. */
 const schemasAtOnce = 2;
 
-interface OpenWorkflowsOptions {
+interface OpenCataloguesOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly live: LiveParts;
 }
 
-/** The catalogues of what automations name. Their threads end when the gateway stops. */
-export function openWorkflows(
+/** The automations and what they name. Their threads end when the gateway stops. */
+export function openCatalogues(
   started: AsyncDisposableStack,
-  { database, clock, live }: OpenWorkflowsOptions,
-): { readonly workflows: WorkflowCatalogue; readonly forms: FormCatalogue } {
+  { database, clock, live }: OpenCataloguesOptions,
+): {
+  readonly automations: AutomationCatalogue;
+  readonly workflows: WorkflowCatalogue;
+  readonly forms: FormCatalogue;
+  readonly loader: WorkflowLoader;
+  readonly schemas: SchemaThreads;
+} {
   const reading = started.adopt(createReadingThreads(), (threads) => threads.close());
   const schemas = started.adopt(createSchemaThreads({ threads: schemasAtOnce }), (threads) => threads.close());
   const adapters = (): readonly string[] => [...live.adapters().all()].map(({ name }) => name);
+  const store = createWorkflowStore(database, namesWorkflow);
   return {
-    workflows: createWorkflowCatalogue({ store: createWorkflowStore(database, namesWorkflow), reading, adapters, clock }),
+    automations: createAutomationCatalogue({
+      database,
+      clock,
+      whyNotWriter: (principal, id) => whyNotWriter(store, principal, id),
+    }),
+    workflows: createWorkflowCatalogue({ store, reading, adapters, clock }),
     forms: createFormCatalogue({ store: createFormStore(database, namesForm), schemas, clock }),
+    loader: createWorkflowLoader({ store, reading }),
+    schemas,
   };
 }

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditLog } from '#audit/audit-log.ts';
+import { visibleTo } from '#automations/automation-audience-store.ts';
+import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { Clock } from '#base/clock.ts';
+import { every } from '#base/every.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
+import type { Tracing } from '#base/tracing.ts';
+import type { CallPath } from '#calls/call-path.ts';
+import type { Config } from '#config/config.ts';
+import type { Database } from '#database/database.ts';
+import type { FormCatalogue } from '#forms/form-catalogue.ts';
+import { createInputCheck } from '#forms/input-check.ts';
+import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
+import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
+import { createRunStore, type RunStore } from '#runs/run-store.ts';
+import type { RunTools } from '#runs/run-tools.ts';
+import { createCallTasks } from '#runs/tasks/call-tasks.ts';
+import { createSecretValues } from '#runs/tasks/secret-values.ts';
+import type { Metrics } from '#telemetry/metrics.ts';
+import { createExpressionPool } from '#workflows/expression-pool.ts';
+import type { SchemaThreads } from '#workflows/schema-threads.ts';
+import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
+
+interface OpenRunsOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing | undefined;
+  readonly calls: CallPath;
+  readonly automations: AutomationCatalogue;
+  readonly forms: FormCatalogue;
+  readonly loader: WorkflowLoader;
+  readonly schemas: SchemaThreads;
+}
+
+interface Runs {
+  readonly catalogue: RunCatalogue;
+  readonly engine: RunEngine;
+  /** Puts the secrets of a new configuration in force. */
+  follow(next: Config): void;
+}
+
+/** Evaluations at once. Each may take all of a processor for a second. */
+const expressionsAtOnce = 2;
+/** Milliseconds between two looks for runs that are older than `automations.retention`. */
+const forgetInterval = 60_000;
+/** Milliseconds. */
+const messagesKept = 7 * 86_400_000;
+/** Runs that are deleted in one transaction. */
+const forgottenAtOnce = 100;
+
+/** The runs of automations. They stop before the parts that they use. */
+export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
+  const { config, database, clock, log, automations, forms, loader, schemas } = options;
+  let { secrets } = config.automations;
+  const store = started.adopt(createRunStore({ database, clock, visible: visibleTo }), (opened) => opened.close());
+  const inputs = createInputCheck({ forms, schemas });
+  const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
+  const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log }), (running) =>
+    running.stop(),
+  );
+  const { retention } = config.automations;
+  started.adopt(
+    every(
+      forgetInterval,
+      async () => {
+        const now = clock.now();
+        while ((await store.forget({ before: now - retention, messagesBefore: now - messagesKept, limit: forgottenAtOnce })) > 0);
+      },
+      () => log.warn('old runs could not be deleted; the gateway tries again in a minute'),
+    ),
+    (timer) => timer.stop(),
+  );
+  const catalogue = createRunCatalogue({
+    store,
+    clock,
+    async automation(id) {
+      const automation = await automations.find(id);
+      const input = automation?.data?.input;
+      return automation && { automation, input: input && JSON.stringify(input) };
+    },
+    workflow: (name) => loader.load(name),
+    inputProblems: (given) => inputs.inputProblems(given),
+  });
+  return {
+    catalogue,
+    engine,
+    follow(next) {
+      ({ secrets } = next.automations);
+    },
+  };
+}
+
+function toolsOf(
+  started: AsyncDisposableStack,
+  store: RunStore,
+  options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
+): RunTools {
+  const { calls, audit, clock, log, metrics, tracing, version, loader, schemas } = options;
+  const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
+  const secrets = createSecretValues(options.secrets);
+  return {
+    clock,
+    runtime: { name: 'orchestration-gateway', version },
+    expressions,
+    secrets,
+    calls: createCallTasks({ calls, audit, clock, log, tracing, secrets, observers: { metrics, log } }),
+    async checkSchema(check) {
+      const verdict = await schemas.problemsOf(check);
+      return 'detail' in verdict ? [`the schema cannot be used: ${verdict.pointer} ${verdict.detail}`] : verdict;
+    },
+    async loadWorkflow(name) {
+      return (await whileAway(() => loader.load(name)))?.workflow;
+    },
+    messages: (start) => store.messages(start),
+  };
+}
+
+/** Milliseconds until a store that was away is asked again. */
+const awayWait = 1_000;
+
+/** Tries again while the store is away. */
+async function whileAway<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof GatewayError) || (error.code !== 'store-unavailable' && error.code !== 'overloaded')) throw error;
+      await sleep(awayWait);
+    }
+  }
+}
