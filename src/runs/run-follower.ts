@@ -17,7 +17,7 @@ export interface FollowOptions {
 }
 
 /** The event log as streams, which end after an hour at the latest: its reader then comes with its present rights. */
-export interface RunFollower {
+interface RunFollower {
   /** Events of a run that the reader may see, from its beginning or after `after`. Undefined: it has ended and no more will come. */
   run(run: { readonly id: string; readonly hasEnded: boolean }, options: FollowOptions): Promise<EventPages | undefined>;
   /** All that the principal may see, from now on or after `after`. */

@@ -17,7 +17,7 @@ import {
   startedHeaders,
   startSchema,
 } from './run-docs.ts';
-import { askedRun, jsonText, runText } from './run-texts.ts';
+import { askedRun, jsonReply, runText } from './run-texts.ts';
 
 /** Starting runs, and changing them. */
 export function runCommandRoutes(runs: RunCatalogue, base: string): readonly Route[] {
@@ -52,7 +52,7 @@ function noteRun({ context }: RouteRequest, { id, automation }: StoredRun): void
 
 function startedReply({ run, replayed }: StartedRun, base: string): RouteReply {
   const headers = { Location: `${base}/runs/${run.id}`, ...(replayed && { 'Idempotency-Replayed': 'true' }) };
-  return jsonText(201, runText(run), headers);
+  return jsonReply(201, runText(run), headers);
 }
 
 const startBody: JsonBody = { kind: 'json', optional: true, schema: startSchema, opaque: ['/input'] };
@@ -117,7 +117,7 @@ function commandRoute({
     async handle(request) {
       const run = await take(askedRun(request));
       noteRun(request, run);
-      return jsonText(200, runText(run));
+      return jsonReply(200, runText(run));
     },
     ...catalogueChange,
     docs: {
@@ -171,7 +171,7 @@ function resumeRoute(runs: RunCatalogue): Route {
       const asked = askedRun(request);
       const run = await (decision === undefined ? runs.resume(asked) : runs.decide({ ...asked, decision }));
       noteRun(request, run);
-      return jsonText(200, runText(run));
+      return jsonReply(200, runText(run));
     },
     ...catalogueChange,
     docs: {

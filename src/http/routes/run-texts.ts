@@ -68,7 +68,7 @@ function isoTime(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString();
 }
 
-export function jsonText(status: number, body: string, headers: Readonly<Record<string, string>> = {}): RouteReply {
+export function jsonReply(status: number, body: string, headers: Readonly<Record<string, string>> = {}): RouteReply {
   return { kind: 'plain', status, headers, body };
 }
 

@@ -6,14 +6,14 @@ import { until } from '../until.ts';
 import type { RunServer } from './run-server.ts';
 
 /** An event as it came over the wire. */
-export interface SentEvent {
+interface SentEvent {
   readonly id: string;
   readonly type: string;
   readonly data: string;
 }
 
 /** A stream of events that a caller reads. */
-export interface ReadStream {
+interface ReadStream {
   readonly response: IncomingMessage;
   readonly events: readonly SentEvent[];
   readonly comments: number;
