@@ -126,7 +126,7 @@ test('a planted breach of each rule of the import table is found', async (t) => 
 });
 
 /** Files that begin calls. Each is an entrance: it turns its own request into a call, and the call path does the rest. */
-const entrances = ['src/http/routes/relay-routes.ts', 'src/wiring/gateway.ts'];
+const entrances = ['src/http/routes/relay-routes.ts', 'src/runs/tasks/call-entrance.ts', 'src/wiring/gateway.ts'];
 
 test('the entrances to the call path are the ones listed here', async () => {
   const { modules } = await cruise(root);
@@ -134,7 +134,7 @@ test('the entrances to the call path are the ones listed here', async () => {
     .filter(({ source }) => !source.endsWith('.test.ts') && !source.startsWith('src/calls/'))
     .filter(({ dependencies }) => dependencies.some(({ resolved }) => resolved === 'src/calls/call-path.ts'))
     .map(({ source }) => source);
-  assert.deepEqual(importers.toSorted(), entrances, 'see ARCHITECTURE.md, "Add an entrance"');
+  assert.deepEqual(importers.toSorted(), entrances, 'see CONTRIBUTING.md, "Add an entrance"');
 });
 
 test('lint refuses the names of the HTTP client of Node in src/http', async (t) => {

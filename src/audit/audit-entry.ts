@@ -20,7 +20,7 @@ export interface AuditFacts {
   readonly subject?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly sourceAddress?: string | undefined;
-  /** Method and URL pattern, such as `POST /tools/restCall`. */
+  /** Method and URL pattern, such as `POST /tools/restCall`; of a call of a run `run` and its operation, such as `run restCall`. */
   readonly route?: string | undefined;
   readonly adapter?: string | undefined;
   /** The method at the far side. */
@@ -35,6 +35,10 @@ export interface AuditFacts {
   readonly due?: string | undefined;
   /** The workflow that a request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The id of the run that a request started, or changed. */
+  readonly run?: string | undefined;
+  /** The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. */
+  readonly via?: { readonly run: string; readonly task?: string | undefined } | undefined;
   /** The form that a request stored or deleted. */
   readonly form?: { readonly id: string } | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;

@@ -28,6 +28,16 @@ export function mayWrite(principal: Principal, automation: Automation): boolean 
   return holds(principal, writingRoles) && (writers.length === 0 || isAmong(principal, new Set(writers)));
 }
 
+/**
+ * Whether the principal may run an automation: those may that may see and change it, and each member of a group that may write it, in any
+ * role.
+ */
+export function mayRun(principal: Principal, automation: Automation): boolean {
+  const writers = automation.data?.gbac?.write ?? [];
+  if (writers.length > 0 && isAmong(principal, new Set(writers))) return true;
+  return mayWrite(principal, automation) && maySee(principal, automation);
+}
+
 function holds({ roles }: Principal, wanted: readonly Role[]): boolean {
   return roles.some((role) => wanted.includes(role));
 }

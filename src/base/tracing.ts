@@ -17,6 +17,11 @@ export interface Span {
 
 /** Records requests as spans. Absent where no collector is configured, so that traces cost nothing then. */
 export interface Tracing {
-  /** Starts the span of a request, in the caller's trace or in a new one. */
-  request(options: { readonly name: string; readonly received: ReceivedTrace | undefined; readonly facts: SpanFacts }): Span;
+  /** Starts the span of a request, in the caller's trace or in a new one. `internal`: no caller sent it, as in a run. */
+  request(options: {
+    readonly name: string;
+    readonly kind?: 'server' | 'internal';
+    readonly received: ReceivedTrace | undefined;
+    readonly facts: SpanFacts;
+  }): Span;
 }

@@ -1,8 +1,11 @@
+import type { Role } from '#access/principal.ts';
 import type { CallRecord } from './call-record.ts';
 
 /** In what circumstances a call is made; its entrance fills it in. */
 export interface CallContext {
   readonly record: CallRecord;
+  /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
+  readonly delegated?: readonly Role[];
   /** Milliseconds that the caller is willing to wait, where it said so. */
   readonly wait: number | undefined;
   /** Calls back once: when the reply is out (`complete`), or when the caller left before that. */

@@ -1,4 +1,5 @@
 import type { Principal } from '#access/principal.ts';
+import type { AuditFacts } from '#audit/audit-entry.ts';
 import type { Traffic } from '#outbound/call-scope.ts';
 
 /** What is known of a call; later notes are added to earlier ones. */
@@ -18,6 +19,10 @@ export interface CallFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** The workflow that the request stored or deleted; without `version` all versions. */
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The id of the run that the request started, or changed. */
+  readonly run?: string | undefined;
+  /** The task of a run that makes the call. */
+  readonly via?: AuditFacts['via'];
   /** The form that the request stored or deleted. */
   readonly form?: { readonly id: string } | undefined;
   /** The request id of the earlier call whose reply is the answer again. */

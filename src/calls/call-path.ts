@@ -34,9 +34,10 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record } = context;
+      const { record, delegated } = context;
       const { principal } = record;
-      const decision = decideCall({ principal, operation: call.operation }, () => relayedCall(call, record, options));
+      const { operation } = call;
+      const decision = decideCall({ principal, delegated, operation }, () => relayedCall(call, record, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
       options.rateLimit()?.count(principal);
@@ -69,9 +70,10 @@ async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord):
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
 function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userAgent }: CallPathOptions): RelayedCall {
   if (call.operation === 'restCall') {
-    const { request } = call;
+    const { request, reply, follows } = call;
     record.note({ verb: request.verb, address: request.destination.href });
-    return restCall({ request, section: outbound(), caller: record.principal.id, trace: record.trace, userAgent });
+    const { principal, trace } = record;
+    return restCall({ request, reply, follows, section: outbound(), caller: principal.id, trace, userAgent });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);

@@ -22,7 +22,8 @@ export interface CallOrigin {
   readonly trace: TraceContext;
   /** The span of the request, where it is traced. */
   readonly span: Span | undefined;
-  readonly sourceAddress: string;
+  /** Undefined where no caller sent it, as in a run. */
+  readonly sourceAddress: string | undefined;
   /** As the audit log names it, such as `POST /tools/restCall`; undefined where there is no such route. */
   readonly route: string | undefined;
   /** What the audit log names where the call notes no address of its own. */
@@ -66,6 +67,8 @@ export class CallRecord {
     rule: undefined,
     automation: undefined,
     workflow: undefined,
+    run: undefined,
+    via: undefined,
     form: undefined,
     upstreamStatus: undefined,
     replays: undefined,
@@ -135,6 +138,11 @@ export class CallRecord {
   /** The reply is out, or its connection broke. */
   get hasEnded(): boolean {
     return this.#endedAt !== undefined;
+  }
+
+  /** The intent is on record, and no earlier call has the Idempotency-Key. */
+  get isIntended(): boolean {
+    return this.#intended !== undefined;
   }
 
   /** The code of the error that was answered, where it was one. */
@@ -241,7 +249,7 @@ export class CallRecord {
   }
 
   #record(facts: AuditFacts): void {
-    if (isOfUnknown(this, facts)) this.#audit.recordRefusal(shortened(facts), addressGroup(this.#origin.sourceAddress));
+    if (isOfUnknown(this, facts)) this.#audit.recordRefusal(shortened(facts), addressGroup(this.#origin.sourceAddress ?? ''));
     else this.#audit.record(facts);
   }
 }

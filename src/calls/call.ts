@@ -1,10 +1,19 @@
 import type { Checked } from '#relay/checked.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
+import type { WholeReply } from '#relay/whole-reply.ts';
 
 /** What a principal asks the gateway to send. Its entrance has held the arguments against their schema, and had them checked. */
-export type Call =
-  | { readonly operation: 'restCall'; readonly request: CheckedRestCall & { readonly body?: Buffer | undefined } }
+export type Call = {
+  /** Absent: the reply is rendered as the route of the operation answers. */
+  readonly reply?: WholeReply;
+} & (
+  | {
+      readonly operation: 'restCall';
+      readonly request: CheckedRestCall & { readonly body?: Buffer | undefined };
+      /** False: a redirect is the reply. Default: it is followed. */
+      readonly follows?: boolean;
+    }
   | (OfAdapter & {
       readonly operation: 'restAction';
       readonly params: Checked<OrchestratorParams>;
@@ -17,7 +26,8 @@ export type Call =
       readonly params: Checked<RequestParams>;
       readonly passedOn: PassedOnHeaders;
       readonly body?: Buffer | undefined;
-    });
+    })
+);
 
 /** `adapter` is the name of the adapter instance. */
 interface OfAdapter {

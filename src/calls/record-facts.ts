@@ -31,7 +31,7 @@ interface RecordedCall {
 interface RecordedOrigin {
   readonly requestId: string;
   readonly trace: { readonly traceId: string };
-  readonly sourceAddress: string;
+  readonly sourceAddress: string | undefined;
   readonly route: string | undefined;
   readonly address: string;
   readonly isRecorded: boolean;
@@ -41,7 +41,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
-  const { verb, address = origin.address, adapter, rule, automation, workflow, form } = call.facts;
+  const { verb, address = origin.address, adapter, rule, automation, workflow, run, via, form } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -60,6 +60,8 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     address: withMaskedQuery(address).slice(0, longestAddress),
     automation: automation && { ...automation, name: automation.name.slice(0, longestName) },
     workflow,
+    run,
+    via,
     form,
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type ConfigKey, configKeys } from '../../test/support/gateway/config-keys.ts';
 
 const expectedKeys = [
-  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit'),
+  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit', 'automations'),
   ...members(
     'server',
     'host',
@@ -40,6 +40,7 @@ const expectedKeys = [
   ...members('adapters[].denyPaths', 'actions', 'queries'),
   ...members('adapters[].tls', 'serverName', 'verify'),
   ...members('audit', 'retention', 'maxSize', 'checkpointFile'),
+  ...members('automations', 'tasks', 'retention', 'secrets'),
 ];
 
 function members(parent: string, ...keys: readonly string[]): readonly string[] {

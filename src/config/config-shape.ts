@@ -1,5 +1,6 @@
 import { accessSection } from './access-section.ts';
 import { adaptersSection } from './adapter-section.ts';
+import { automationsSection } from './automations-section.ts';
 import type { Config } from './config.ts';
 import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
@@ -26,4 +27,5 @@ export const configShape: Shape<Config> = mapping({
   outbound: defaulted(outboundSection, '{}', 'Destinations and limits of `POST /tools/restCall`.'),
   adapters: defaulted(adaptersSection, '[]', 'Adapter instances: the orchestrators.'),
   audit: defaulted(auditSection, '{}', 'The audit log.'),
+  automations: defaulted(automationsSection, '{}', 'Runs of automations.'),
 });

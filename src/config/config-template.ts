@@ -10,7 +10,7 @@ interface TemplateOptions {
  * Prose begins with "# " and a letter. Any other line with # in its first column is a setting; deleting the # turns the setting on.
  */
 export function configTemplate({ adminPasswordHash, program = 'orchestration-gateway' }: TemplateOptions): string {
-  return [head(program), server, store, access(adminPasswordHash, program), outbound, adapters, audit].join('\n');
+  return [head(program), server, store, access(adminPasswordHash, program), outbound, adapters, audit, automations].join('\n');
 }
 
 function head(program: string): string {
@@ -123,4 +123,10 @@ const audit = `#audit:
 #  retention: 90d
 #  maxSize: 1GiB # beyond it the gateway deletes the oldest records before retention ends
 #  checkpointFile: checkpoints # signed checkpoints of the audit log; keep them on another machine
+`;
+
+const automations = `#automations:
+#  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
+#  retention: 30d # how long the gateway keeps runs that have ended
+#  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
 `;

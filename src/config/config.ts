@@ -14,6 +14,7 @@ export interface Config {
   readonly outbound: OutboundConfig;
   readonly adapters: readonly AdapterConfig[];
   readonly audit: AuditConfig;
+  readonly automations: AutomationsConfig;
 }
 
 export interface ServerConfig {
@@ -99,4 +100,12 @@ export interface AuditConfig {
   /** Bytes. */
   readonly maxSize: number;
   readonly checkpointFile?: string;
+}
+
+export interface AutomationsConfig {
+  /** Tasks of runs at once; 0: none. */
+  readonly tasks: number;
+  /** Of ended runs, in milliseconds. */
+  readonly retention: number;
+  readonly secrets: Readonly<Record<string, Secret>>;
 }

@@ -77,6 +77,7 @@ test('every section but access has its documented default', async (t) => {
     },
     adapters: [],
     audit: { retention: 7_776_000_000, maxSize: 1_073_741_824 },
+    automations: { tasks: 32, retention: 2_592_000_000, secrets: {} },
   });
 });
 
@@ -583,4 +584,24 @@ test('any text either loads or has problems with a position in the text', async 
     }),
     { numRuns: 200 },
   );
+});
+
+test('automations have tasks, a retention of at least an hour, and secrets by name', async (t) => {
+  const { config } = await load(t, `${callers}automations: { tasks: 0, retention: 1h, secrets: { nso-login: { env: LOGIN } } }`, {
+    env: { LOGIN: 'hush' },
+  });
+  const { tasks, retention, secrets } = config.automations;
+  assert.deepEqual([tasks, retention, secrets['nso-login']?.reveal()], [0, 3_600_000, 'hush']);
+  await only(t, `${callers}automations: { retention: 59m }`, /automations\.retention: .*at least 1h/u);
+  await only(
+    t,
+    `${callers}automations: { secrets: { 1x: { env: A } } }`,
+    /automations\.secrets: holds a name that no secret can have/u,
+  );
+  await only(
+    t,
+    `${callers}automations: { secrets: { a: { env: NOT_SET } } }`,
+    /automations\.secrets\.a\.env: .*NOT_SET is not set/u,
+  );
+  await only(t, `${callers}automations: { secrets: [] }`, /automations\.secrets: .*mapping of names to secrets/u);
 });

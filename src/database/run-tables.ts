@@ -44,6 +44,8 @@ interface RunClaimTable {
   readonly due_at: number | null;
   /** 1: a message event wakes it. A run that is held has 0. */
   readonly listens: number;
+  /** The number of the last message that each `listen` of the run has looked at. */
+  readonly scanned: number;
   readonly deaths: number;
 }
 
@@ -57,6 +59,7 @@ interface RunTextTable {
 interface RunStateTable {
   readonly run: string;
   readonly state: string;
+  readonly saved_at: number;
 }
 
 /** The long values that the state names. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Authentication } from '#access/authentication.ts';
 import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -16,10 +16,8 @@ export function idempotentRequestOf(
 ): IdempotentRequest | undefined {
   if (route.idempotency === undefined || request.caller === undefined) return undefined;
   const { headers } = request.raw;
-  const key = headers['idempotency-key'];
+  const key = idempotencyKeyOf(headers);
   if (key === undefined) return undefined;
-  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/u.test(key))
-    throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
   const passedOn = route.idempotency.headers.map((name) => JSON.stringify(headers[name] ?? null));
   return idempotentRequest({
     caller: request.caller.principal.id,
@@ -27,4 +25,13 @@ export function idempotentRequestOf(
     key,
     payload: [request.body ?? '', ...passedOn],
   });
+}
+
+/** The Idempotency-Key of a request, if any. Throws 400 where it is malformed. */
+export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/u.test(key))
+    throw new GatewayError('malformed-request', 'The Idempotency-Key is not 1 to 255 visible ASCII characters without spaces.');
+  return key;
 }

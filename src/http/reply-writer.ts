@@ -43,7 +43,7 @@ async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncItera
 
 async function writePieces(
   response: ServerResponse,
-  { mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
+  { headers = {}, mediaType, pieces }: Extract<RouteReply, { readonly kind: 'streamed' }>,
   scope: RequestScope,
   headOnly: boolean,
 ): Promise<void> {
@@ -52,6 +52,6 @@ async function writePieces(
     await pieces.next();
     await pieces.return();
   }
-  writeHead(response, 200, scope, ['Content-Type', mediaType]);
+  writeHead(response, 200, scope, Object.entries({ 'Content-Type': mediaType, ...headers }).flat());
   for await (const piece of pieces) await written(response, piece);
 }

@@ -53,6 +53,7 @@ export function bodyReader(route: Route): BodyReader {
   }
   const opaque = opaqueMembers(body.opaque ?? []);
   const judge = judgeOf(body);
+  const withoutBody = Buffer.from(body.optional === true ? '{}' : '');
   return (request, problemsOfQuery) => {
     const alsoWrong = (envelope: Envelope): readonly RequestProblem[] => joined(problemsOfQuery, judge(envelope).problems);
     const judged = (envelope: Envelope): ReadBody => {
@@ -60,7 +61,7 @@ export function bodyReader(route: Route): BodyReader {
       refuseProblems(joined(problemsOfQuery, problems));
       return { ...envelope, judged };
     };
-    const bytes = request.body ?? Buffer.alloc(0);
+    const bytes = request.body ?? withoutBody;
     if (bytes.length > readAtOnce) return readEnvelopeInSteps(bytes, { opaque, alsoWrong }).then(judged);
     return judged(readEnvelope(bytes, { opaque, alsoWrong }));
   };

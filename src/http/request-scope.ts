@@ -35,6 +35,8 @@ export class RequestScope implements CallContext, CallOrigin {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #abortCallbacks: Set<() => void>;
+  /** Calls back when the gateway begins to stop; the result takes that back. */
+  readonly whenDraining: (callback: () => void) => () => void;
   #whenEnded: (complete: boolean) => void = () => {};
   #trace: TraceContext | undefined;
 
@@ -47,6 +49,7 @@ export class RequestScope implements CallContext, CallOrigin {
     readonly clock: Clock;
     /** Called where the gateway stops before its calls end. */
     readonly abortCallbacks: Set<() => void>;
+    readonly whenDraining: (callback: () => void) => () => void;
     readonly observers: AttemptObservers;
     readonly audit: AuditLog;
   }) {
@@ -54,6 +57,7 @@ export class RequestScope implements CallContext, CallOrigin {
     this.#request = request;
     this.#response = options.response;
     this.#abortCallbacks = options.abortCallbacks;
+    this.whenDraining = options.whenDraining;
     this.routePattern = found?.route.url;
     this.route = found?.name;
     this.isRecorded = found?.route.recorded ?? false;

@@ -17,7 +17,7 @@ import { writeReply } from './reply-writer.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaTypes, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import { bodyMediaTypes, isOptional, type Route, type RouteAccess, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
@@ -60,6 +60,7 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
         sourceAddress: scope.sourceAddress,
         context: scope,
         count: () => count(request, options),
+        whenDraining: (callback) => scope.whenDraining(callback),
       });
     };
     const answer = (request: ServedRequest): void | Promise<void> => {
@@ -177,7 +178,7 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
   route.precondition?.(request.params);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
-    checkMediaType(request.raw, bodyMediaTypes(route.body));
+    if (!isOptional(route.body) || hasBody(request.raw)) checkMediaType(request.raw, bodyMediaTypes(route.body));
   }
   if (route.sheddable) options.pressure.refuse();
   if (route.holdsPlace) options.takePlace(request.scope);

@@ -55,6 +55,8 @@ export interface JsonBody {
   readonly schema: JsonSchema;
   /** RFC 6901 pointers of members that are relayed as their exact bytes. */
   readonly opaque?: readonly string[];
+  /** A request without a body counts as one with `{}`, of any media type. */
+  readonly optional?: boolean;
   /** Finds the problems that a schema cannot express; it ignores members of a wrong type, which the schema reports. */
   readonly judge?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => Judgement;
   /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems are about that one alone. */
@@ -115,11 +117,21 @@ export interface RouteRequest {
   readonly context: CallContext;
   /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has used up its calls. */
   readonly count: () => void;
+  /**
+   * Calls back once when the gateway begins to stop: a stream without an end has to end then. At once where it has begun. The result takes
+   * that back.
+   */
+  readonly whenDraining: (callback: () => void) => () => void;
 }
 
 export type RouteReply =
   | RelayReply
-  | { readonly kind: 'streamed'; readonly mediaType: string; readonly pieces: AsyncGenerator<Buffer, void, undefined> }
+  | {
+      readonly kind: 'streamed';
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly mediaType: string;
+      readonly pieces: AsyncGenerator<Buffer, void, undefined>;
+    }
   | {
       readonly kind: 'plain';
       readonly status: number;
@@ -135,6 +147,11 @@ export function bodyMediaTypes(body: NonNullable<Route['body']>): readonly strin
   return body.kind === 'stream' ? [body.mediaType] : (body.mediaTypes ?? jsonAlone);
 }
 
+/** Whether a request may leave the body out. */
+export function isOptional(body: NonNullable<Route['body']>): boolean {
+  return body.kind === 'json' && body.optional === true;
+}
+
 const jsonAlone = ['application/json'];
 
 /** A JSON answer. */
@@ -145,7 +162,7 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 /** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
-  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'access' | 'operations';
+  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -172,6 +189,8 @@ export interface RouteDocs {
   }[];
   /** Error codes of the route, in addition to those that follow from its properties (openapi-errors.ts). */
   readonly errors: readonly ErrorCode[];
+  /** Of codes that have another status here than in the table of codes. */
+  readonly statuses?: Readonly<Partial<Record<ErrorCode, number>>>;
   /** Errors in the shape of another standard than problem+json. */
   readonly otherErrors?: readonly OtherError[];
   readonly example?: RouteExample;

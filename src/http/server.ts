@@ -194,6 +194,7 @@ function createRequestOpener(
       publicPath,
       clock: options.clock,
       abortCallbacks: connections.abortCallbacks,
+      whenDraining: connections.whenDraining,
       observers: { metrics: options.watcher, log: options.log },
       audit: options.audit,
     });

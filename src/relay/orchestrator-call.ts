@@ -3,6 +3,7 @@ import { decidePath } from '#adapters/path-rights.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
+import { refuseErrorStatus, refuseRedirect } from './orchestrator-errors.ts';
 import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request.ts';
 import { type RelayReply, renderOrDiscard } from './relay-reply.ts';
 import type { CallOperation, RelayedCall, RuleDecision } from './relayed-call.ts';
@@ -10,6 +11,7 @@ import { isEmptyObject, writeRequestBody } from './request-body.ts';
 import { renderResult } from './rest-action.ts';
 import { renderInstances } from './rest-query.ts';
 import { renderAnswer } from './rest-request.ts';
+import { renderWhole, type WholeReply } from './whole-reply.ts';
 
 type OrchestratorOperation = Exclude<CallOperation, 'restCall'>;
 
@@ -21,6 +23,8 @@ interface OrchestratorCall {
   readonly passedOn: PassedOnHeaders;
   /** The caller's exact bytes. */
   readonly body?: Buffer | undefined;
+  /** Absent: as the route of the operation answers. */
+  readonly reply?: WholeReply | undefined;
   readonly trace: TraceContext;
   readonly userAgent: string;
 }
@@ -36,7 +40,7 @@ const operations = {
 export function orchestratorCall(call: OrchestratorCall): RelayedCall {
   const { operation, adapter, method } = call;
   const { path } = call.params;
-  const { retry, render } = operations[operation];
+  const { retry } = operations[operation];
   const body = messageBody(call);
   return {
     operation,
@@ -47,8 +51,18 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     async send(scope, record) {
       const reply = await adapter.perform({ method, path, headers: requestHeaders(call, body), retry, body }, scope);
       record.note({ upstreamStatus: reply.status });
-      return renderOrDiscard(reply, render);
+      return renderOrDiscard(reply, renderingOf(call));
     },
+  };
+}
+
+/** An orchestrator's redirect is refused in any case. */
+function renderingOf({ operation, reply: whole }: OrchestratorCall): (reply: FarSideReply) => RelayReply {
+  if (whole === undefined) return operations[operation].render;
+  const refuse = whole.errors === 'refused' ? refuseErrorStatus : refuseRedirect;
+  return (reply) => {
+    refuse(reply);
+    return renderWhole(reply, whole.content);
   };
 }
 

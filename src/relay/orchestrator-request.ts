@@ -3,7 +3,7 @@ import { createProblemList, type ProblemList } from '#json/problem-list.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import type { Checked } from './checked.ts';
 import { pathProblem } from './relayed-path.ts';
-import { contentTypeProblem } from './request-body.ts';
+import { contentTypeProblem, isTextBody } from './request-body.ts';
 
 /** `params` of the three orchestrator routes, valid by their schemas. */
 export interface OrchestratorParams {
@@ -56,7 +56,7 @@ function addProblem(list: ProblemList, name: keyof OrchestratorParams, detail: s
 function sentTypeProblem(contentType: string, body: Buffer | undefined): string | undefined {
   if (contentType === '') return 'is empty; name a media type, or leave it out';
   if (!/^[\t\x20-\x7e]+$/u.test(contentType)) return 'has a character that is not visible ASCII, space or tab';
-  return body === undefined ? undefined : contentTypeProblem(contentType);
+  return body === undefined ? undefined : contentTypeProblem(contentType, isTextBody(body));
 }
 
 function acceptProblem(accept: string): string | undefined {

@@ -5,31 +5,39 @@ import { isForm, isJson, isXml, readMediaType } from './media-type.ts';
 
 /**
  * Why a `body` object cannot be sent as this media type, as a predicate for an error detail. Undefined where it can: as JSON, as a form or
- * as XML, in UTF-8.
+ * as XML, in UTF-8. A body that is a text can be sent as any media type.
  */
-export function contentTypeProblem(contentType: string): string | undefined {
+export function contentTypeProblem(contentType: string, isText = false): string | undefined {
   const type = readMediaType(contentType);
   if (type === undefined) return `is no media type: ${JSON.stringify(contentType.slice(0, 128))}`;
   if (type.charset !== undefined && type.charset !== 'utf-8' && type.charset !== 'utf8') {
     return `has the charset ${type.charset}; a body is sent in UTF-8`;
   }
-  return isJson(type) || isForm(type) || isXml(type)
+  return isText || isJson(type) || isForm(type) || isXml(type)
     ? undefined
     : `is ${type.essence}; a body can be sent as JSON, as a form or as XML`;
 }
 
+/** True for the JSON text of a string. */
+export function isTextBody(span: Buffer): boolean {
+  return span[0] === 0x22;
+}
+
 /**
- * The message body for a caller's `body` object: its exact bytes for JSON types, otherwise form-encoded or written as XML. Throws
+ * The message body for a caller's `body`: its exact bytes for JSON types, otherwise form-encoded or written as XML. A string is sent as the
+ * text that it is, unless its type is JSON. Throws
  * `invalid-request` where the object does not fit its media type, and where the media type has a problem.
  */
 export function writeRequestBody(span: Buffer, contentType: string): Buffer {
-  const problem = contentTypeProblem(contentType);
+  const isText = isTextBody(span);
+  const problem = contentTypeProblem(contentType, isText);
   if (problem !== undefined) {
     throw new GatewayError('invalid-request', `The body cannot be sent: its media type ${problem}.`, {
       errors: [{ pointer: '/params/contentType', detail: problem }],
     });
   }
   const type = readMediaType(contentType) ?? { essence: '' };
+  if (isText && !isJson(type)) return Buffer.from((JSON.parse(span.toString()) as string).toWellFormed());
   if (isForm(type)) return writeForm(span);
   return isXml(type) ? writeXmlBody(span) : span;
 }

@@ -57,7 +57,7 @@ function conflicts(
     }
     const detail =
       lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'
-        ? contentTypeProblem(value)
+        ? contentTypeProblem(value, typeof request['body'] === 'string')
         : undefined;
     if (detail !== undefined) problems.push({ pointer: pointerTo('/headers', name), detail });
   }

@@ -13,6 +13,7 @@ import {
   escaped,
   headersAsJson,
   mediaTypeOf,
+  type RelayReply,
   type Rendering,
   renderOrDiscard,
   renderReply,
@@ -23,6 +24,7 @@ import type { RelayedCall, SendRecord } from './relayed-call.ts';
 import { writeRequestBody } from './request-body.ts';
 import type { RestCallRequest } from './rest-call-request.ts';
 import { escapeStage, jsonStage } from './stage.ts';
+import { renderWhole, type WholeReply } from './whole-reply.ts';
 
 /** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
 interface RestCallLimits {
@@ -43,14 +45,19 @@ export interface OutboundSection {
 /** A call to an address that its caller names, and its redirects. Throws 400 where its body cannot be written. */
 export function restCall(options: {
   readonly request: RestCallRequest;
+  /** Absent: as the route answers. A status of 400 and above is a reply as any other. */
+  readonly reply?: WholeReply | undefined;
+  /** False: a redirect is the reply. */
+  readonly follows?: boolean | undefined;
   readonly section: OutboundSection;
   /** The id of the principal that calls: it gets no connection of another one. */
   readonly caller: string;
   readonly trace: TraceContext;
   readonly userAgent: string;
 }): RelayedCall {
-  const { request, section, caller } = options;
-  const { limits, sender } = section;
+  const { request, reply: whole, follows = true, section, caller } = options;
+  const { sender } = section;
+  const limits = follows ? section.limits : { ...section.limits, redirects: 0 };
   const first = firstHop(options);
   return {
     operation: 'restCall',
@@ -65,9 +72,26 @@ export function restCall(options: {
       const { reply, url } = await followed({ record, first, limits, sender, scope, caller });
       record.note({ upstreamStatus: reply.status });
       const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
-      return renderOrDiscard(reply, () => renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere));
+      return renderOrDiscard(reply, () => rendered(reply, { request, whole, endedElsewhere }));
     },
   };
+}
+
+function rendered(
+  reply: FarSideReply,
+  {
+    request,
+    whole,
+    endedElsewhere,
+  }: {
+    readonly request: RestCallRequest;
+    readonly whole: WholeReply | undefined;
+    readonly endedElsewhere: readonly string[];
+  },
+): RelayReply {
+  if (whole === undefined) return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
+  const inWhole = renderWhole(reply, whole.content);
+  return { ...inWhole, headers: [...inWhole.headers, ...endedElsewhere] };
 }
 
 function firstHop({

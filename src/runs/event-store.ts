@@ -77,7 +77,7 @@ export async function publishEvents(context: RunStoreContext, events: readonly N
       transaction,
       events.map((event) => ({ run: null, automation: null, event })),
     );
-    return { result: undefined, runs: [], events: true };
+    return { result: undefined, runs: [], events: true, messages: true };
   });
 }
 

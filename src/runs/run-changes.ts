@@ -4,17 +4,20 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 
 /**
- * What a commit may concern others with. `run`: the run wants to go on, or has a command. `events`: the log has new events. `all`: changes
- * may have been missed, so look at everything.
+ * What a commit may concern others with. `run`: the run wants to go on, or has a command. `events`: the log has new events. `messages`: some of
+ * them are messages, which wake runs that listen. `all`: changes may have been missed, so look at everything.
  */
-export type RunChange = { readonly kind: 'run'; readonly id: string } | { readonly kind: 'events' } | { readonly kind: 'all' };
+export type RunChange = { readonly kind: 'run'; readonly id: string } | { readonly kind: 'events' | 'messages' | 'all' };
 
 /** What a transaction changed. */
 export interface Changed {
   /** Ids of runs. */
   readonly runs: readonly string[];
   readonly events: boolean;
+  readonly messages?: boolean;
 }
+
+export const nothingChanged: Changed = { runs: [], events: false };
 
 export interface RunChanges {
   onChange(listener: (change: RunChange) => void): () => void;
@@ -65,16 +68,16 @@ export function createRunChanges({ runs, notifications }: Database): RunChanges 
   };
 }
 
-/** A change as a word without a space: `events`, `all`, or `run:` and the id. */
-function wordsOf({ runs, events }: Changed): readonly string[] {
+/** A change as a word without a space: its kind, or `run:` and the id. */
+function wordsOf({ runs, events, messages = false }: Changed): readonly string[] {
   const ids = [...new Set(runs)];
   const ofRuns = ids.length > runsAtMost || ids.some((id) => /\s/u.test(id)) ? ['all'] : ids.map((id) => `run:${id}`);
-  return events ? [...ofRuns, 'events'] : ofRuns;
+  return [...ofRuns, ...(messages ? ['messages'] : []), ...(events ? ['events'] : [])];
 }
 
 function changeOf(word: string): RunChange {
   if (word.startsWith('run:')) return { kind: 'run', id: word.slice('run:'.length) };
-  return { kind: word === 'events' ? 'events' : 'all' };
+  return { kind: word === 'events' || word === 'messages' ? word : 'all' };
 }
 
 function payloadsOf(sender: string, words: readonly string[]): readonly string[] {

@@ -30,6 +30,7 @@ interface Claim {
   readonly run: string;
   readonly fence: number;
   readonly deaths: number;
+  readonly scanned: number;
 }
 
 /**
@@ -49,7 +50,7 @@ export async function claimRuns(
       update run_claim set owner = ${owner}, fence = fence + 1, listens = 0, due_at = ${now()} + ${lease},
         deaths = case when owner is null then deaths else deaths + 1 end
       from due where run_claim.run = due.run
-      returning run_claim.run as run, fence, deaths`.execute(transaction);
+      returning run_claim.run as run, fence, deaths, scanned`.execute(transaction);
     return await claimedRuns(transaction, dialect, rows);
   });
 }
@@ -65,16 +66,17 @@ async function claimedRuns(
     .selectFrom('run')
     .innerJoin('run_text', 'run_text.run', 'run.id')
     .leftJoin('run_state', 'run_state.run', 'run.id')
-    .select([...summaryColumns, 'input', 'output', 'state'])
+    .select([...summaryColumns, 'input', 'output', 'state', 'saved_at'])
     .where(isOneOf(dialect, 'run.id', ids))
     .execute();
   const values = await valuesOf(transaction, dialect, ids);
   const found = new Map(rows.map((row) => [row.id, row]));
-  return claims.map(({ run, fence, deaths }) => {
+  return claims.map(({ run, fence, deaths, scanned }) => {
     const row = found.get(run);
     if (row === undefined) throw new Error('A run was claimed, and the store does not have it.');
     const state = row.state === null ? undefined : { text: row.state, values: values.get(run) ?? new Map<string, string>() };
-    return { ...summaryOf(row), input: row.input, output: row.output ?? undefined, fence, deaths, state };
+    const savedAt = row.saved_at ?? row.created_at;
+    return { ...summaryOf(row), input: row.input, output: row.output ?? undefined, fence, deaths, scanned, state, savedAt };
   });
 }
 

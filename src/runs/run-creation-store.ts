@@ -37,7 +37,17 @@ export async function createRunsIn(
       .execute();
     await transaction
       .insertInto('run_claim')
-      .values(fresh.map(({ id }) => ({ run: id, owner: null, fence: 0, due_at: sql<number>`${now()}`, listens: 0, deaths: 0 })))
+      .values(
+        fresh.map(({ id }) => ({
+          run: id,
+          owner: null,
+          fence: 0,
+          due_at: sql<number>`${now()}`,
+          listens: 0,
+          scanned: 0,
+          deaths: 0,
+        })),
+      )
       .execute();
     created.push(...ids);
   }

@@ -17,6 +17,12 @@ export async function readRun({ database: { read } }: RunStoreContext, id: strin
   return row && { ...summaryOf(row), input: row.input, output: row.output ?? undefined };
 }
 
+/** Without the texts that may be long. */
+export async function readSummary({ database: { read } }: RunStoreContext, id: string): Promise<StoredRunSummary | undefined> {
+  const row = await read.selectFrom('run').select(summaryColumns).where('id', '=', id).executeTakeFirst();
+  return row && summaryOf(row);
+}
+
 /** The state with its values, of one moment; undefined where the run has not started, or has ended. */
 export function readRunState({ database: { read, dialect } }: RunStoreContext, id: string): Promise<ClaimedRun['state']> {
   return read.transaction().execute(async (moment) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Clock } from '#base/clock.ts';
-import type { ClaimedRun, NewEvent, NewRun, Release, RunWrite, TaskRecord } from './run-records.ts';
+import type { ClaimedRun, NewEvent, NewRun, RunRelease, RunWrite, TaskRecord } from './run-records.ts';
 
 export function newRun(given: Partial<NewRun> = {}): NewRun {
   return {
@@ -42,8 +42,8 @@ export function stepOf({ id, fence }: Pick<ClaimedRun, 'id' | 'fence'>, given: P
 
 export const ending: Partial<RunWrite> = { state: undefined, status: 'completed', endedAt: 2, output: '"done"' };
 
-export function released(given: Partial<Release> = {}): Pick<RunWrite, 'release'> {
-  return { release: { wakeAt: undefined, listens: false, seen: 0, ...given } };
+export function released(given: Partial<RunRelease> = {}): Pick<RunWrite, 'release'> {
+  return { release: { wakeAt: undefined, scanned: undefined, ...given } };
 }
 
 export function eventNamed(id: string, kind: NewEvent['kind'] = 'message', at = 1): NewEvent {

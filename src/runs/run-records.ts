@@ -57,6 +57,10 @@ export interface ClaimedRun extends StoredRun {
   readonly deaths: number;
   /** As `writeState` wrote it. Absent: the run has not started. */
   readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
+  /** When its state was written. */
+  readonly savedAt: number;
+  /** The last message that its holders looked at for each `listen` in the state; 0: none. */
+  readonly scanned: number;
 }
 
 /** A task of the timeline. `activity` identifies it within its run, in the order of begin. */
@@ -109,6 +113,13 @@ export interface EventRecord {
 /** A CloudEvent has a `source` and an `id` of its own. The log does not store a second one of the same kind with the same two. */
 export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event'>;
 
+export interface RunRelease {
+  /** When the run goes on by itself. */
+  readonly wakeAt: number | undefined;
+  /** Where the run listens: the last message that its holder looked at. A newer message wakes the run at once. */
+  readonly scanned: number | undefined;
+}
+
 /** One durable step of a run, written in one transaction. */
 export interface RunWrite {
   readonly run: string;
@@ -130,14 +141,5 @@ export interface RunWrite {
   /** Commands to other runs: `cancel` of a child, `child-ended` to the parent. */
   readonly commands: readonly { readonly run: string; readonly command: RunCommand }[];
   /** Set where the holder lets go of the run. A run that has ended is let go of in any case. */
-  readonly release: Release | undefined;
-}
-
-export interface Release {
-  /** Milliseconds since the epoch. */
-  readonly wakeAt: number | undefined;
-  /** Message events wake the run. */
-  readonly listens: boolean;
-  /** The number of the last event that the holder looked at. With `listens`, a message event after it wakes the run at once. */
-  readonly seen: number;
+  readonly release: RunRelease | undefined;
 }

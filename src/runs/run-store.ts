@@ -14,7 +14,7 @@ import { type ClaimOptions, claimRuns, nextWake, type Renewed, type RenewOptions
 import { queueCommand, queuedCommands } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
 import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
-import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState } from './run-read-store.ts';
+import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState, readSummary } from './run-read-store.ts';
 import type {
   ClaimedRun,
   EventRecord,
@@ -53,6 +53,8 @@ export interface RunStore {
   /** Commands that are not consumed, in order. */
   commandsOf(runs: readonly string[]): Promise<readonly QueuedCommand[]>;
   read(id: string): Promise<StoredRun | undefined>;
+  /** The run without its input and output, which may be long. */
+  summary(id: string): Promise<StoredRunSummary | undefined>;
   /** Undefined where the run has not started, or has ended. */
   readState(id: string): Promise<ClaimedRun['state']>;
   /** The newest first. */
@@ -106,6 +108,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     command: (run, command, key) => queueCommand(context, { run, command, key }),
     commandsOf: (runs) => queuedCommands(context, runs),
     read: (id) => readRun(context, id),
+    summary: (id) => readSummary(context, id),
     readState: (id) => readRunState(context, id),
     list: (filter, page) => listRuns(context, filter, page),
     tasks: (run, page) => listTasks(context, run, page),

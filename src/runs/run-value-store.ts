@@ -8,16 +8,16 @@ type StateWrite = Pick<RunWrite, 'run' | 'state'>;
 
 /** States, with those of their long values that the store lacks. Values that a state no longer names are deleted. */
 export async function writeStates(
-  { database: { dialect } }: RunStoreContext,
+  { database: { dialect }, clock }: RunStoreContext,
   transaction: Transaction<Tables>,
   writes: readonly StateWrite[],
 ): Promise<void> {
   await writeValues(dialect, transaction, writes);
-  const states = writes.flatMap(({ run, state }) => (state === undefined ? [] : [[run, state.text]]));
+  const states = writes.flatMap(({ run, state }) => (state === undefined ? [] : [[run, state.text, clock.now()]]));
   if (states.length > 0) {
-    const given = jsonRows(dialect, { run: 'text', state: 'text' }, states);
-    await sql`insert into run_state (run, state) select run, state from ${given}
-      where true on conflict (run) do update set state = excluded.state`.execute(transaction);
+    const given = jsonRows(dialect, { run: 'text', state: 'text', saved_at: 'bigint' }, states);
+    await sql`insert into run_state (run, state, saved_at) select run, state, saved_at from ${given}
+      where true on conflict (run) do update set state = excluded.state, saved_at = excluded.saved_at`.execute(transaction);
   }
   const ended = writes.filter(({ state }) => state === undefined).map(({ run }) => run);
   if (ended.length > 0) await sql`delete from run_state where ${isOneOf(dialect, 'run', ended)}`.execute(transaction);

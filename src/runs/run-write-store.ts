@@ -2,6 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import { isOneOf, jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
 import { appendEvents, lastMessage, lockMessages } from './event-store.ts';
+import { type Changed, nothingChanged } from './run-changes.ts';
 import { consumeCommands, insertCommands, wakeRuns } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
 import type { RunWrite } from './run-records.ts';
@@ -23,7 +24,7 @@ export function writeSteps(context: RunStoreContext, writes: readonly RunWrite[]
       const claim = claims.get(run);
       return claim?.owner !== null && claim?.fence === fence;
     });
-    const changed = held.length === 0 ? { runs: [], events: false } : await writeHeld(context, transaction, { held, claims });
+    const changed = held.length === 0 ? nothingChanged : await writeHeld(context, transaction, { held, claims });
     const saved = new Set(held);
     return { result: writes.map((write) => (saved.has(write) ? 'saved' : 'lost')), ...changed };
   });
@@ -39,7 +40,7 @@ async function lockClaims(
 ): Promise<ReadonlyMap<string, Claim>> {
   const { dialect } = context.database;
   const sends = writes.some(({ events }) => events.some(({ kind }) => kind === 'message'));
-  const listens = writes.some(({ release }) => release?.listens === true);
+  const listens = writes.some(({ release }) => release?.scanned !== undefined);
   if (sends || listens) await lockMessages(context, transaction, sends ? 'message' : 'release');
   const ids = new Set(writes.flatMap(({ run, commands }) => [run, ...commands.map((command) => command.run)]));
   const named = isOneOf(dialect, 'run_claim.run', [...ids]);
@@ -60,7 +61,7 @@ async function writeHeld(
   context: RunStoreContext,
   transaction: Transaction<Tables>,
   { held, claims }: HeldWrites,
-): Promise<{ readonly runs: readonly string[]; readonly events: boolean }> {
+): Promise<Changed> {
   const { now, clock } = context;
   await writeRuns(context, transaction, held);
   await writeStates(context, transaction, held);
@@ -83,7 +84,8 @@ async function writeHeld(
     ofRun.map((event) => ({ run, automation: claims.get(run)?.automation ?? null, event })),
   );
   await appendEvents(context, transaction, events);
-  return { runs: [...created, ...commanded, ...due], events: events.length > 0 };
+  const messages = events.some(({ event }) => event.kind === 'message');
+  return { runs: [...created, ...commanded, ...due], events: events.length > 0, messages };
 }
 
 function hasEnded({ endedAt }: RunWrite): boolean {
@@ -144,14 +146,21 @@ async function releaseRuns(
   const rows = writes.flatMap(({ run, release, endedAt }) =>
     release === undefined || endedAt !== undefined
       ? []
-      : [[run, release.wakeAt === undefined ? null : Math.ceil(release.wakeAt), Number(release.listens), release.seen]],
+      : [
+          [
+            run,
+            release.wakeAt === undefined ? null : Math.ceil(release.wakeAt),
+            Number(release.scanned !== undefined),
+            release.scanned ?? 0,
+          ],
+        ],
   );
   if (rows.length === 0) return [];
-  const columns = { run: 'text', wake_at: 'bigint', listens: 'bigint', seen: 'bigint' } as const;
+  const columns = { run: 'text', wake_at: 'bigint', listens: 'bigint', scanned: 'bigint' } as const;
   const hasCommand = sql`exists (select 1 from run_command where run_command.run = run_claim.run and consumed = 0)`;
-  const hasMessage = sql`(given.listens = 1 and given.seen < ${lastMessage})`;
+  const hasMessage = sql`(given.listens = 1 and given.scanned < ${lastMessage})`;
   const { rows: released } = await sql<{ readonly run: string; readonly due: number }>`
-    update run_claim set owner = null, deaths = 0, listens = given.listens,
+    update run_claim set owner = null, deaths = 0, listens = given.listens, scanned = given.scanned,
       due_at = case when ${hasCommand} or ${hasMessage} then ${now()} else given.wake_at end
     from ${jsonRows(dialect, columns, rows)} where run_claim.run = given.run
     returning run_claim.run as run, case when due_at <= ${now()} then 1 else 0 end as due`.execute(transaction);

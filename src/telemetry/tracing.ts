@@ -66,9 +66,9 @@ export function startTracing(options: {
   });
   const tracer = provider.getTracer('orchestration-gateway', version);
   return {
-    request({ name, received, facts }) {
+    request({ name, kind = 'server', received, facts }) {
       const parent = received === undefined ? ROOT_CONTEXT : remoteParent(received);
-      return startSpan(tracer, { name, kind: SpanKind.SERVER, parent, facts });
+      return startSpan(tracer, { name, kind: kind === 'server' ? SpanKind.SERVER : SpanKind.INTERNAL, parent, facts });
     },
     async stop() {
       // The log already has a line for an unavailable collector.

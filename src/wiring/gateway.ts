@@ -20,10 +20,12 @@ import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { reloadRoutes } from '#http/routes/reload-routes.ts';
+import { runRoutes } from '#http/routes/run-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
+import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -139,6 +141,7 @@ function servedRoutes({
   automations,
   workflows,
   forms,
+  runs,
   live,
   calls,
   operations,
@@ -151,6 +154,7 @@ function servedRoutes({
   readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
+  readonly runs?: RunCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
@@ -162,6 +166,7 @@ function servedRoutes({
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
+    ...(runs === undefined ? [] : runRoutes(runs, base)),
     ...sessionRoutes(access),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),

@@ -132,7 +132,7 @@ function changedSettings({
   const fixed = new Set(fixedKeys.map(([key]) => key));
   // A reload replaces certificates, but cannot switch TLS on or off.
   if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
-  return (['server', 'access', 'outbound'] as const).flatMap((section) => {
+  return (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
     const before: Readonly<Record<string, unknown>> = { ...current[section] };
     const after: Readonly<Record<string, unknown>> = { ...next[section] };
     return Object.keys({ ...before, ...after })

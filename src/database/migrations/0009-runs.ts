@@ -52,6 +52,7 @@ async function createClaims(transaction: Transaction<Tables>): Promise<void> {
     .addColumn('fence', 'bigint', (column) => column.notNull())
     .addColumn('due_at', 'bigint')
     .addColumn('listens', 'integer', (column) => column.notNull())
+    .addColumn('scanned', 'bigint', (column) => column.notNull())
     .addColumn('deaths', 'integer', (column) => column.notNull())
     .execute();
   await sql`create index run_claim_due on run_claim (due_at) where due_at is not null`.execute(transaction);
@@ -69,6 +70,7 @@ async function createTexts(transaction: Transaction<Tables>): Promise<void> {
     .createTable('run_state')
     .addColumn('run', 'text', (column) => column.primaryKey())
     .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('saved_at', 'bigint', (column) => column.notNull())
     .execute();
   await transaction.schema
     .createTable('run_value')

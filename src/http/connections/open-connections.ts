@@ -29,6 +29,8 @@ export interface OpenConnections {
   /** From now on each connection ends with its last reply in flight, and an idle one after the grace period. */
   drain(): void;
   readonly draining: boolean;
+  /** Calls back when the drain begins, at once where it has begun; the result takes that back. */
+  whenDraining(this: void, callback: () => void): () => void;
   /** Breaks off every connection with a request in flight. */
   breakOffAll(): void;
   /** Callbacks that abort the calls which may outlast their callers' connections (`CallContext.whenStopping`). */
@@ -50,6 +52,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   const idle = new Set<Socket>();
   const finalReplies = createFinalReplies((socket) => inFlight.get(socket) ?? []);
   const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.length ?? 0) === 0;
+  const drainCallbacks = new Set<() => void>();
   let draining = false;
   onConnection(server, secure, (socket) => {
     inFlight.set(socket, []);
@@ -95,6 +98,12 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
       // Only the last request of each connection: those before it are answered first.
       for (const requests of inFlight.values()) requests.at(-1)?.scope?.announceClosing();
       endAfterGrace(idle);
+      for (const callback of drainCallbacks) callback();
+    },
+    whenDraining(callback) {
+      if (draining) callback();
+      else drainCallbacks.add(callback);
+      return () => void drainCallbacks.delete(callback);
     },
     get draining() {
       return draining;

@@ -36,7 +36,7 @@ export interface Components {
 }
 
 export interface DocumentedError {
-  /** One status; `outcome-unknown` has three (`statusesOf`). */
+  /** One status; some codes have several (`statusesOf`). */
   readonly statuses: readonly number[];
   readonly title: string;
   readonly meaning: string;
@@ -52,7 +52,7 @@ export interface Operation {
   readonly 'x-roles': RouteAccess;
   readonly security?: readonly SecurityRequirement[];
   readonly parameters: readonly (Parameter | Reference)[];
-  readonly requestBody?: { readonly required: true; readonly content: Content };
+  readonly requestBody?: { readonly required: boolean; readonly content: Content };
   /** By status. */
   readonly responses: Readonly<Record<string, ApiResponse>>;
 }

@@ -63,8 +63,13 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'Compare the `_id` with the listing, or ask for one of the caller’s groups to be added to `gbac.read` or `gbac.write`.',
   },
   'workflow-not-found': {
-    meaning: 'The gateway has no workflow with this id, or not in this version.',
+    meaning:
+      'The gateway has no workflow with this id, or not in this version. With 409: an automation that is to run names none, or one that does not exist.',
     remedy: 'Compare the id, `namespace.name`, with the listing of workflows; ids are case-sensitive.',
+  },
+  'run-not-found': {
+    meaning: 'There is no run with this id, or the caller may not see its automation.',
+    remedy: 'Read the ids with `GET /runs`.',
   },
   'form-not-found': {
     meaning: 'The gateway has no form with this id.',
@@ -104,6 +109,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'workflow-in-use': {
     meaning: 'An automation names the workflow in `data.workflowId`, so no version of it can be deleted.',
     remedy: 'Change or delete the automations that name it, then delete the workflow.',
+  },
+  'run-conflict': {
+    meaning:
+      'The run has ended, is not suspended, or has no such call to decide about; or its automation does not exist any more.',
+    remedy: 'Read the run with `GET /runs/:id`, and send what its state allows.',
   },
   'form-in-use': {
     meaning: 'An automation names the form in `data.formId`, so it cannot be deleted.',

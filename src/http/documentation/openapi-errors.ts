@@ -36,10 +36,20 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   return order.filter((code) => codes.has(code));
 }
 
-/** The statuses of a code: that of the table; `outcome-unknown` also has that of a time-out and that of a repeated Idempotency-Key. */
+/**
+ * The statuses of a code: that of the table, and others. `outcome-unknown` also has that of a time-out and that of a repeated
+ * Idempotency-Key; `workflow-not-found` that of a state that does not allow the request, where an automation names the workflow.
+ */
 export function statusesOf(code: ErrorCode): readonly number[] {
   const { status } = errorCodes[code];
-  return code === 'outcome-unknown'
-    ? [status, errorCodes['upstream-timeout'].status, errorCodes['idempotency-key-in-use'].status]
-    : [status];
+  if (code === 'outcome-unknown')
+    return [status, errorCodes['upstream-timeout'].status, errorCodes['idempotency-key-in-use'].status];
+  return code === 'workflow-not-found' ? [status, errorCodes['run-conflict'].status] : [status];
+}
+
+/** The statuses that a code can have on the route. */
+export function statusesOn({ docs: { statuses } }: Pick<Route, 'docs'>, code: ErrorCode): readonly number[] {
+  const own = statuses?.[code];
+  if (own !== undefined) return [own];
+  return code === 'outcome-unknown' ? statusesOf(code) : [errorCodes[code].status];
 }

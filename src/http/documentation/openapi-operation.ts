@@ -1,9 +1,9 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { bodyMediaTypes, type Route, type RouteAccess } from '#http/route.ts';
+import { bodyMediaTypes, isOptional, type Route, type RouteAccess } from '#http/route.ts';
 import { commonHeaders, errorResponse } from './openapi-components.ts';
 import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
-import { errorsOf, statusesOf } from './openapi-errors.ts';
+import { errorsOf, statusesOn } from './openapi-errors.ts';
 
 /** A route as an OpenAPI operation. */
 export function operationOf(route: Route): Operation {
@@ -68,7 +68,12 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
 function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
   if (body === undefined) return {};
   const content = media(body.schema, docs.example?.request);
-  return { requestBody: { required: true, content: Object.fromEntries(bodyMediaTypes(body).map((type) => [type, content])) } };
+  return {
+    requestBody: {
+      required: !isOptional(body),
+      content: Object.fromEntries(bodyMediaTypes(body).map((type) => [type, content])),
+    },
+  };
 }
 
 function media(schema: JsonSchema, example: unknown): Content[string] {
@@ -82,7 +87,7 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
   };
   const codesByStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(route)) {
-    for (const status of statusesOf(code)) codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
+    for (const status of statusesOn(route, code)) codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
   for (const [status, codes] of codesByStatus)
     responses[status] = { ...errorResponse(status, codes, route), ...shapedContent(route) };

@@ -37,7 +37,8 @@ const record = namedObject('AuditRecord', {
       {
         additionalProperties: false,
         title: 'RecordedAutomation',
-        description: 'The automation that the request created, changed or deleted, or that was skipped.',
+        description:
+          'The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.',
       },
     ),
   ),
@@ -49,6 +50,17 @@ const record = namedObject('AuditRecord', {
         additionalProperties: false,
         title: 'RecordedWorkflow',
         description: 'The workflow that the request stored or deleted; without `version` all of its versions.',
+      },
+    ),
+  ),
+  run: Type.Optional(Type.String({ description: 'The id of the run that the request started, or changed.' })),
+  via: Type.Optional(
+    Type.Object(
+      { run: Type.String(), task: Type.Optional(Type.String()) },
+      {
+        additionalProperties: false,
+        title: 'RecordedRun',
+        description: 'The run that made the call, and the place of its task in the workflow document.',
       },
     ),
   ),

@@ -18,6 +18,7 @@ export interface TaskNote {
   readonly kind: 'created' | 'started' | 'suspended' | 'resumed' | 'retried' | 'skipped' | 'cancelled' | 'faulted' | 'completed';
   readonly at: number;
   readonly activity: number;
+  readonly createdAt: number;
   readonly reference: string;
   readonly name: string;
   /** The index of the innermost `for`. */

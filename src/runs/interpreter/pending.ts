@@ -64,8 +64,9 @@ export function onlyWaits(workflow: Workflow, state: RunState): boolean {
 }
 
 /** A call whose outcome people are to decide on. */
-interface UndecidedCall {
+export interface UndecidedCall {
   readonly activity: number;
+  readonly attempt: number;
   readonly reference: string;
   readonly error: TaskError;
 }
@@ -73,7 +74,8 @@ interface UndecidedCall {
 export function undecidedCalls(workflow: Workflow, state: RunState): readonly UndecidedCall[] {
   if (state.root === undefined) return [];
   return undecidedIn(rootPlace(viewOf(workflow, state), state.root)).flatMap(({ task, activity: { id, stage } }) => {
-    const error = stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work.undecided : undefined;
-    return error === undefined ? [] : [{ activity: id, reference: task.reference, error }];
+    const work = stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work : undefined;
+    if (work?.undecided === undefined) return [];
+    return [{ activity: id, attempt: work.attempt, reference: task.reference, error: work.undecided }];
   });
 }

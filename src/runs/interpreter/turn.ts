@@ -102,12 +102,13 @@ export class Turn implements RunView {
 
   note({ task, activity }: ActivityPlace, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
     if (activity.id === 0) return;
-    const { id, iteration, attempt, requestId } = activity;
+    const { id, createdAt, iteration, attempt, requestId } = activity;
     this.notes.push({
       of: 'task',
       kind,
       at: this.at,
       activity: id,
+      createdAt,
       reference: task.reference,
       name: task.name,
       ...(iteration === undefined ? {} : { iteration }),

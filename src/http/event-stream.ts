@@ -1,0 +1,103 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Principal } from '#access/principal.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type EventPages, typeOfEvent } from '#runs/run-follower.ts';
+import type { EventRecord } from '#runs/run-records.ts';
+import { overloaded } from './admission/pressure.ts';
+import type { RouteReply, RouteRequest } from './route.ts';
+
+/** How many event streams may be open at once: of one principal, and of all together. */
+export interface StreamLimit {
+  readonly ofOne: number;
+  readonly ofAll: number;
+}
+
+/** Takes a place for a stream of the principal; throws 503 `overloaded` where there is none. The result frees it. */
+type StreamPlaces = (principal: Principal) => () => void;
+
+export function createStreamPlaces({ ofOne, ofAll }: StreamLimit): StreamPlaces {
+  const open = new Map<string, number>();
+  let all = 0;
+  return ({ id }) => {
+    const own = open.get(id) ?? 0;
+    if (own >= ofOne) throw overloaded(`this caller has ${ofOne} event streams open, the most that one may have`);
+    if (all >= ofAll) throw overloaded(`${ofAll} event streams are open, the most that it serves`);
+    open.set(id, own + 1);
+    all += 1;
+    return () => {
+      all -= 1;
+      const left = (open.get(id) ?? 0) - 1;
+      if (left > 0) open.set(id, left);
+      else open.delete(id);
+    };
+  };
+}
+
+/**
+ * Opens a stream of events for a request, and ends it when the caller leaves or the gateway begins to stop. `undefined` from `open`: there
+ * is nothing to follow, which a 204 tells: a browser connects again after any other end (HTML, server-sent events).
+ */
+export async function eventStreamReply(
+  { context, headers, whenDraining }: Pick<RouteRequest, 'context' | 'headers' | 'whenDraining'>,
+  {
+    places,
+    open,
+  }: {
+    readonly places: StreamPlaces;
+    readonly open: (options: {
+      readonly after: number | undefined;
+      readonly signal: AbortSignal;
+    }) => Promise<EventPages | undefined>;
+  },
+): Promise<RouteReply> {
+  const after = lastEventIdOf(headers);
+  const free = places(context.record.principal);
+  const ending = new AbortController();
+  const forget = whenDraining(() => ending.abort());
+  context.whenEnded(() => {
+    forget();
+    free();
+    ending.abort();
+  });
+  const pages = await open({ after, signal: ending.signal });
+  if (pages === undefined) return { kind: 'plain', status: 204 };
+  // nginx passes a reply on as it comes only where it is told so.
+  return { kind: 'streamed', mediaType: eventStreamType, headers: { 'X-Accel-Buffering': 'no' }, pieces: framesOf(pages) };
+}
+
+export const eventStreamType = 'text/event-stream';
+
+/** The number of the last event that the caller has. Throws 400 for a text that no event of the gateway had as its id. */
+function lastEventIdOf(headers: IncomingHttpHeaders): number | undefined {
+  const given = headers['last-event-id'];
+  if (given === undefined) return undefined;
+  const number = typeof given === 'string' && /^\d{1,16}$/u.test(given) ? Number(given) : Number.NaN;
+  if (!Number.isSafeInteger(number))
+    throw new GatewayError(
+      'malformed-request',
+      'The Last-Event-ID is none of this gateway: send the id of an event, or 0 for all.',
+    );
+  return number;
+}
+
+const comment = Buffer.from(':\n\n');
+
+/** Begins with a comment, so that the caller gets the head of the reply before the first event. */
+async function* framesOf(pages: EventPages): AsyncGenerator<Buffer, void, undefined> {
+  yield comment;
+  for await (const page of pages) yield page.length === 0 ? comment : Buffer.concat(page.map(frameOf));
+}
+
+const frames = new WeakMap<EventRecord, Buffer>();
+
+/** Made once an event, since many streams send it. */
+function frameOf(record: EventRecord): Buffer {
+  const made = frames.get(record);
+  if (made !== undefined) return made;
+  const { number, event } = record;
+  // Compact JSON has no line breaks. A type may have them where a workflow emits it.
+  const type = typeOfEvent(record).replaceAll(/[\r\n]+/gu, ' ');
+  const frame = Buffer.from(`id: ${number}\nevent: ${type}\ndata: ${event}\n\n`);
+  frames.set(record, frame);
+  return frame;
+}

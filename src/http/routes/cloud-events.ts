@@ -1,0 +1,133 @@
+import { Type } from '#base/json-schema.ts';
+import { readTimestamp } from '#base/timestamp.ts';
+import { compactJson } from '#json/compact-json.ts';
+import { readEnvelope } from '#json/json-envelope.ts';
+import { pointerTo } from '#json/json-pointer.ts';
+import { opaqueMembers } from '#json/opaque-member.ts';
+import { createProblemList, invalidRequest, type ProblemList } from '#json/problem-list.ts';
+
+export const cloudEventType = 'application/cloudevents+json';
+export const cloudEventBatchType = 'application/cloudevents-batch+json';
+
+/** Bytes of one request. */
+export const cloudEventsLimit = 262_144;
+const mostEvents = 100;
+/** Characters of an attribute. */
+const longestAttribute = 2_048;
+
+const text = Type.String({ minLength: 1, maxLength: longestAttribute });
+const optionalText = Type.Optional(text);
+
+/** For the documentation: `readCloudEvents` judges the events. */
+export const cloudEventSchema = Type.Object(
+  {
+    specversion: Type.Literal('1.0'),
+    id: Type.String({ minLength: 1, maxLength: longestAttribute, description: 'Unique for its source.' }),
+    source: Type.String({ minLength: 1, maxLength: longestAttribute, format: 'uri-reference' }),
+    type: text,
+    datacontenttype: optionalText,
+    dataschema: optionalText,
+    subject: optionalText,
+    time: Type.Optional(Type.String({ format: 'date-time' })),
+    data: Type.Optional(Type.Unknown({ description: 'Any JSON value.' })),
+    data_base64: Type.Optional(Type.String({ description: 'Bytes in base64, instead of `data`.' })),
+  },
+  {
+    title: 'CloudEvent',
+    description: 'CloudEvents 1.0, JSON format. Further members are extensions. The batch type has an array of these.',
+  },
+);
+
+/**
+ * The events of a request as compact JSON texts, otherwise byte for byte. Throws `invalid-json` or, with every problem at once,
+ * `invalid-request` (400).
+ */
+export function readCloudEvents(bytes: Buffer, contentType: string | undefined): readonly string[] {
+  const isBatch = contentType?.toLowerCase().startsWith(cloudEventBatchType) === true;
+  const alsoWrong = ({ value }: { readonly value: unknown }) => problemsOf(value, isBatch);
+  const envelope = readEnvelope(bytes, { opaque: isBatch ? dataOfBatch : dataOfOne, alsoWrong });
+  const problems = alsoWrong(envelope);
+  if (problems.length > 0) throw invalidRequest(problems);
+  const { value } = envelope;
+  return isBatch && Array.isArray(value) ? itemsOf(bytes, value.length) : [compactJson(bytes)];
+}
+
+const dataOfOne = opaqueMembers(['/data']);
+const dataOfBatch = opaqueMembers(Array.from({ length: mostEvents }, (_, index) => `/${index}/data`));
+
+/** The items of a valid array of this length. */
+function itemsOf(bytes: Buffer, length: number): readonly string[] {
+  const items = Array.from({ length }, (_, index) => `/${index}`);
+  const { spans } = readEnvelope(bytes, { opaque: opaqueMembers(items) });
+  return items.map((pointer) => compactJson(spans.get(pointer) ?? Buffer.alloc(0)));
+}
+
+function problemsOf(value: unknown, isBatch: boolean): ProblemList['problems'] {
+  const list = createProblemList();
+  if (!isBatch) judgeEvent(value, '', list);
+  else if (!Array.isArray(value)) list.add('', 'must be an array of events, as the media type says');
+  else if (value.length > mostEvents) list.add('', `has more than ${mostEvents} events: send several requests`);
+  else value.forEach((event, index) => judgeEvent(event, `/${index}`, list));
+  return list.problems;
+}
+
+function judgeEvent(event: unknown, pointer: string, list: ProblemList): void {
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) {
+    list.add(pointer, 'must be an object: a CloudEvent in the JSON format');
+    return;
+  }
+  const attributes = event as Readonly<Record<string, unknown>>;
+  for (const name of ['specversion', 'id', 'source', 'type'] as const) {
+    if (attributes[name] === undefined || attributes[name] === null) list.add(`${pointer}/${name}`, 'is missing');
+  }
+  for (const [name, attribute] of Object.entries(attributes)) {
+    // A null is an attribute without a value (JSON format 2.2).
+    const problem = attribute === null && name !== 'data' ? undefined : problemOfMember(name, attribute);
+    if (problem !== undefined) list.add(pointerTo(pointer, name), problem);
+  }
+  if (typeof attributes['data_base64'] === 'string' && attributes['data'] !== undefined)
+    list.add(`${pointer}/data_base64`, 'excludes data: leave out one of the two');
+}
+
+type Judge = (value: string) => string | undefined;
+
+/** Attributes with a form of their own. */
+const forms: ReadonlyMap<string, Judge> = new Map<string, Judge>([
+  ['specversion', (value) => (value === '1.0' ? undefined : 'must be "1.0"')],
+  ['source', (value) => (isReference(value) ? undefined : 'must be a URI reference, such as https://example.net/a or /a')],
+  ['dataschema', (value) => (URL.canParse(value) ? undefined : 'must be an absolute URI')],
+  ['datacontenttype', (value) => (/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/u.test(value) ? undefined : 'must be a media type')],
+  [
+    'time',
+    (value) => (readTimestamp(value) === undefined ? 'must be a time such as 2026-11-21T08:00:00Z (RFC 3339)' : undefined),
+  ],
+]);
+
+const texts: ReadonlySet<string> = new Set(['id', 'type', 'subject', ...forms.keys()]);
+
+function problemOfMember(name: string, value: unknown): string | undefined {
+  if (name === 'data') return undefined;
+  if (name === 'data_base64') return isBase64(value) ? undefined : 'must be a string of base64';
+  if (!/^[a-z0-9]{1,64}$/u.test(name)) return 'is no name of an attribute: only a to z and 0 to 9 are, at most 64 of them';
+  if (value === '' && texts.has(name)) return 'must not be empty';
+  if (typeof value === 'string') return problemOfText(value) ?? forms.get(name)?.(value);
+  if (texts.has(name)) return 'must be a string';
+  const isValue = typeof value === 'boolean' || Number.isSafeInteger(value);
+  return isValue ? undefined : 'must be a string, a boolean or a whole number';
+}
+
+// oxlint-disable-next-line no-control-regex -- CloudEvents 1.0, type system: a String has no control characters.
+const control = /[\u0000-\u001f\u007f-\u009f]/u;
+
+function problemOfText(value: string): string | undefined {
+  if (value.length > longestAttribute) return `has more than ${longestAttribute} characters`;
+  return control.test(value) ? 'has a control character; leave it out' : undefined;
+}
+
+function isReference(value: string): boolean {
+  return /^[^\s<>"{}|\\^`]+$/u.test(value) && URL.canParse(value, 'https://base.invalid/');
+}
+
+function isBase64(value: unknown): boolean {
+  return typeof value === 'string' && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/u.test(value);
+}

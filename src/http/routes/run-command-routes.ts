@@ -1,0 +1,216 @@
+import type { RequestProblem } from '#base/gateway-error.ts';
+import { idempotencyKeyOf } from '#http/idempotency.ts';
+import type { JsonBody, Route, RouteReply, RouteRequest } from '#http/route.ts';
+import { compactJson } from '#json/compact-json.ts';
+import type { RunCatalogue, RunDecision } from '#runs/run-catalogue.ts';
+import type { StoredRun } from '#runs/run-records.ts';
+import { catalogueChange } from './route-traits.ts';
+import {
+  changeErrors,
+  exampleRun,
+  resumeSchema,
+  runKeyHeader,
+  runParameter,
+  runSchema,
+  startedHeaders,
+  startSchema,
+} from './run-docs.ts';
+import { askedRun, jsonText, runText } from './run-texts.ts';
+
+/** Starting runs, and changing them. */
+export function runCommandRoutes(runs: RunCatalogue, base: string): readonly Route[] {
+  return [
+    startRoute(runs, base),
+    commandRoute({
+      url: '/runs/:id/cancel',
+      take: (request) => runs.cancel(request),
+      operationId: 'cancelRun',
+      summary: 'Cancel a run',
+      description:
+        'No further task begins, and a call in flight is aborted: its outcome may be unknown. The runs that the run began are cancelled too.',
+      status: 'cancelled',
+    }),
+    commandRoute({
+      url: '/runs/:id/suspend',
+      take: (request) => runs.suspend(request),
+      operationId: 'suspendRun',
+      summary: 'Suspend a run',
+      description: 'No further task begins until the run is resumed. Calls in flight end first; time limits wait.',
+      status: 'suspended',
+    }),
+    resumeRoute(runs),
+    rerunRoute(runs, base),
+  ];
+}
+
+/** For the audit log. */
+function noteRun({ context }: RouteRequest, { id, automation }: StoredRun): void {
+  context.record.note({ run: id, ...(automation && { automation: { _id: automation.id, name: automation.name } }) });
+}
+
+function startedReply({ run, replayed }: { readonly run: StoredRun; readonly replayed: boolean }, base: string): RouteReply {
+  const headers = { Location: `${base}/runs/${run.id}`, ...(replayed && { 'Idempotency-Replayed': 'true' }) };
+  return jsonText(201, runText(run), headers);
+}
+
+const startBody: JsonBody = { kind: 'json', optional: true, schema: startSchema, opaque: ['/input'] };
+
+function startRoute(runs: RunCatalogue, base: string): Route {
+  return {
+    method: 'POST',
+    url: '/automation_catalog/automations/:id/run',
+    access: 'callers',
+    body: startBody,
+    async handle(request) {
+      const { id: automation, principal } = askedRun(request);
+      const key = idempotencyKeyOf(request.headers);
+      const started = await runs.start({ principal, automation, key, input: memberText(request, '/input') });
+      noteRun(request, started.run);
+      return startedReply(started, base);
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'runs',
+      operationId: 'runAutomation',
+      summary: 'Run an automation',
+      description:
+        'Starts the newest version of the workflow that the automation names. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.',
+      pathParameters: { id: '`_id` of the automation.' },
+      requestHeaders: [runKeyHeader],
+      success: { status: 201, description: 'The run.', schema: runSchema, headers: startedHeaders },
+      errors: ['forbidden', 'automation-not-found', 'workflow-not-found', 'idempotency-key-reused', 'store-unavailable'],
+      statuses: { 'workflow-not-found': 409 },
+      example: {
+        path: { id: exampleRun.automation },
+        request: { input: exampleRun.input },
+        reply: exampleRun,
+      },
+    },
+  };
+}
+
+/** The member as the caller wrote it. */
+function memberText({ spans }: RouteRequest, pointer: string): string | undefined {
+  const bytes = spans.get(pointer);
+  return bytes && compactJson(bytes);
+}
+
+function commandRoute({
+  url,
+  take,
+  operationId,
+  summary,
+  description,
+  status,
+}: Pick<Route, 'url'> &
+  Pick<Route['docs'], 'operationId' | 'summary' | 'description'> & {
+    readonly take: (request: ReturnType<typeof askedRun>) => Promise<StoredRun>;
+    /** Of the run in the example. */
+    readonly status: StoredRun['status'];
+  }): Route {
+  return {
+    method: 'POST',
+    url,
+    access: 'callers',
+    async handle(request) {
+      const run = await take(askedRun(request));
+      noteRun(request, run);
+      return jsonText(200, runText(run));
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'runs',
+      operationId,
+      summary,
+      description: `${description} For those who may run its automation. ${replyComesAfterIt}`,
+      pathParameters: runParameter,
+      success: { status: 200, description: 'The run after the change.', schema: runSchema },
+      errors: changeErrors,
+      example: { path: { id: exampleRun.id }, reply: { ...exampleRun, status } },
+    },
+  };
+}
+
+const replyComesAfterIt =
+  'The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.';
+
+const decisionBody: JsonBody = {
+  kind: 'json',
+  optional: true,
+  schema: resumeSchema,
+  opaque: ['/output'],
+  judge: (body) => ({ problems: decisionProblems(body) }),
+};
+
+/** All of the members that a decision needs, or none at all. */
+function decisionProblems(body: unknown): readonly RequestProblem[] {
+  if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return [];
+  const missing = (['task', 'as', 'reason'] as const).filter((name) => !(name in body));
+  const problems = missing.map((name) => ({
+    pointer: `/${name}`,
+    detail: 'is missing: a decision needs task, as and reason; to resume without one send no member',
+  }));
+  const needless = 'output' in body && 'as' in body && body.as !== 'done';
+  return needless ? [...problems, { pointer: '/output', detail: 'is only for "as": "done"; leave it out' }] : problems;
+}
+
+function resumeRoute(runs: RunCatalogue): Route {
+  return {
+    method: 'POST',
+    url: '/runs/:id/resume',
+    access: 'callers',
+    body: decisionBody,
+    async handle(request) {
+      const { task, as, reason } = request.body as Partial<RunDecision>;
+      const decision =
+        task === undefined || as === undefined || reason === undefined
+          ? undefined
+          : { task, as, reason, output: memberText(request, '/output') };
+      const asked = askedRun(request);
+      const run = await (decision === undefined ? runs.resume(asked) : runs.decide({ ...asked, decision }));
+      noteRun(request, run);
+      return jsonText(200, runText(run));
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'runs',
+      operationId: 'resumeRun',
+      summary: 'Resume a suspended run, or decide about a call whose outcome is unknown',
+      description: `Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, with the role admin; a second decision about a call is 409. ${replyComesAfterIt}`,
+      pathParameters: runParameter,
+      success: { status: 200, description: 'The run after the change.', schema: runSchema },
+      errors: changeErrors,
+      example: {
+        path: { id: exampleRun.id },
+        request: { task: '1', as: 'done', reason: 'The device has the change: show log, 22:04.' },
+        reply: exampleRun,
+      },
+    },
+  };
+}
+
+function rerunRoute(runs: RunCatalogue, base: string): Route {
+  return {
+    method: 'POST',
+    url: '/runs/:id/rerun',
+    access: 'callers',
+    async handle(request) {
+      const started = await runs.rerun({ ...askedRun(request), key: idempotencyKeyOf(request.headers) });
+      noteRun(request, started.run);
+      return startedReply(started, base);
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'runs',
+      operationId: 'rerunRun',
+      summary: 'Start a new run with the input and the version of this one',
+      description: 'The new run belongs to the caller. For those who may run the automation.',
+      pathParameters: runParameter,
+      requestHeaders: [runKeyHeader],
+      success: { status: 201, description: 'The new run.', schema: runSchema, headers: startedHeaders },
+      errors: [...changeErrors, 'workflow-not-found', 'idempotency-key-reused'],
+      statuses: { 'workflow-not-found': 409 },
+      example: { path: { id: exampleRun.id }, reply: exampleRun },
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import type { TestContext } from 'node:test';
+import type { Access } from '#access/access.ts';
+import type { Principal } from '#access/principal.ts';
+import type { AuditFacts } from '#audit/audit-entry.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
+import { visibleTo } from '#automations/automation-audience-store.ts';
+import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
+import type { GivenAutomation } from '#automations/automation-document.ts';
+import { createAutomationStore } from '#automations/automation-store.ts';
+import { systemClock } from '#base/clock.ts';
+import { noLog } from '#base/log.ts';
+import { createHttpServer, type HttpServer } from '#http/server.ts';
+import { createRunCatalogue } from '#runs/run-catalogue.ts';
+import { ending, stepOf } from '#runs/run-records.test-support.ts';
+import type { ClaimedRun, RunWrite } from '#runs/run-records.ts';
+import { createRunStore, type RunStore } from '#runs/run-store.ts';
+import type { Workflow } from '#workflows/workflow.ts';
+import { type Reply, type Request, send } from '../../../test/support/callers/http-client.ts';
+import { sqliteStore, type TestStore } from '../../../test/support/stores/stores.ts';
+import { eventRoutes } from './event-routes.ts';
+import { runRoutes } from './run-routes.ts';
+
+const principals: readonly Principal[] = [
+  { id: 'ada', username: 'ada', roles: ['admin'], groups: [] },
+  { id: 'eve', username: 'eve', roles: ['engineering'], groups: [] },
+  { id: 'otto', username: 'otto', roles: ['other'], groups: [] },
+  { id: 'nora', username: 'nora', roles: [], groups: ['noc'] },
+  { id: 'zoe', username: 'zoe', roles: [], groups: [] },
+];
+
+type Name = 'ada' | 'eve' | 'otto' | 'nora' | 'zoe';
+
+/** A server with the routes of runs, over a store. What an engine does, the tests do themselves. */
+export interface RunServer {
+  readonly port: number;
+  readonly server: HttpServer;
+  readonly store: RunStore;
+  /** Listeners of the catalogue for changes in the store. */
+  readonly listeners: () => number;
+  /** What the audit log got. */
+  readonly recorded: readonly AuditFacts[];
+  send(as: Name, request: Request): Promise<Reply>;
+  post(as: Name, target: string, body?: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  /** Creates an automation of the workflow `lab.sync`, and answers its `_id`. */
+  automation(given?: Partial<GivenAutomation>): Promise<string>;
+  /** Starts a run as ada, and answers its id. */
+  start(automation: string, input?: string): Promise<string>;
+  /** Claims the run, as an engine does. */
+  claim(run: string): Promise<ClaimedRun>;
+  step(run: ClaimedRun, given?: Partial<RunWrite>): Promise<void>;
+}
+
+export async function runServer(
+  t: TestContext,
+  { kind = sqliteStore, limit }: { readonly kind?: TestStore; readonly limit?: Parameters<typeof eventRoutes>[1] } = {},
+): Promise<RunServer> {
+  const database = await kind.open(t);
+  const clock = systemClock;
+  const store = createRunStore({ database, clock, visible: visibleTo });
+  t.after(() => store.close());
+  let listeners = 0;
+  const counting: RunStore = {
+    ...store,
+    onChange(listener) {
+      listeners += 1;
+      const forget = store.onChange(listener);
+      return () => {
+        listeners -= 1;
+        forget();
+      };
+    },
+  };
+  const automations = createAutomationStore(database);
+  const workflow = { id: 'lab.sync', version: '1.0.0' } as Workflow;
+  const runs = createRunCatalogue({
+    store: counting,
+    clock,
+    automation: async (id) => {
+      const found = await automations.read(id);
+      return found && { automation: found.automation, input: undefined };
+    },
+    workflow: async ({ id }) => (id === workflow.id ? { workflow, writtenAs: 'engineering' } : undefined),
+    inputProblems: async ({ input }) =>
+      input.includes('"wrong"') ? [{ pointer: '/input', detail: 'is wrong, as the form says' }] : [],
+  });
+  const recorded: AuditFacts[] = [];
+  const routes = runRoutes(runs, 'https://gateway.example.net').filter(({ url }) => !url.endsWith('events'));
+  const server = createHttpServer({
+    server: { host: '127.0.0.1', port: 0, requestBodyLimit: 1_048_576, trustedProxies: [] },
+    routes: [...routes, ...eventRoutes(runs, limit)],
+    access: accessByName(),
+    audit: { record: (facts: AuditFacts) => void recorded.push(facts) } as unknown as AuditLog,
+    clock,
+    log: noLog,
+    watcher: { watchConnections() {}, requestStarted() {}, requestEnded() {}, attemptEnded() {} },
+    pressure: { overloaded: false, refuse() {}, close() {} },
+    rateLimit: () => undefined,
+  });
+  const port = Number(new URL(await server.listen()).port);
+  t.after(async () => {
+    const closed = server.close();
+    server.abort();
+    await closed;
+  });
+  const sendAs: RunServer['send'] = (as, request) =>
+    send(port, { ...request, headers: { Authorization: as, ...request.headers } });
+  const post: RunServer['post'] = (as, target, body, headers = {}) =>
+    sendAs(as, {
+      method: 'POST',
+      target,
+      headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body }),
+    });
+  const catalogue = createAutomationCatalogue({ database, clock });
+  return {
+    port,
+    server,
+    store,
+    listeners: () => listeners,
+    recorded,
+    send: sendAs,
+    post,
+    async automation(given = {}) {
+      const [admin] = principals;
+      const made = { name: `automation ${Math.random()}`, data: { workflowId: workflow.id }, ...given };
+      const { id } = await catalogue.create({ principal: admin as Principal, given: made });
+      return id;
+    },
+    async start(automation, input = '{}') {
+      const reply = await post('ada', `/automation_catalog/automations/${automation}/run`, `{"input":${input}}`);
+      return (reply.json() as { readonly id: string }).id;
+    },
+    async claim(run) {
+      const claimed = await store.claim({ owner: 'engine', limit: 100, lease: 600_000 });
+      const found = claimed.find(({ id }) => id === run);
+      if (found === undefined) throw new Error(`the run ${run} cannot be claimed`);
+      return found;
+    },
+    async step(run, given) {
+      const outcome = await store.save(stepOf(run, given));
+      if (outcome !== 'saved') throw new Error('the step is lost');
+    },
+  };
+}
+
+/** The `Authorization` header is the name of the caller. */
+function accessByName(): Access {
+  const authenticate: Access['authenticate'] = ({ authorization }) => {
+    const principal = principals.find(({ id }) => id === authorization);
+    if (principal === undefined) throw new Error(`no principal ${authorization}`);
+    return { principal, via: 'basic' };
+  };
+  return { authenticate } as Access;
+}
+
+/** The last step of a run, with its last event. */
+export function lastStep(run: string, given: Partial<RunWrite> = {}): Partial<RunWrite> {
+  return { ...ending, endedAt: Date.now(), events: [lifecycle(run, 'workflow.completed')], ...given };
+}
+
+/** A lifecycle event of a run. */
+export function lifecycle(run: string, type: string, id = type): RunWrite['events'][number] {
+  const event = { specversion: '1.0', id: `${run} ${id}`, source: `/runs/${run}`, type: `io.serverlessworkflow.${type}.v1` };
+  return { at: Date.now(), kind: 'lifecycle', event: JSON.stringify(event) };
+}

@@ -1,0 +1,103 @@
+import type { Route } from '#http/route.ts';
+import { invalidRequest } from '#json/problem-list.ts';
+import type { RunCatalogue } from '#runs/run-catalogue.ts';
+import { readRunListQuery, readTaskListQuery } from '#runs/run-list-query.ts';
+import { eventRoutes } from './event-routes.ts';
+import { catalogueReading } from './route-traits.ts';
+import { runCommandRoutes } from './run-command-routes.ts';
+import {
+  exampleListed,
+  exampleRun,
+  exampleTask,
+  runListParameters,
+  runPageSchema,
+  runParameter,
+  runSchema,
+  taskListParameters,
+  taskPageSchema,
+} from './run-docs.ts';
+import { askedRun, jsonText, runPageText, runText, taskPageText } from './run-texts.ts';
+
+/** Runs of automations, and their events. The catalogue decides who sees and changes a run. `base`: in front of the path in `Location`. */
+export function runRoutes(runs: RunCatalogue, base: string): readonly Route[] {
+  return [listRoute(runs), readRoute(runs), tasksRoute(runs), ...runCommandRoutes(runs, base), ...eventRoutes(runs)];
+}
+
+function listRoute(runs: RunCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/runs',
+    access: 'callers',
+    // readRunListQuery checks names and values together, so that one reply lists all problems.
+    query: () => true,
+    async handle({ query, context, count }) {
+      const read = readRunListQuery(query);
+      if ('problems' in read) throw invalidRequest(read.problems);
+      count();
+      return jsonText(200, runPageText(await runs.list({ principal: context.record.principal, ...read.query })));
+    },
+    ...catalogueReading,
+    counted: 'judged',
+    docs: {
+      tag: 'runs',
+      operationId: 'listRuns',
+      summary: 'List runs, the newest first',
+      description:
+        'The runs of the automations that the caller may see or run, and its own. A page may have fewer runs than its limit, or none, and still a `cursor`.',
+      queryParameters: runListParameters,
+      success: { status: 200, description: 'A page; `cursor` if there may be more.', schema: runPageSchema },
+      errors: ['store-unavailable'],
+      example: { query: { status: 'running', limit: 1 }, reply: { list: [exampleListed] } },
+    },
+  };
+}
+
+function readRoute(runs: RunCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/runs/:id',
+    access: 'callers',
+    handle: async (request) => jsonText(200, runText(await runs.read(askedRun(request)))),
+    ...catalogueReading,
+    docs: {
+      tag: 'runs',
+      operationId: 'readRun',
+      summary: 'Read a run: its state, input, output and error',
+      pathParameters: runParameter,
+      success: { status: 200, description: 'The run as it is now.', schema: runSchema },
+      errors: ['run-not-found', 'store-unavailable'],
+      example: { path: { id: exampleRun.id }, reply: exampleRun },
+    },
+  };
+}
+
+function tasksRoute(runs: RunCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/runs/:id/tasks',
+    access: 'callers',
+    query: () => true,
+    async handle(request) {
+      const read = readTaskListQuery(request.query);
+      if ('problems' in read) throw invalidRequest(read.problems);
+      request.count();
+      const { limit, after } = read.query;
+      const tasks = await runs.tasks({ ...askedRun(request), limit: limit + 1, after });
+      return jsonText(200, taskPageText(tasks.slice(0, limit), tasks.length > limit));
+    },
+    ...catalogueReading,
+    counted: 'judged',
+    docs: {
+      tag: 'runs',
+      operationId: 'listRunTasks',
+      summary: 'List the tasks of a run in the order of their begin',
+      description:
+        'Each turn of a loop and each attempt of a task is an entry of its own. A task that is under way has no `end`.',
+      pathParameters: runParameter,
+      queryParameters: taskListParameters,
+      success: { status: 200, description: 'A page; `cursor` if there are more.', schema: taskPageSchema },
+      errors: ['run-not-found', 'store-unavailable'],
+      example: { path: { id: exampleRun.id }, query: { limit: 50 }, reply: { list: [exampleTask] } },
+    },
+  };
+}

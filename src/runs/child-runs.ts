@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import type { ChildEffect, Effect } from './interpreter/effects.ts';
+import type { OutsideResult } from './interpreter/run-events.ts';
+import type { RunState } from './interpreter/run-state.ts';
+import { standardError } from './interpreter/task-error.ts';
+import type { NewRun, ParentCall, RunCommand, RunWrite } from './run-records.ts';
+
+/** Runs that a run may be inside, at most: a workflow that runs itself ends. */
+const mostLevels = 20;
+
+/** The id of the run of a `run: workflow` task: each holder of the parent makes the same. */
+export function childRunId({ run, activity, attempt }: ParentCall): string {
+  return `${run}.${activity}.${attempt}`;
+}
+
+/** The run of another workflow that a task asks for, or why it cannot begin. */
+export function childRun(
+  parent: NewRun,
+  effect: ChildEffect,
+  version: string | undefined,
+): { readonly child: NewRun } | { readonly problem: string } {
+  if (version === undefined) return { problem: `There is no workflow ${effect.workflow} with the version ${effect.version}.` };
+  const { activity, attempt, workflow, input } = effect;
+  const call = { run: parent.id, activity, attempt };
+  const id = childRunId(call);
+  if (id.split('.').length > 2 * mostLevels) return { problem: `More than ${mostLevels} runs are inside each other.` };
+  const { automation, principal, delegated, startedBy } = parent;
+  const seed = createHash('sha256').update(`${parent.seed} child ${id}`).digest('base64url');
+  return { child: { id, automation, workflow, version, input, seed, principal, delegated, startedBy, parent: call } };
+}
+
+/** Functions whose calls change nothing at the far side. */
+const reads: ReadonlySet<string> = new Set(['orchestratorQuery', 'approval']);
+
+/** Whether a call is in flight that may change something. */
+export function mayChange(effects: Iterable<Effect>): boolean {
+  for (const effect of effects) if (effect.kind === 'call' && !reads.has(effect.function)) return true;
+  return false;
+}
+
+/** What the run that waits for this one is to know of its end. `isUnknown`: a call was in flight when the run was cancelled. */
+export function endForParent(
+  { parent, id }: Pick<NewRun, 'parent' | 'id'>,
+  state: RunState,
+  isUnknown: boolean,
+): RunWrite['commands'] {
+  if (parent === undefined) return [];
+  const { run, activity, attempt } = parent;
+  const command: RunCommand = { kind: 'child-ended', activity, attempt, result: resultOf(id, state, isUnknown) };
+  return [{ run, command }];
+}
+
+function resultOf(id: string, { status, output, error }: RunState, isUnknown: boolean): OutsideResult {
+  if (status === 'completed') return { kind: 'ok', output: output?.text ?? 'null' };
+  if (status === 'cancelled' || error === undefined) {
+    return isUnknown
+      ? { kind: 'unknown', detail: `the run ${id} was cancelled while a call was in flight` }
+      : { kind: 'aborted' };
+  }
+  const { instance: _, ...rest } = error;
+  return { kind: 'error', error: rest };
+}
+
+/** The result for the task that waits. A run that people cancelled is an error, and is not begun again. */
+export function resultForTask(result: OutsideResult, effect: ChildEffect): OutsideResult {
+  if (result.kind !== 'aborted' || effect.abort) return result;
+  return {
+    kind: 'error',
+    error: standardError('runtime', 'The run was cancelled', `The run of ${effect.workflow} was cancelled.`),
+  };
+}

@@ -1,0 +1,21 @@
+import { resultForTask } from './child-runs.ts';
+import type { ChildEffect, Effect } from './interpreter/effects.ts';
+import type { RunEvent } from './interpreter/run-events.ts';
+import type { QueuedCommand } from './run-records.ts';
+
+/** The event that a command is for a run with these effects. Undefined where no task waits for the run that ended. */
+export function eventOfCommand(
+  { command }: QueuedCommand,
+  { at, effects }: { readonly at: number; readonly effects: readonly Effect[] },
+): RunEvent | undefined {
+  if (command.kind === 'decide') {
+    const { activity, as, reason, output } = command;
+    return { kind: 'decided', at, activity, as, reason, ...(output !== undefined && { output }) };
+  }
+  if (command.kind !== 'child-ended') return { kind: command.kind, at };
+  const { activity, attempt, result } = command;
+  const effect = effects.find(
+    (one): one is ChildEffect => one.kind === 'child' && one.activity === activity && one.attempt === attempt,
+  );
+  return effect && { kind: 'childEnded', at, key: effect.key, result: resultForTask(result, effect) };
+}

@@ -1,0 +1,159 @@
+import type { TraceContext } from '#base/trace-context.ts';
+import type {
+  Argument,
+  CallEffect,
+  Effect,
+  EvaluateEffect,
+  FetchEffect,
+  ListenEffect,
+  TaskEvaluation,
+  ValidateEffect,
+} from './interpreter/effects.ts';
+import type { RunEvent } from './interpreter/run-events.ts';
+import type { EffectError } from './interpreter/task-error.ts';
+import { standardError } from './interpreter/task-error.ts';
+import type { ClaimedRun } from './run-records.ts';
+import type { RunTools } from './run-tools.ts';
+
+/** What a holder works on to answer an effect. Time, events of other parts and other runs are answered by the executor itself. */
+export type WorkedEffect = EvaluateEffect | ValidateEffect | FetchEffect | CallEffect | ListenEffect;
+
+export function isWorked(effect: Effect): effect is WorkedEffect {
+  return effect.kind !== 'timer' && effect.kind !== 'child' && effect.kind !== 'publish';
+}
+
+interface Working {
+  readonly run: ClaimedRun;
+  readonly trace: TraceContext;
+  readonly tools: RunTools;
+  /** For a call: an earlier holder may have begun it. */
+  readonly begunAt: number | undefined;
+}
+
+/**
+ * Resolves to the event that answers the effect; undefined for a `listen` for which no message is there yet. Rejects where the store is
+ * away, and with the reason of `signal`: a call never does.
+ */
+export async function workOn(
+  effect: Exclude<WorkedEffect, ListenEffect>,
+  working: Working,
+  signal: AbortSignal,
+): Promise<RunEvent> {
+  const { tools } = working;
+  switch (effect.kind) {
+    case 'evaluate': {
+      const outcome = await evaluated(tools, effect);
+      return 'error' in outcome
+        ? failed(tools, effect, outcome.error)
+        : { kind: 'evaluated', at: tools.clock.now(), key: effect.key, outcome: outcome.outcome };
+    }
+    case 'validate': {
+      const problems = await tools.checkSchema({ schema: effect.schema.document, value: effect.value });
+      return { kind: 'validated', at: tools.clock.now(), key: effect.key, problems };
+    }
+    case 'fetch':
+      return await fetched(effect, working, signal);
+    default:
+      return await called(effect, working, signal);
+  }
+}
+
+function failed({ clock }: RunTools, { key }: Effect, error: EffectError): RunEvent {
+  return { kind: 'failed', at: clock.now(), key, error };
+}
+
+type Outcome = Extract<RunEvent, { readonly kind: 'evaluated' }>['outcome'];
+
+/** The results have no value of a secret. */
+async function evaluated(
+  tools: RunTools,
+  evaluation: TaskEvaluation,
+): Promise<{ readonly outcome: Outcome } | { readonly error: EffectError }> {
+  const bound = withSecrets(tools, evaluation);
+  if ('error' in bound) return bound;
+  const outcome = await tools.expressions.evaluate(bound.evaluation);
+  if (evaluation.secrets.length === 0) return { outcome };
+  if ('failed' in outcome) return { outcome: { ...outcome, detail: maskedWords(tools, outcome.detail) } };
+  return { outcome: { results: outcome.results.map((result) => tools.secrets.mask(result)) } };
+}
+
+function maskedWords({ secrets }: RunTools, words: string): string {
+  return JSON.parse(secrets.mask(JSON.stringify(words))) as string;
+}
+
+function withSecrets(
+  { secrets }: RunTools,
+  evaluation: TaskEvaluation,
+): { readonly evaluation: TaskEvaluation } | { readonly error: EffectError } {
+  if (evaluation.secrets.length === 0) return { evaluation };
+  const bound = secrets.variable(evaluation.secrets);
+  if ('text' in bound) return { evaluation: { ...evaluation, variables: { ...evaluation.variables, secrets: bound.text } } };
+  const names = bound.missing.map((name) => `"${name}"`).join(', ');
+  const detail = `automations.secrets of the configuration does not have ${names}; ask the operator of the gateway.`;
+  return { error: standardError('configuration', 'A secret is not configured', detail) };
+}
+
+/** The arguments, in which secrets may be. */
+async function argument(tools: RunTools, given: Argument): Promise<{ readonly text: string } | { readonly error: EffectError }> {
+  if ('value' in given) return { text: given.value };
+  const bound = withSecrets(tools, given.evaluation);
+  if ('error' in bound) return bound;
+  const outcome = await tools.expressions.evaluate(bound.evaluation);
+  if ('results' in outcome) return { text: outcome.results[0] ?? 'null' };
+  return { error: standardError('expression', 'Expression failed', `with: ${maskedWords(tools, outcome.detail)}`) };
+}
+
+async function fetched(effect: FetchEffect, { run, trace, tools }: Working, signal: AbortSignal): Promise<RunEvent> {
+  const endpoint = await argument(tools, effect.endpoint);
+  if ('error' in endpoint) return failed(tools, effect, endpoint.error);
+  const answer = await tools.calls.fetch({ run, trace, endpoint: endpoint.text }, signal);
+  if ('error' in answer) return failed(tools, effect, answer.error);
+  return { kind: 'fetched', at: tools.clock.now(), key: effect.key, document: tools.secrets.mask(answer.document) };
+}
+
+async function called(effect: CallEffect, { run, trace, tools, begunAt }: Working, signal: AbortSignal): Promise<RunEvent> {
+  const args = await argument(tools, effect.with);
+  const { key, activity, attempt, reference } = effect;
+  if ('error' in args) return { kind: 'callEnded', at: tools.clock.now(), key, result: { kind: 'error', error: args.error } };
+  const begun = begunAt === undefined ? {} : { begunAt };
+  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, ...begun };
+  const { result, requestId } = await tools.calls.perform(call, signal);
+  return { kind: 'callEnded', at: tools.clock.now(), key, result, ...(requestId !== undefined && { requestId }) };
+}
+
+/** Messages that are looked at in one reading. */
+const messagesAtOnce = 100;
+
+interface Scan {
+  /** The event, where a message matched. */
+  readonly arrived: RunEvent | undefined;
+  /** The last message that was looked at. */
+  readonly scanned: number;
+}
+
+/** Looks for a message that a `listen` waits for, among those beyond the number `from`. */
+export async function scanMessages(
+  effect: ListenEffect,
+  { tools, from, signal }: { readonly tools: RunTools; readonly from: number; readonly signal: AbortSignal },
+): Promise<Scan> {
+  let scanned = Math.max(from, effect.after ?? 0);
+  for (;;) {
+    const found = await tools.messages({
+      after: scanned,
+      since: effect.after === undefined ? effect.since : 0,
+      limit: messagesAtOnce,
+    });
+    for (const { number, event } of found) {
+      signal.throwIfAborted();
+      scanned = number;
+      const answer = await evaluated(tools, { ...effect.match, dot: event });
+      if ('error' in answer) return { arrived: failed(tools, effect, answer.error), scanned };
+      const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;
+      // A filter that fails on a message does not match it.
+      if (match === undefined || match === 'null') continue;
+      const arrived = { kind: 'eventArrived', at: tools.clock.now(), key: effect.key, match, position: number } as const;
+      return { arrived, scanned };
+    }
+    if (found.length < messagesAtOnce) return { arrived: undefined, scanned };
+  }
+}

@@ -1,0 +1,110 @@
+import type { TestContext } from 'node:test';
+import { systemClock } from '#base/clock.ts';
+import { noLog } from '#base/log.ts';
+import type { StoreOptions } from '#database/database.ts';
+import { createExpressionPool } from '#workflows/expression-pool.ts';
+import { readWorkflow } from '#workflows/read-workflow.ts';
+import type { Workflow } from '#workflows/workflow.ts';
+import type { TestStore } from '../../test/support/stores/stores.ts';
+import { until } from '../../test/support/until.ts';
+import type { OutsideResult } from './interpreter/run-events.ts';
+import { createRunEngine, type RunEngine } from './run-engine.ts';
+import { newRun, seesNothing } from './run-records.test-support.ts';
+import type { NewRun, StoredRun, TaskRecord } from './run-records.ts';
+import { createRunStore, type RunStore } from './run-store.ts';
+import type { RunCall, RunTools } from './run-tools.ts';
+
+const head = (name: string, version = '1.0.0'): string =>
+  `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
+
+/** Answers a call of a task; `arguments` is parsed. */
+export type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
+
+/** Runs on a store, and as many gateways as a test starts on it. */
+export interface RunWorld {
+  readonly store: RunStore;
+  /** Every call that was made, in order. */
+  readonly calls: RunCall[];
+  /** How calls end from now on. */
+  answer(far: FarEnd): void;
+  /** Adds a workflow `test.NAME`. `tasks` is the YAML below its head. */
+  workflow(name: string, tasks: string): Promise<void>;
+  /** Starts a gateway's engine. `renews: false`: as one that stands still, it lets its leases end. */
+  gateway(options?: { readonly tasks?: number; readonly lease?: number; readonly renews?: boolean }): Promise<RunEngine>;
+  /** Creates a run of `test.NAME`, and answers its id. */
+  begin(name: string, given?: Partial<NewRun>): Promise<string>;
+  read(id: string): Promise<StoredRun>;
+  /** Waits until the run has a status, and answers it. */
+  reaches(id: string, ...statuses: readonly StoredRun['status'][]): Promise<StoredRun>;
+  tasks(id: string): Promise<readonly TaskRecord[]>;
+}
+
+export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptions): Promise<RunWorld> {
+  const options = given ?? (await on.fresh(t));
+  const expressions = createExpressionPool({ threads: 2 });
+  t.after(() => expressions.close());
+  const workflows = new Map<string, Workflow>();
+  const calls: RunCall[] = [];
+  let far: FarEnd = () => ({ kind: 'ok', output: '{"ok":true}' });
+  const open = async (): Promise<RunStore> => {
+    const store = createRunStore({ database: await on.open(t, options), clock: systemClock, visible: seesNothing });
+    t.after(() => store.close());
+    return store;
+  };
+  const toolsOver = (store: RunStore): RunTools => ({
+    clock: systemClock,
+    runtime: { name: 'gateway', version: '1' },
+    expressions,
+    secrets: {
+      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
+      mask: (text) => text.replaceAll(/secret-\w+/gu, '***'),
+    },
+    calls: {
+      async perform(call, signal) {
+        calls.push(call);
+        return { result: await far(call, signal), requestId: `request-${calls.length}` };
+      },
+      fetch: async () => ({ document: '{"type":"object"}' }),
+    },
+    checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
+    loadWorkflow: async ({ id }) => workflows.get(id),
+    messages: (range) => store.messages(range),
+  });
+  const store = await open();
+  const read = async (id: string): Promise<StoredRun> => {
+    const run = await store.read(id);
+    if (run === undefined) throw new Error(`There is no run ${id}.`);
+    return run;
+  };
+  return {
+    store,
+    calls,
+    answer: (next) => void (far = next),
+    async workflow(name, tasks) {
+      const reading = await readWorkflow({ text: head(name) + tasks, known: {}, expressions });
+      if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
+      workflows.set(`test.${name}`, reading.workflow);
+    },
+    async gateway({ tasks = 8, lease, renews = true } = {}) {
+      const opened = await open();
+      const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('stands still')) };
+      const engine = createRunEngine({ store: own, tools: toolsOver(own), tasks, log: noLog, ...(lease !== undefined && { lease }) });
+      t.after(async () => {
+        engine.abort();
+        await engine.stop();
+      });
+      return engine;
+    },
+    async begin(name, more = {}) {
+      const run = newRun({ workflow: `test.${name}`, input: '{}', ...more });
+      await store.create([run]);
+      return run.id;
+    },
+    read,
+    async reaches(id, ...statuses) {
+      await until(`run ${id} is ${statuses.join(' or ')}`, async () => statuses.includes((await read(id)).status));
+      return await read(id);
+    },
+    tasks: (id) => store.tasks(id, { limit: 1_000 }),
+  };
+}

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eachStore } from '../../test/support/stores/stores.ts';
+import { until } from '../../test/support/until.ts';
+import { eventNamed } from './run-records.test-support.ts';
+import { runWorld } from './run-engine.test-support.ts';
+
+const call = (name: string, at = '1'): string => `  - ${name}:
+      call: restCall
+      with: { uri: 'http://far.side/x', verb: POST, body: { at: ${at} } }
+`;
+
+eachStore((store) => {
+  test('a run with three calls ends with the output of the last, and its timeline has each task', async (t) => {
+    const world = await runWorld(t, store);
+    const at = '"\${ .at }"';
+    await world.workflow('three', `do:\n${call('one', at)}${call('two', at)}${call('three', at)}`);
+    world.answer(({ activity }) => ({ kind: 'ok', output: `{"at":1.0,"call":${activity}}` }));
+    await world.gateway();
+    const id = await world.begin('three', { input: '{"at":18446744073709551615}' });
+    const run = await world.reaches(id, 'completed', 'faulted');
+    assert.equal(run.output, '{"at":1.0,"call":3}');
+    assert.deepEqual(
+      world.calls.map(({ args }) => args),
+      ['18446744073709551615', '1.0', '1.0'].map((at) => `{"uri":"http://far.side/x","verb":"POST","body":{"at":${at}}}`),
+    );
+    const tasks = await world.tasks(id);
+    assert.deepEqual(
+      tasks.map(({ reference, name, status, requestId }) => [reference, name, status, requestId]),
+      ['one', 'two', 'three'].map((name, index) => [`/do/${index}/${name}`, name, 'completed', `request-${index + 1}`]),
+    );
+    assert.ok(tasks.every(({ begin, end }) => end !== undefined && end >= begin));
+    const types = (await world.store.events({ after: 0, run: id, limit: 100 })).map(
+      ({ event }) => (JSON.parse(event) as { readonly type: string }).type,
+    );
+    assert.equal(types[0], 'io.serverlessworkflow.workflow.started.v1');
+    assert.equal(types.at(-1), 'io.serverlessworkflow.workflow.completed.v1');
+    assert.equal(types.filter((type) => type === 'io.serverlessworkflow.task.completed.v1').length, 3);
+  });
+
+  test('the state of a run is in the store before its call begins', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const states: (string | undefined)[] = [];
+    world.answer(async ({ run }) => {
+      states.push((await world.store.readState(run.id))?.text);
+      return { kind: 'ok', output: '1' };
+    });
+    await world.gateway();
+    await world.reaches(await world.begin('one'), 'completed');
+    assert.match(states[0] ?? '', /"kind":"outside"/u);
+  });
+
+  test('a run that another gateway held goes on where it was, and its calls keep their identity', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('two', `do:\n${call('first')}${call('second')}`);
+    let answered = false;
+    world.answer(({ activity }, signal) => {
+      if (activity === 1 || answered) return { kind: 'ok', output: '2' };
+      answered = true;
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' })));
+    });
+    const first = await world.gateway();
+    const id = await world.begin('two');
+    await until('the second call is in flight', () => world.calls.length === 2);
+    first.abort();
+    await first.stop();
+    assert.equal(first.held(), 0);
+    await world.gateway();
+    assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '2');
+    const names = world.calls.map(({ activity, attempt }) => `${activity}.${attempt}`);
+    assert.deepEqual(names, ['1.1', '2.1', '2.1']);
+    assert.ok((world.calls[2]?.begunAt ?? 0) > 0, 'the second holder knows that the call may have been made');
+  });
+
+  test('a gateway that stops waits for its call in flight, begins no other, and hands the run on', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('drain', `do:\n${call('first')}${call('second')}`);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.answer(async ({ activity }) => {
+      if (activity === 1) await promise;
+      return { kind: 'ok', output: String(activity) };
+    });
+    const first = await world.gateway();
+    const id = await world.begin('drain');
+    await until('the call is in flight', () => world.calls.length === 1);
+    const stopped = first.stop();
+    resolve();
+    await stopped;
+    assert.equal(world.calls.length, 1);
+    assert.equal((await world.read(id)).status, 'running');
+    await world.gateway();
+    assert.equal((await world.reaches(id, 'completed')).output, '2');
+    assert.deepEqual(
+      world.calls.map(({ activity }) => activity),
+      [1, 2],
+    );
+  });
+
+  test('an unknown outcome suspends the run until people decide, and only the first decision counts', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('unknown', `do:\n${call('act')}  - after: { set: { got: '\${ . }' } }\n`);
+    world.answer(() => ({ kind: 'unknown', detail: 'the connection broke' }));
+    await world.gateway();
+    const id = await world.begin('unknown');
+    await world.reaches(id, 'suspended');
+    const decide = { kind: 'decide', activity: 1, as: 'done', output: '{"found":1.0}', reason: 'seen', principal: 'ada' } as const;
+    assert.equal(await world.store.command(id, decide, 'decide 1 1'), true);
+    assert.equal(await world.store.command(id, decide, 'decide 1 1'), false);
+    assert.equal((await world.reaches(id, 'completed')).output, '{"got":{"found":1.0}}');
+    assert.equal(world.calls.length, 1);
+  });
+
+  test('a cancelled run aborts its call, and ends', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('cancel', `do:\n${call('act')}${call('never')}`);
+    let aborted = false;
+    world.answer(
+      (_call, signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () => {
+            aborted = true;
+            resolve({ kind: 'unknown', detail: 'aborted' });
+          }),
+        ),
+    );
+    await world.gateway();
+    const id = await world.begin('cancel');
+    await until('the call is in flight', () => world.calls.length === 1);
+    assert.equal(await world.store.command(id, { kind: 'cancel' }), true);
+    await world.reaches(id, 'cancelled');
+    await until('the call is aborted', () => aborted);
+    assert.equal(world.calls.length, 1);
+    assert.equal(await world.store.command(id, { kind: 'cancel' }), false, 'a run that has ended takes no command');
+  });
+
+  test('a run that waits is held by no gateway, and goes on at its time', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('waits', 'do:\n  - pause: { wait: { seconds: 3 } }\n  - done: { set: { is: over } }\n');
+    const engine = await world.gateway();
+    const id = await world.begin('waits');
+    await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
+    assert.equal((await world.reaches(id, 'completed')).output, '{"is":"over"}');
+  });
+
+  test('a run that listens takes an event that came before its listen and one that comes later', async (t) => {
+    const world = await runWorld(t, store);
+    const listen = (name: string, type: string): string =>
+      `  - ${name}:\n      listen: { to: { one: { with: { type: ${type} } } } }\n      output: { as: '\${ .[0].n }' }\n`;
+    await world.workflow('listens', `do:\n${listen('early', 'early')}${listen('late', 'late')}`);
+    const message = (type: string, n: number) => ({
+      at: Date.now(),
+      kind: 'message' as const,
+      event: JSON.stringify({ specversion: '1.0', id: `${type}-${n}`, source: '/t', type, data: { n } }),
+    });
+    await world.store.publish([message('other', 1), message('early', 2)]);
+    const engine = await world.gateway();
+    const id = await world.begin('listens');
+    await until('the run waits for the second event', async () => (await world.tasks(id)).length === 2 && engine.held() === 0);
+    await world.store.publish([message('other', 3), message('late', 4)]);
+    assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
+  });
+
+  test('an emitted event reaches another run that listens, once', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('emits', "do:\n  - tell: { emit: { event: { with: { source: 'http://t', type: told, data: { n: 1.0 } } } } }\n");
+    await world.workflow('hears', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
+    await world.gateway();
+    const hearing = await world.begin('hears');
+    await world.reaches(hearing, 'waiting');
+    await world.reaches(await world.begin('emits'), 'completed');
+    assert.equal((await world.reaches(hearing, 'completed')).output, '[{"n":1.0}]');
+    assert.equal((await world.store.messages({ after: 0, limit: 10 })).length, 1);
+  });
+
+  test('a workflow runs another one and takes its output; a fault of it is an error that can be caught', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('child', `do:\n${call('act')}`);
+    await world.workflow('faulty', 'do:\n  - no: { raise: { error: { type: "https://t/e", status: 418, title: No } } }\n');
+    const run = (name: string): string => `run: { workflow: { namespace: test, name: ${name}, version: 1.0.0 } }`;
+    await world.workflow(
+      'parent',
+      `do:
+  - calls: { ${run('child')} }
+  - tries:
+      try:
+        - fails: { ${run('faulty')} }
+      catch: { errors: { with: { status: 418 } }, do: [{ caught: { set: { title: '\${ $error.title }' } } }] }
+`,
+    );
+    await world.gateway();
+    const id = await world.begin('parent');
+    assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '{"title":"No"}');
+    const children = await world.store.list({ parent: id }, { limit: 10 });
+    assert.deepEqual(children.map(({ workflow, status }) => `${workflow} ${status}`).toSorted(), [
+      'test.child completed',
+      'test.faulty faulted',
+    ]);
+  });
+
+  test('a cancelled run cancels the runs in it, and a workflow that runs itself comes to an end', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('waiting', 'do:\n  - pause: { wait: { hours: 1 } }\n');
+    await world.workflow('around', 'do:\n  - run: { run: { workflow: { namespace: test, name: waiting, version: 1.0.0 } } }\n');
+    await world.workflow('itself', 'do:\n  - again: { run: { workflow: { namespace: test, name: itself, version: 1.0.0 } } }\n');
+    await world.gateway();
+    const id = await world.begin('around');
+    await until('the inner run waits', async () => (await world.store.list({ parent: id, status: 'waiting' }, { limit: 1 })).length === 1);
+    await world.store.command(id, { kind: 'cancel' });
+    await world.reaches(id, 'cancelled');
+    await until('the inner run is cancelled', async () => (await world.store.list({ parent: id, status: 'cancelled' }, { limit: 1 })).length === 1);
+    const endless = await world.reaches(await world.begin('itself'), 'completed', 'faulted');
+    assert.match(endless.error?.detail ?? '', /More than 20 runs/u);
+  });
+
+  test('a task at which gateways died three times fails, and is not tried again', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('deadly', `do:\n${call('act')}`);
+    const first = await world.gateway();
+    world.answer((_call, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' }))));
+    const id = await world.begin('deadly');
+    await until('the call is in flight', () => world.calls.length === 1);
+    first.abort();
+    await first.stop();
+    for (const owner of ['one', 'two', 'three']) {
+      await until('the run can be claimed', async () => (await world.store.claim({ owner, limit: 1, lease: 200 })).length === 1);
+    }
+    await world.gateway();
+    const run = await world.reaches(id, 'faulted', 'completed');
+    assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+    assert.equal(world.calls.length, 1);
+  });
+
+  test('a run that never got beyond its beginning is faulted after three deaths', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('deadly', `do:\n${call('act')}`);
+    const id = await world.begin('deadly');
+    for (const owner of ['one', 'two', 'three']) {
+      await until('the run can be claimed', async () => (await world.store.claim({ owner, limit: 1, lease: 200 })).length === 1);
+    }
+    await world.gateway();
+    const run = await world.reaches(id, 'faulted', 'completed');
+    assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+  });
+
+  test('a gateway whose lease another one took over writes nothing more', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
+    const first = await world.gateway({ lease: 600, renews: false });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.answer(async () => {
+      if (world.calls.length > 1) return { kind: 'ok', output: '"second"' };
+      await promise;
+      return { kind: 'ok', output: '"first"' };
+    });
+    const id = await world.begin('lost');
+    await until('the call is in flight', () => world.calls.length === 1);
+    await world.gateway();
+    assert.equal((await world.reaches(id, 'completed')).output, '"second"');
+    resolve();
+    await until('the first gateway lets go', () => first.held() === 0);
+    assert.equal((await world.read(id)).output, '"second"');
+    assert.equal(world.calls.length, 3);
+  });
+
+  test('a loop over 1,000 items runs in one gateway beside others, and only its last state is kept', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow(
+      'loop',
+      `do:
+  - each:
+      for: { each: n, in: '\${ [range(1000)] }' }
+      do: [{ add: { set: { sum: '\${ (.sum // 0) + $n }' } } }]
+`,
+    );
+    await world.gateway({ tasks: 2 });
+    await world.gateway({ tasks: 2 });
+    const ids = await Promise.all(Array.from({ length: 4 }, () => world.begin('loop')));
+    for (const id of ids) assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '{"sum":499500}');
+    assert.equal((await world.store.tasks(ids[0] ?? '', { limit: 2_000 })).length, 1_001);
+  });
+
+  test('a secret reaches the call, and no state, event or output has it', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow(
+      'secret',
+      `use: { secrets: [key] }
+do:
+  - act: { call: restCall, with: { uri: 'http://far.side/', verb: POST, body: { key: '\${ $secrets.key }' } } }
+`,
+    );
+    world.answer(({ args }) => ({ kind: 'ok', output: JSON.stringify({ sent: args.includes('secret-key') }) }));
+    await world.gateway();
+    const run = await world.reaches(await world.begin('secret'), 'completed', 'faulted');
+    assert.equal(run.output, '{"sent":true}');
+    const events = await world.store.events({ after: 0, limit: 100 });
+    assert.doesNotMatch(JSON.stringify([run, events]), /secret-key/u);
+  });
+
+  test('a message event is of no use to a run that does not listen', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('deaf', 'do:\n  - pause: { wait: { hours: 1 } }\n');
+    const engine = await world.gateway();
+    const id = await world.begin('deaf');
+    await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
+    await world.store.publish([eventNamed('x')]);
+    assert.equal((await world.read(id)).status, 'waiting');
+  });
+});

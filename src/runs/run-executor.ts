@@ -1,0 +1,305 @@
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import type { Workflow } from '#workflows/workflow.ts';
+import { childRun, childRunId, endForParent, mayChange } from './child-runs.ts';
+import type { ChildEffect, Effect } from './interpreter/effects.ts';
+import { pending } from './interpreter/pending.ts';
+import type { RunEvent } from './interpreter/run-events.ts';
+import type { RunState } from './interpreter/run-state.ts';
+import { readState } from './interpreter/state-text.ts';
+import { begin, step } from './interpreter/step.ts';
+import { type EffectError, standardError } from './interpreter/task-error.ts';
+import { eventOfCommand } from './run-commands.ts';
+import { gatewaysEnded, mostDeaths } from './run-ending.ts';
+import { isWorked, type WorkedEffect } from './run-effects.ts';
+import { createOutbox, type RunOutbox } from './run-outbox.ts';
+import type { ClaimedRun, QueuedCommand, RunRelease, RunWrite } from './run-records.ts';
+import type { RunTools } from './run-tools.ts';
+import { traceOfRun } from './run-trace.ts';
+import { RunWork } from './run-work.ts';
+
+/** The part of the store that the holder of a run uses. */
+export interface RunJournal {
+  /** `lost`: another holder has the run, and nothing was written. */
+  save(write: RunWrite): Promise<'saved' | 'lost'>;
+  commandsOf(runs: readonly string[]): Promise<readonly QueuedCommand[]>;
+}
+
+/** How a holder let go of a run. */
+export type RunEnd = 'ended' | 'released' | 'lost';
+
+interface RunExecutorOptions {
+  readonly run: ClaimedRun;
+  readonly workflow: Workflow;
+  readonly tools: RunTools;
+  readonly journal: RunJournal;
+  /** False: the lease may have ended, so nothing begins. */
+  readonly holds: () => boolean;
+}
+
+/** Milliseconds between two writes of a run that only computes. */
+const writeInterval = 100;
+/** Milliseconds that a holder keeps a run which waits for a time. A longer wait is in the store alone. */
+const shortWait = 2_000;
+/** Milliseconds until the lease is looked at again. */
+const leaseInterval = 100;
+/** Milliseconds; a longer timer of Node would overflow. */
+const longestTimer = 60_000;
+
+/** What happened, or a command, which becomes an event once it is known what the run waits for. */
+type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
+
+/** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
+export class RunExecutor {
+  readonly #options: RunExecutorOptions;
+  readonly #outbox: RunOutbox;
+  readonly #work: RunWork;
+  #state: RunState;
+  /** The state that the store has. */
+  #saved: RunState | undefined;
+  #savedAt: number;
+  readonly #arrivals: Arrival[] = [];
+  /** Children and messages that the store has, or gets with the next write. */
+  readonly #begun = new Map<string, Effect>();
+  readonly #cancelled = new Set<string>();
+  #commandsMayWait = true;
+  /** Numbers of commands that were read, and are not consumed in the store. */
+  readonly #queued = new Set<number>();
+  #wake: () => void = () => {};
+  #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
+
+  constructor(options: RunExecutorOptions) {
+    const { run, workflow, tools } = options;
+    this.#options = options;
+    this.#outbox = createOutbox(run, workflow);
+    this.#work = new RunWork({
+      run,
+      trace: traceOfRun(run.id),
+      tools,
+      arrived: (event) => void this.#arrivals.push({ event }),
+      wake: () => this.#wake(),
+    });
+    const { id, seed, input, createdAt: at, state } = run;
+    this.#saved = state === undefined ? undefined : readState(state.text, state.values);
+    this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
+    this.#savedAt = tools.clock.monotonic();
+    if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
+  }
+
+  /** Resolves once this gateway no longer holds the run. */
+  async execute(): Promise<RunEnd> {
+    try {
+      for (;;) {
+        const end = await this.#round();
+        if (end !== undefined) return end;
+      }
+    } finally {
+      this.#work.abort();
+    }
+  }
+
+  /** Commands for the run, or messages, may have come. */
+  wake(): void {
+    this.#commandsMayWait = true;
+    this.#work.messagesCame();
+    this.#wake();
+  }
+
+  /** Begins nothing more, and lets go of the run once no call is in flight. */
+  drain(): void {
+    if (this.#mode === 'work') this.#mode = 'drain';
+    this.#wake();
+  }
+
+  /** Aborts the calls in flight, and lets go of the run. */
+  abort(): void {
+    if (this.#mode !== 'lost') this.#mode = 'abort';
+    this.#work.abort();
+    this.#wake();
+  }
+
+  /** The lease is lost: writes nothing more. */
+  lose(): void {
+    this.#mode = 'lost';
+    this.#work.abort();
+    this.#wake();
+  }
+
+  /** The store has what the state had begun. A task at which gateways died too often fails. */
+  #inherit(effect: Effect): void {
+    if (effect.kind === 'child' || effect.kind === 'publish') {
+      this.#begun.set(effect.key, effect);
+      if (effect.kind === 'publish') this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
+    }
+    if (!isWorked(effect)) return;
+    this.#work.inherit(effect);
+    const { deaths } = this.#options.run;
+    if (effect.kind === 'listen' || deaths < mostDeaths) return;
+    this.#fail(effect, gatewaysEnded(deaths));
+  }
+
+  async #round(): Promise<RunEnd | undefined> {
+    if (this.#mode === 'lost') return 'lost';
+    await this.#takeCommands();
+    this.#applyArrivals();
+    const effects = this.#effects();
+    await this.#prepare(effects);
+    if (this.#state.endedAt !== undefined) return (await this.#write(undefined)) === 'lost' ? 'lost' : 'ended';
+    const starting = effects.filter((effect): effect is WorkedEffect => isWorked(effect) && this.#work.isNew(effect));
+    const release = this.#releaseOf(effects, starting);
+    if (release !== undefined) return (await this.#write(release)) === 'lost' ? 'lost' : 'released';
+    if (this.#mustWrite(starting) && (await this.#write(undefined)) === 'lost') return 'lost';
+    // What came meanwhile may cancel what would begin now.
+    if (this.#hasNews()) await nextIteration();
+    else await this.#goOn(effects, starting);
+    return undefined;
+  }
+
+  #effects(): readonly Effect[] {
+    return pending(this.#options.workflow, this.#state);
+  }
+
+  #now(): number {
+    return this.#options.tools.clock.now();
+  }
+
+  #arrive(event: RunEvent): void {
+    this.#arrivals.push({ event });
+  }
+
+  #fail({ key }: Effect, error: EffectError): void {
+    this.#arrive({ kind: 'failed', at: this.#now(), key, error });
+  }
+
+  #hasNews(): boolean {
+    return this.#arrivals.length > 0 || this.#commandsMayWait;
+  }
+
+  async #takeCommands(): Promise<void> {
+    if (!this.#commandsMayWait) return;
+    this.#commandsMayWait = false;
+    const { journal, run } = this.#options;
+    try {
+      for (const command of await journal.commandsOf([run.id])) {
+        if (this.#queued.has(command.number)) continue;
+        this.#queued.add(command.number);
+        this.#arrivals.push({ command });
+      }
+    } catch {
+      // The store is away, as its own log says. The next renewal of the lease tells that commands wait.
+    }
+  }
+
+  #applyArrivals(): void {
+    const { run, workflow } = this.#options;
+    for (let next = this.#arrivals.shift(); next !== undefined; next = this.#arrivals.shift()) {
+      const event = 'event' in next ? next.event : eventOfCommand(next.command, { at: this.#now(), effects: this.#effects() });
+      if ('command' in next) this.#outbox.consumed(next.command.number);
+      if (event === undefined) continue;
+      const isUnknown = event.kind === 'cancel' && mayChange(this.#work.effects);
+      const { state, notes } = step(workflow, this.#state, event);
+      this.#outbox.notes(notes);
+      const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
+      this.#state = state;
+      if (ends) for (const { run: parent, command } of endForParent(run, state, isUnknown)) this.#outbox.command(parent, command);
+    }
+  }
+
+  /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
+  async #prepare(effects: readonly Effect[]): Promise<void> {
+    const byKey = new Map(effects.map((effect) => [effect.key, effect]));
+    this.#work.keepOnly(byKey);
+    for (const [key, effect] of this.#begun) {
+      const current = byKey.get(key);
+      if (effect.kind === 'child' && (current === undefined || (current.kind === 'child' && current.abort)))
+        this.#cancelChild(effect);
+      if (current === undefined) this.#begun.delete(key);
+    }
+    for (const effect of effects) {
+      if (this.#begun.has(effect.key)) continue;
+      if (effect.kind === 'publish') {
+        this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event });
+        this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
+      } else if (effect.kind === 'child') await this.#beginChild(effect);
+      else continue;
+      this.#begun.set(effect.key, effect);
+    }
+  }
+
+  #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
+    const id = childRunId({ run: this.#options.run.id, activity, attempt });
+    if (!waits || this.#cancelled.has(id)) return;
+    this.#cancelled.add(id);
+    this.#outbox.command(id, { kind: 'cancel' });
+  }
+
+  async #beginChild(effect: ChildEffect): Promise<void> {
+    const { run, tools } = this.#options;
+    const { key, workflow: id, version } = effect;
+    const made = childRun(run, effect, (await tools.loadWorkflow({ id, version }))?.version);
+    if ('problem' in made) {
+      this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
+      return;
+    }
+    this.#outbox.child(made.child);
+    if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
+  }
+
+  /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
+  #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
+    const { scanned, hasCall } = this.#work;
+    if (this.#mode !== 'work') return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt: 0, scanned };
+    const timer = effects.find((effect) => effect.kind === 'timer');
+    const soon = timer !== undefined && timer.at - this.#now() <= shortWait;
+    const isBusy = this.#work.effects.length > 0 || starting.length > 0 || this.#hasNews();
+    return isBusy || soon ? undefined : { wakeAt: timer?.at, scanned };
+  }
+
+  /** The store has the state before a call begins, and whenever the run waits for something outside of it. */
+  #mustWrite(starting: readonly WorkedEffect[]): boolean {
+    if (this.#state === this.#saved && this.#outbox.isEmpty) return false;
+    const { run, tools } = this.#options;
+    const isOutside = ({ kind }: WorkedEffect): boolean => kind === 'call' || kind === 'listen';
+    if (starting.some(isOutside) || [...starting, ...this.#work.effects].every(isOutside)) return true;
+    return tools.clock.monotonic() - this.#savedAt >= writeInterval || run.deaths > 0;
+  }
+
+  /** Tries until the store takes the write, or another holder has the run. */
+  async #write(release: RunRelease | undefined): Promise<'saved' | 'lost'> {
+    const { journal, tools } = this.#options;
+    const state = this.#state;
+    const write = this.#outbox.take(state, release);
+    for (let delay = 50; ; delay = Math.min(delay * 2, shortWait)) {
+      try {
+        const outcome = await journal.save(write);
+        this.#saved = state;
+        this.#savedAt = tools.clock.monotonic();
+        for (const number of write.consumed) this.#queued.delete(number);
+        return outcome;
+      } catch {
+        // The store is away, as its own log says.
+        if (this.#mode === 'lost' || this.#mode === 'abort') return 'lost';
+        await sleep(delay);
+      }
+    }
+  }
+
+  async #goOn(effects: readonly Effect[], starting: readonly WorkedEffect[]): Promise<void> {
+    const isWorking = this.#mode === 'work';
+    const holds = this.#options.holds();
+    if (isWorking && holds) for (const effect of starting) this.#work.begin(effect);
+    const timer = isWorking ? effects.find((effect) => effect.kind === 'timer') : undefined;
+    const wait = timer === undefined ? longestTimer : timer.at - this.#now();
+    if (wait <= 0) {
+      this.#arrive({ kind: 'timePassed', at: this.#now() });
+      await nextIteration();
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    // What arrived while the work began is not missed.
+    const late = setTimeout(resolve, this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
+    await promise;
+    clearTimeout(late);
+    this.#wake = () => {};
+  }
+}

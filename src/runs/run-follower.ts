@@ -1,0 +1,175 @@
+import type { Principal } from '#access/principal.ts';
+import type { Clock } from '#base/clock.ts';
+import { createEventTail, type EventTail, type TailReader } from './event-tail.ts';
+import type { RunSight } from './run-access.ts';
+import { seesMessages } from './run-access.ts';
+import type { EventRecord } from './run-records.ts';
+import type { RunStore } from './run-store.ts';
+
+/** Events in the order of their numbers. An empty page says that the stream has been silent for 15 seconds. */
+export type EventPages = AsyncGenerator<readonly EventRecord[], void, undefined>;
+
+export interface FollowOptions {
+  /** The number of the last event that the reader has. */
+  readonly after: number | undefined;
+  /** Ends the stream. To be aborted in any case: it also frees what a stream holds that was never read. */
+  readonly signal: AbortSignal;
+}
+
+/** The event log as streams, which end after an hour at the latest: its reader then comes with its present rights. */
+export interface RunFollower {
+  /** Events of a run that the reader may see, from its beginning or after `after`. Undefined: it has ended and no more will come. */
+  run(run: { readonly id: string; readonly hasEnded: boolean }, options: FollowOptions): Promise<EventPages | undefined>;
+  /** All that the principal may see, from now on or after `after`. */
+  all(principal: Principal, options: FollowOptions): Promise<EventPages>;
+}
+
+interface FollowerNeeds {
+  readonly store: Pick<RunStore, 'events' | 'lastEvent' | 'onChange' | 'summary'>;
+  readonly clock: Clock;
+  readonly sight: RunSight;
+  readonly tail?: EventTail;
+  readonly times?: StreamTimes;
+}
+
+/** Events of a page: a stream holds one page while its reader takes it. */
+const pageSize = 50;
+/** Milliseconds: between two pages at most, of a stream, and until a store that was away is asked again. */
+interface StreamTimes {
+  readonly silence: number;
+  readonly lifetime: number;
+  readonly retryAfter: number;
+}
+
+const usualTimes: StreamTimes = { silence: 15_000, lifetime: 3_600_000, retryAfter: 1_000 };
+
+export function createRunFollower(needs: FollowerNeeds): RunFollower {
+  const { store, clock, sight } = needs;
+  const { tail = createEventTail(store), times = usualTimes } = needs;
+  return {
+    async run({ id, hasEnded }, { after = 0, signal }) {
+      const read: Stream['read'] = (position) => store.events({ after: position, run: id, limit: pageSize });
+      const hasMore = !hasEnded || (await read(after)).length > 0;
+      if (!hasMore) return undefined;
+      const isOver = async (page: readonly EventRecord[]): Promise<boolean> => {
+        if (page.length > 0) return page.some(endsItsRun);
+        const run = await store.summary(id);
+        return run === undefined || run.endedAt !== undefined;
+      };
+      const sees = ({ run }: EventRecord): boolean => run === id;
+      return await opened(tail, signal, (reader) =>
+        pagesOf({ reader, after, read, sees, clock, times, signal, isOver, over: hasEnded }),
+      );
+    },
+    async all(principal, { after, signal }) {
+      // The store judges groups alone. What it leaves out no such principal may see.
+      const { roles, id, groups } = principal;
+      const visibleTo = roles.includes('admin') || seesMessages(principal) ? undefined : { principal: id, groups };
+      const read: Stream['read'] = (position) => store.events({ after: position, filter: { visibleTo }, limit: pageSize });
+      const sees = (event: EventRecord): boolean | Promise<boolean> => sight.seesEvent(principal, event);
+      return await opened(tail, signal, (reader) =>
+        pagesOf({ reader, after: after ?? reader.end, read, sees, clock, times, signal }),
+      );
+    },
+  };
+}
+
+/** Closes the reader with the signal, since the generator may never begin. */
+async function opened(tail: EventTail, signal: AbortSignal, pages: (reader: TailReader) => EventPages): Promise<EventPages> {
+  const reader = await tail.open();
+  signal.addEventListener('abort', () => reader.close(), { once: true });
+  if (signal.aborted) reader.close();
+  return pages(reader);
+}
+
+interface Stream {
+  readonly reader: TailReader;
+  readonly after: number;
+  /** The page of the store after a number, as far as the tail does not have it. */
+  readonly read: (after: number) => Promise<readonly EventRecord[]>;
+  readonly sees: (event: EventRecord) => boolean | Promise<boolean>;
+  readonly clock: Clock;
+  readonly times: StreamTimes;
+  readonly signal: AbortSignal;
+  /** Whether the rest of the stream is in the store, where this page was the last one. */
+  readonly isOver?: (page: readonly EventRecord[]) => Promise<boolean>;
+  readonly over?: boolean;
+}
+
+/** Reads from the store until the tail has the rest. Never two reads at once, and none while the reader takes a page. */
+async function* pagesOf(stream: Stream): EventPages {
+  const { reader, clock, signal, isOver } = stream;
+  const { silence, lifetime, retryAfter } = stream.times;
+  const begun = clock.monotonic();
+  let spoke = begun;
+  let position = stream.after;
+  let over = stream.over ?? false;
+  try {
+    while (!signal.aborted && clock.monotonic() - begun < lifetime) {
+      const next = await nextOf(stream, position, over).catch(() => undefined);
+      if (next === undefined) await reader.growth(retryAfter, signal);
+      else if (next.isLast && over) {
+        if (next.page.length > 0) yield next.page;
+        return;
+      } else if (next.position === position) await reader.growth(Math.max(0, spoke + silence - clock.monotonic()), signal);
+      position = next?.position ?? position;
+      const page = next?.page ?? [];
+      if (signal.aborted || (page.length === 0 && clock.monotonic() - spoke < silence)) continue;
+      yield page;
+      spoke = clock.monotonic();
+      over ||= (await isOver?.(page).catch(() => false)) ?? false;
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+interface NextPage {
+  /** What the reader may see of it. */
+  readonly page: readonly EventRecord[];
+  readonly position: number;
+  /** The store has no more now. */
+  readonly isLast: boolean;
+}
+
+/** `over`: the tail may not have all yet, but the store has. */
+async function nextOf({ reader, read, sees }: Stream, position: number, over: boolean): Promise<NextPage> {
+  const kept = over ? undefined : reader.after(position);
+  if (kept !== undefined) {
+    const records = kept.records.slice(kept.from, kept.from + pageSize);
+    return { page: await seen(records, sees), position: records.at(-1)?.number ?? position, isLast: false };
+  }
+  const { end } = reader;
+  const records = await read(position);
+  const isLast = records.length < pageSize;
+  const last = records.at(-1)?.number ?? position;
+  // What is not in a short page was not there, or is not for this reader.
+  return { page: await seen(records, sees), position: isLast ? Math.max(last, end, position) : last, isLast };
+}
+
+async function seen(records: readonly EventRecord[], sees: Stream['sees']): Promise<readonly EventRecord[]> {
+  const found: EventRecord[] = [];
+  for (const record of records) {
+    const visible = sees(record);
+    if (visible === true || (visible !== false && (await visible))) found.push(record);
+  }
+  return found;
+}
+
+const types = new WeakMap<EventRecord, string>();
+
+/** The type of the CloudEvent; empty where it has none. Read once an event, since many streams ask. */
+export function typeOfEvent(record: EventRecord): string {
+  const known = types.get(record);
+  if (known !== undefined) return known;
+  const read: unknown = JSON.parse(record.event);
+  const type = typeof read === 'object' && read !== null && 'type' in read && typeof read.type === 'string' ? read.type : '';
+  types.set(record, type);
+  return type;
+}
+
+const endOfRun = /^io\.serverlessworkflow\.workflow\.(?:cancelled|faulted|completed)\.v1$/u;
+
+function endsItsRun(record: EventRecord): boolean {
+  return record.kind === 'lifecycle' && endOfRun.test(typeOfEvent(record));
+}

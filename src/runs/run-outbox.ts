@@ -1,0 +1,74 @@
+import type { Workflow } from '#workflows/workflow.ts';
+import type { Note } from './interpreter/notes.ts';
+import type { RunState } from './interpreter/run-state.ts';
+import { writeState } from './interpreter/state-text.ts';
+import type { NewEvent, NewRun, RunCommand, RunRelease, RunWrite } from './run-records.ts';
+import { createTimeline } from './run-timeline.ts';
+
+/** Gathers what belongs into the next write of a run. */
+export interface RunOutbox {
+  notes(notes: readonly Note[]): void;
+  consumed(number: number): void;
+  child(run: NewRun): void;
+  command(run: string, command: RunCommand): void;
+  message(event: NewEvent): void;
+  /** Whether a write has something to say apart from the state. */
+  readonly isEmpty: boolean;
+  /** Everything that was gathered since the last call, with the state. */
+  take(state: RunState, release: RunRelease | undefined): RunWrite;
+}
+
+export function createOutbox(
+  { id, fence }: { readonly id: string; readonly fence: number },
+  workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>,
+): RunOutbox {
+  const timeline = createTimeline(id, workflow);
+  let gathered = emptyOutbox();
+  let noted = false;
+  return {
+    notes(notes) {
+      noted ||= notes.length > 0;
+      timeline.add(notes);
+    },
+    consumed: (number) => void gathered.consumed.push(number),
+    child: (run) => void gathered.children.push(run),
+    command: (run, command) => void gathered.commands.push({ run, command }),
+    message: (event) => void gathered.messages.push(event),
+    get isEmpty() {
+      const { consumed, children, commands, messages } = gathered;
+      return !noted && [consumed, children, commands, messages].every(({ length }) => length === 0);
+    },
+    take(state, release) {
+      const { consumed, children, commands, messages } = gathered;
+      const { tasks, events } = timeline.take();
+      gathered = emptyOutbox();
+      noted = false;
+      const { status, startedAt, endedAt, output, error } = state;
+      return {
+        run: id,
+        fence,
+        state: endedAt === undefined ? writeState(state) : undefined,
+        status,
+        startedAt,
+        endedAt,
+        output: output?.text,
+        error,
+        tasks,
+        events: [...events, ...messages],
+        consumed,
+        children,
+        commands,
+        release,
+      };
+    },
+  };
+}
+
+function emptyOutbox() {
+  return {
+    consumed: [] as number[],
+    children: [] as NewRun[],
+    commands: [] as { readonly run: string; readonly command: RunCommand }[],
+    messages: [] as NewEvent[],
+  };
+}

@@ -1,0 +1,77 @@
+import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import type { UndecidedCall } from './interpreter/pending.ts';
+import type { StoredRun } from './run-records.ts';
+
+export function runNotFound(): GatewayError {
+  return new GatewayError('run-not-found', 'There is no run with this id, or none that you may see.');
+}
+
+export function notYours(): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    'Running this automation needs the role admin, membership of one of its gbac.write groups, or the role engineering where it has no such groups.',
+  );
+}
+
+export function withoutWorkflow(named: string | undefined): GatewayError {
+  const detail =
+    named === undefined
+      ? 'The automation names no workflow: set data.workflowId to the id of one.'
+      : `The workflow ${JSON.stringify(named)} does not exist: store it, or name another one in data.workflowId.`;
+  return new GatewayError('workflow-not-found', detail, { status: 409 });
+}
+
+export function withoutAutomation(): GatewayError {
+  return new GatewayError('run-conflict', 'The automation of this run does not exist any more.');
+}
+
+export function invalidInput(problems: readonly RequestProblem[]): GatewayError {
+  return new GatewayError(
+    'invalid-request',
+    'The input does not satisfy the form of the automation, or the schema of its workflow.',
+    {
+      errors: problems,
+    },
+  );
+}
+
+export function keyReused(): GatewayError {
+  return new GatewayError(
+    'idempotency-key-reused',
+    'An earlier request had this Idempotency-Key and another input: send the same input again, or another key for another run.',
+  );
+}
+
+export function hasEnded({ status }: Pick<StoredRun, 'status'>): GatewayError {
+  return new GatewayError('run-conflict', `The run has ended already: it is ${status}.`);
+}
+
+export function notSuspended(): GatewayError {
+  return new GatewayError('run-conflict', 'The run is not suspended, so there is nothing to resume.');
+}
+
+export function decidedAlready(): GatewayError {
+  return new GatewayError('run-conflict', 'This call was decided already.');
+}
+
+export function needsDecision(calls: readonly UndecidedCall[]): GatewayError {
+  const tasks = calls.map(({ activity, reference }) => `${activity} (${reference})`).join(', ');
+  return new GatewayError(
+    'run-conflict',
+    `The outcome of a call is unknown, and an admin has to decide: send task, as and reason for each of the tasks ${tasks}.`,
+  );
+}
+
+/** The call that a decision names: by the id of its task, or by its reference where it is the only one there. */
+export function chosenCall(calls: readonly UndecidedCall[], task: string): UndecidedCall {
+  const named = calls.filter(({ activity, reference }) => String(activity) === task || reference === task);
+  const [call] = named;
+  if (call !== undefined && named.length === 1) return call;
+  if (named.length > 1) {
+    const ids = named.map(({ activity }) => activity).join(', ');
+    throw new GatewayError('run-conflict', `Several calls of this task have an unknown outcome: name the id of one (${ids}).`);
+  }
+  const open = calls.map(({ activity, reference }) => `${activity} (${reference})`).join(', ');
+  const hint = open === '' ? 'the run has no such call' : `those of the run are ${open}`;
+  throw new GatewayError('run-conflict', `The outcome of this task is not unknown, or was decided already; ${hint}.`);
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { Workflow } from '#workflows/workflow.ts';
+import type { CorrelationNote, LifecycleNote, Note, TaskNote } from './interpreter/notes.ts';
+import type { NewEvent, TaskRecord } from './run-records.ts';
+
+/** What the notes of some steps add to the timeline of a run, and to the event log. */
+export interface TimelineEntries {
+  readonly tasks: readonly TaskRecord[];
+  readonly events: readonly NewEvent[];
+}
+
+/** Gathers the notes of a run's steps until they are written. */
+export interface Timeline {
+  add(notes: readonly Note[]): void;
+  /** What was added since the last call. */
+  take(): TimelineEntries;
+}
+
+const statusAfter = {
+  created: 'pending',
+  started: 'running',
+  suspended: 'suspended',
+  resumed: 'running',
+  retried: 'running',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+  faulted: 'faulted',
+  completed: 'completed',
+} as const satisfies Record<TaskNote['kind'], TaskRecord['status']>;
+
+const ends: ReadonlySet<TaskNote['kind']> = new Set(['skipped', 'cancelled', 'faulted', 'completed']);
+
+/** `run`: the id of the run. */
+export function createTimeline(run: string, workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>): Timeline {
+  let tasks = new Map<number, TaskRecord>();
+  let events: NewEvent[] = [];
+  const eventOf = eventsOf(run, workflow);
+  return {
+    add(notes) {
+      for (const note of notes) {
+        if (note.of === 'task') {
+          tasks.set(note.activity, recordOf(note));
+        }
+        const event = eventOf(note);
+        if (event !== undefined) events.push(event);
+      }
+    },
+    take() {
+      const taken = { tasks: [...tasks.values()], events };
+      tasks = new Map();
+      events = [];
+      return taken;
+    },
+  };
+}
+
+function recordOf({
+  activity,
+  createdAt,
+  reference,
+  name,
+  iteration,
+  attempt,
+  kind,
+  at,
+  requestId,
+  error,
+}: TaskNote): TaskRecord {
+  const end = ends.has(kind) ? at : undefined;
+  return { activity, reference, name, iteration, attempt, status: statusAfter[kind], begin: createdAt, end, requestId, error };
+}
+
+/** The lifecycle events of the DSL, as CloudEvents 1.0. Events of tasks leave the output out: it may be large. */
+function eventsOf(
+  run: string,
+  { id, name, namespace, version }: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>,
+): (note: Note) => NewEvent | undefined {
+  const qualified = `${name}-${run}.${namespace}`;
+  const eventWith = (type: string, at: number, data: Readonly<Record<string, unknown>>): NewEvent => {
+    const head = { specversion: '1.0', id: randomUUID(), source: `/runs/${run}`, type: `io.serverlessworkflow.${type}.v1` };
+    const time = new Date(at).toISOString();
+    const event = JSON.stringify({ ...head, time, subject: id, datacontenttype: 'application/json', data });
+    return { at, kind: 'lifecycle', event };
+  };
+  const ofRun = ({ kind, at, error }: LifecycleNote): NewEvent => {
+    const definition = kind === 'started' ? { definition: { name, namespace, version } } : {};
+    const data = { name: qualified, [`${kind}At`]: new Date(at).toISOString(), ...definition, ...(error && { error }) };
+    return eventWith(`workflow.${kind}`, at, data);
+  };
+  const ofTask = ({ kind, at, reference, activity, error }: TaskNote): NewEvent | undefined => {
+    // The DSL has no event for a task whose `if` is false.
+    if (kind === 'skipped') return undefined;
+    const time = { [`${kind}At`]: new Date(at).toISOString() };
+    return eventWith(`task.${kind}`, at, {
+      workflow: qualified,
+      task: reference,
+      id: String(activity),
+      ...time,
+      ...(error && { error }),
+    });
+  };
+  const ofCorrelation = ({ kind, at, keys }: CorrelationNote): NewEvent => {
+    const found = Object.fromEntries(keys.map(({ name: key, value }): [string, unknown] => [key, JSON.parse(value.text)]));
+    const correlationKeys = kind === 'completed' ? { correlationKeys: found } : {};
+    return eventWith(`workflow.correlation-${kind}`, at, {
+      name: qualified,
+      [`${kind}At`]: new Date(at).toISOString(),
+      ...correlationKeys,
+    });
+  };
+  return (note) => {
+    if (note.of === 'run') return ofRun(note);
+    return note.of === 'task' ? ofTask(note) : ofCorrelation(note);
+  };
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TraceContext } from '#base/trace-context.ts';
+import type { Effect, ListenEffect } from './interpreter/effects.ts';
+import type { RunEvent } from './interpreter/run-events.ts';
+import { scanMessages, type WorkedEffect, workOn } from './run-effects.ts';
+import type { ClaimedRun } from './run-records.ts';
+import type { RunTools } from './run-tools.ts';
+
+interface RunWorkOptions {
+  readonly run: ClaimedRun;
+  readonly trace: TraceContext;
+  readonly tools: RunTools;
+  /** Takes the event that answers an effect. */
+  readonly arrived: (event: RunEvent) => void;
+  /** Called when a piece of work ended without an event. */
+  readonly wake: () => void;
+}
+
+/** Milliseconds before work begins again that failed because of the store. */
+const pauseAfterFailure = 200;
+
+/** What a holder works on for one run: evaluations, calls, and the messages that a `listen` looks at. */
+export class RunWork {
+  readonly #options: RunWorkOptions;
+  readonly #working = new Map<string, { readonly effect: WorkedEffect; readonly controller: AbortController }>();
+  /** The last message that each `listen` looked at. */
+  readonly #scanned = new Map<string, number>();
+  /** Listens for which no message is there yet. */
+  readonly #quiet = new Set<string>();
+  /** Effects that an earlier holder may have begun. */
+  readonly #inherited = new Set<string>();
+
+  constructor(options: RunWorkOptions) {
+    this.#options = options;
+  }
+
+  /** An earlier holder may have begun the effect. A `listen` goes on behind the messages that it looked at. */
+  inherit(effect: WorkedEffect): void {
+    this.#inherited.add(effect.key);
+    if (effect.kind === 'listen') this.#scanned.set(effect.key, this.#options.run.scanned);
+  }
+
+  get effects(): readonly WorkedEffect[] {
+    return [...this.#working.values()].map(({ effect }) => effect);
+  }
+
+  get hasCall(): boolean {
+    return this.effects.some(({ kind }) => kind === 'call');
+  }
+
+  /** Whether the effect is to be begun. */
+  isNew({ key }: Effect): boolean {
+    return !this.#working.has(key) && !this.#quiet.has(key);
+  }
+
+  begin(effect: WorkedEffect): void {
+    const controller = new AbortController();
+    this.#working.set(effect.key, { effect, controller });
+    if (effect.kind === 'call' && effect.abort) controller.abort();
+    void this.#work(effect, controller.signal);
+  }
+
+  /** Aborts what the run no longer waits for. */
+  keepOnly(effects: ReadonlyMap<string, Effect>): void {
+    for (const [key, { controller }] of this.#working) {
+      const effect = effects.get(key);
+      if (effect === undefined) this.#working.delete(key);
+      if (effect === undefined || (effect.kind === 'call' && effect.abort)) controller.abort();
+    }
+    for (const key of this.#scanned.keys()) {
+      if (effects.has(key)) continue;
+      this.#scanned.delete(key);
+      this.#quiet.delete(key);
+    }
+  }
+
+  /** Messages may have come: each `listen` is to be begun again. */
+  messagesCame(): void {
+    this.#quiet.clear();
+  }
+
+  /** The message up to which all listens have looked; undefined without a `listen`. */
+  get scanned(): number | undefined {
+    return this.#scanned.size === 0 ? undefined : Math.min(...this.#scanned.values());
+  }
+
+  abort(): void {
+    for (const { controller } of this.#working.values()) controller.abort();
+  }
+
+  async #work(effect: WorkedEffect, signal: AbortSignal): Promise<void> {
+    const { run, trace, tools, arrived, wake } = this.#options;
+    try {
+      const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
+      const event =
+        effect.kind === 'listen'
+          ? await this.#listen(effect, signal)
+          : await workOn(effect, { run, trace, tools, begunAt }, signal);
+      if (!this.#working.delete(effect.key)) return;
+      if (event !== undefined) arrived(event);
+      else this.#quiet.add(effect.key);
+    } catch {
+      // The store is away, as its own log says, or the work was aborted. It begins again where the run still waits for it.
+      if (!signal.aborted) await sleep(pauseAfterFailure);
+      this.#working.delete(effect.key);
+    }
+    wake();
+  }
+
+  async #listen(effect: ListenEffect, signal: AbortSignal): Promise<RunEvent | undefined> {
+    const { tools } = this.#options;
+    const { arrived, scanned } = await scanMessages(effect, { tools, from: this.#scanned.get(effect.key) ?? 0, signal });
+    if (this.#working.has(effect.key)) this.#scanned.set(effect.key, scanned);
+    return arrived;
+  }
+}

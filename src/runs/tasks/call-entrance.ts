@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditLog } from '#audit/audit-log.ts';
+import type { IdempotentRequest } from '#audit/idempotent-request.ts';
+import { CallerLeft } from '#base/caller-left.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { Log } from '#base/log.ts';
+import { systemCode } from '#base/system-code.ts';
+import { continueTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
+import type { Span, Tracing } from '#base/tracing.ts';
+import type { AttemptObservers } from '#calls/attempts.ts';
+import type { Call } from '#calls/call.ts';
+import { changeLeft } from '#calls/call-outcome.ts';
+import type { CallPath } from '#calls/call-path.ts';
+import { CallRecord } from '#calls/call-record.ts';
+import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
+import type { StoredRun } from '../run-records.ts';
+import { type CallFailure, callFailure, readFailure, renderFailure } from './call-failure.ts';
+import { longestOutput } from './reply-output.ts';
+
+/** What the entrance of runs to the call path needs. */
+export interface EntranceOptions {
+  readonly calls: CallPath;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly observers: AttemptObservers;
+  readonly log: Log;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** The run whose task calls: in whose name, and by which roles. */
+export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'workflow' | 'version'>;
+
+interface EnteringCall {
+  readonly run: CallingRun;
+  /** Of the run; the call is a child of it. */
+  readonly trace: TraceContext;
+  /** The place of the task in the document. */
+  readonly reference: string | undefined;
+  readonly call: Call;
+  /** Set where the call may change something. */
+  readonly idempotent: IdempotentRequest | undefined;
+}
+
+/** What came of one way through the call path. */
+export type Entered =
+  /** `address`: the last one, where redirects led to another. */
+  | { readonly kind: 'reply'; readonly text: string; readonly address: string | undefined; readonly requestId: string }
+  /** `after`: milliseconds after which the gateway may be asked again. */
+  | (Unfinished & { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number })
+  /** The call was made, and its reply is longer than a run may hold. */
+  | { readonly kind: 'tooLong'; readonly requestId: string }
+  | (Unfinished & { readonly kind: 'aborted' });
+
+interface Unfinished {
+  /** A change may have happened at the far side. */
+  readonly left: boolean;
+  /** It is known whether an earlier gateway made the call: the idempotency key was free, or brought an answer. */
+  readonly isSettled: boolean;
+  readonly requestId: string;
+}
+
+/**
+ * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
+ */
+export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
+  const { run, reference, call, idempotent } = entering;
+  const record = openRecord(entering, options);
+  record.principal = run.principal;
+  record.idempotent = idempotent;
+  record.note({ via: { run: run.id, task: reference } });
+  const life = new CallLife(signal, record);
+  const ending: { status?: number | undefined; left?: CallerLeft } = {};
+  try {
+    const reply = await options.calls.perform(call, {
+      record,
+      delegated: run.delegated,
+      wait: undefined,
+      whenEnded: (callback) => life.whenEnded(callback),
+      whenStopping: (callback) => life.whenStopping(callback),
+    });
+    const { status = 200 } = reply;
+    const text = await wholeText(reply);
+    life.end(text !== undefined);
+    ending.status = status;
+    const requestId = record.facts.replays ?? record.requestId;
+    if (text === undefined) return { kind: 'tooLong', requestId };
+    if (status < 400) return { kind: 'reply', text, address: headersByName(reply.headers)['X-Upstream-Uri'], requestId };
+    return { kind: 'failed', failure: readFailure(text), after: 0, left: true, isSettled: true, requestId };
+  } catch (thrown) {
+    life.end(false);
+    const { requestId } = record;
+    const left = changeLeft(record.facts);
+    const isSettled = record.isIntended;
+    if (thrown instanceof CallerLeft || signal.aborted) {
+      ending.left = new CallerLeft();
+      return { kind: 'aborted', left, isSettled, requestId };
+    }
+    const failure = noted(thrown, record, options.log);
+    ending.status = failure.status;
+    return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, isSettled, requestId };
+  } finally {
+    record.afterCall(() => ended(record, ending, options.log));
+  }
+}
+
+function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOptions): CallRecord {
+  const { audit, clock, observers, tracing } = options;
+  const requestId = randomUUID();
+  const route = `run ${call.operation}`;
+  const received = readTrace(runTrace.traceparent, undefined);
+  const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
+  const trace = span?.trace ?? continueTrace(received);
+  const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
+  return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure });
+}
+
+/** Tells the call path when its caller, the task, has ended or left. */
+class CallLife {
+  readonly #stops = new Set<() => void>();
+  readonly #signal: AbortSignal;
+  readonly #record: CallRecord;
+  #whenEnded: ((complete: boolean) => void) | undefined;
+  readonly #leave = (): void => {
+    this.#record.cutOff = true;
+    this.#finish(false);
+    // A call with an idempotency key goes on without its caller, unless it is stopped.
+    for (const stop of this.#stops) stop();
+  };
+
+  constructor(signal: AbortSignal, record: CallRecord) {
+    this.#signal = signal;
+    this.#record = record;
+    signal.addEventListener('abort', this.#leave, { once: true });
+  }
+
+  whenEnded(callback: (complete: boolean) => void): void {
+    if (this.#signal.aborted) callback(false);
+    else this.#whenEnded = callback;
+  }
+
+  whenStopping(callback: () => void): () => void {
+    this.#stops.add(callback);
+    return () => this.#stops.delete(callback);
+  }
+
+  /** The reply has been read, or is not wanted. */
+  end(complete: boolean): void {
+    this.#signal.removeEventListener('abort', this.#leave);
+    this.#finish(complete);
+  }
+
+  #finish(complete: boolean): void {
+    this.#whenEnded?.(complete);
+    this.#whenEnded = undefined;
+  }
+}
+
+/** Escapes may double a text, and headers come with it. */
+const longestText = 2 * longestOutput + 1024 ** 2;
+
+/** The text of a reply; undefined where it is too long for a run. Rejects where it breaks off. */
+async function wholeText({ head, rest }: RelayReply): Promise<string | undefined> {
+  if (rest === undefined) return head.length > longestText ? undefined : head.toString();
+  const parts = [head];
+  let length = head.length;
+  for await (const chunk of rest) {
+    length += chunk.length;
+    if (length > longestText) return undefined;
+    // A chunk is valid until the next one is asked for.
+    parts.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(parts).toString();
+}
+
+/** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, its outcome is unknown. */
+function noted(thrown: unknown, record: CallRecord, log: Log): GatewayError {
+  const failure = thrown instanceof GatewayError ? thrown : unexpected(thrown, record, log);
+  record.failure = failure;
+  return failure;
+}
+
+function unexpected(thrown: unknown, record: CallRecord, log: Log): GatewayError {
+  const cause = thrown instanceof Error ? thrown : new Error('not an Error');
+  const frames = (cause.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
+  const { requestId } = record;
+  const stack = frames.slice(0, 8).join('\n');
+  log.error('a call of a run failed unexpectedly', { requestId, errorName: cause.name, reason: systemCode(cause), stack });
+  const code = changeLeft(record.facts) ? 'outcome-unknown' : 'internal-error';
+  return new GatewayError(code, 'The gateway failed on this call. Its log has the cause under the request id.', { cause });
+}
+
+/** Milliseconds of `Retry-After`, which the gateway writes in seconds. */
+function retryAfter({ headers }: GatewayError): number {
+  return Number(headers['Retry-After'] ?? 0) * 1_000;
+}
+
+function ended(record: CallRecord, { status, left }: { status?: number | undefined; left?: CallerLeft }, log: Log): void {
+  record.end({ status, left });
+  const { span, explanation } = record;
+  if (span !== undefined) endSpan(span, record, status);
+  log.info('call of a run', {
+    requestId: record.requestId,
+    traceId: record.trace.traceId,
+    principal: record.principal.username,
+    status,
+    durationMs: Math.round(record.duration * 100) / 100,
+    adapter: record.adapter,
+    upstreamStatus: record.facts.upstreamStatus,
+    code: record.code,
+    detail: explanation?.detail,
+    destination: explanation?.destination,
+    path: explanation?.path,
+    phase: explanation?.phase,
+    reason: record.cutOff ? 'the call was aborted' : undefined,
+  });
+}
+
+function endSpan(span: Span, { code, cutOff, adapter, attempted, facts }: CallRecord, status: number | undefined): void {
+  span.end({
+    failed: cutOff || (status !== undefined && status >= 400),
+    facts: () => ({
+      'error.type': code ?? (cutOff ? 'cut-off' : undefined),
+      'gateway.adapter': adapter,
+      'gateway.attempts': attempted?.count,
+      'gateway.upstream.status_code': facts.upstreamStatus,
+    }),
+  });
+}

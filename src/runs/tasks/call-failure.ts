@@ -1,0 +1,56 @@
+import type { ErrorCode } from '#base/error-codes.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
+import type { RenderError } from '#calls/kept-reply.ts';
+import type { OutsideResult } from '../interpreter/run-events.ts';
+import { type EffectError, standardError } from '../interpreter/task-error.ts';
+
+/** An error of the error table as a run keeps it: also what an idempotency key keeps of a call that certainly failed. */
+export interface CallFailure {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly detail: string;
+  /** The status of the far side, where it is the error. */
+  readonly upstreamStatus?: number;
+}
+
+export function callFailure({ code, status, message, upstream }: GatewayError): CallFailure {
+  const answered = code === 'upstream-error' ? upstream : undefined;
+  return { code, status, detail: message, ...(answered !== undefined && { upstreamStatus: answered.status }) };
+}
+
+export const renderFailure: RenderError = (error) => ({
+  status: error.status,
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(callFailure(error)),
+});
+
+/** What `renderFailure` wrote. */
+export function readFailure(text: string): CallFailure {
+  return JSON.parse(text) as CallFailure;
+}
+
+/** Codes after which a call may have happened, and no reply is left to take. */
+const unknownCodes: ReadonlySet<ErrorCode> = new Set(['outcome-unknown', 'reply-not-kept']);
+
+export function failedResult(failure: CallFailure): OutsideResult {
+  if (unknownCodes.has(failure.code)) return { kind: 'unknown', detail: `${failure.code}: ${failure.detail}` };
+  return { kind: 'error', error: failureError(failure) };
+}
+
+/** The error of the DSL. Its detail begins with the code, so that a `catch` can tell the refusals of the gateway apart. */
+function failureError({ code, status, detail, upstreamStatus = status }: CallFailure): EffectError {
+  const text = `${code}: ${detail}`;
+  if (code === 'upstream-error') return farSideError(upstreamStatus, text);
+  if (code === 'adapter-not-found') return standardError('configuration', 'The adapter instance does not exist', text, status);
+  if (code === 'upstream-timeout') return standardError('timeout', 'The far side did not answer in time', text, status);
+  if (code === 'internal-error') return standardError('runtime', 'The gateway failed', text);
+  if (status === 401) return standardError('authentication', 'The call was refused', text);
+  if (status === 403) return standardError('authorization', 'The call was refused', text);
+  if (status < 500) return standardError('validation', 'The call cannot be made', text, status);
+  return standardError('communication', 'The call failed', text, status);
+}
+
+/** The error for a status of the far side. */
+export function farSideError(status: number, detail: string): EffectError {
+  return standardError('communication', `The far side answered ${status}`, detail, status);
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { Secret } from '#base/secret.ts';
+import { valueText } from '../../../test/support/callers/json-text.ts';
+import { createMask } from './mask.ts';
+import { createSecretValues } from './secret-values.ts';
+
+/** Every string and name of a JSON value, and its numbers as texts. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...textsIn(inner)]);
+}
+
+/** A JSON string token of a text, in which characters are escaped by chance. */
+const tokenOf = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  text.chain((value) =>
+    fc.infiniteStream(fc.boolean()).map((escapes) => {
+      const units = Array.from({ length: value.length }, (_, index) => value.charAt(index));
+      const written = units.map((unit) => {
+        const [escaped] = escapes.take(1);
+        return escaped === true ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}` : JSON.stringify(unit).slice(1, -1);
+      });
+      return `"${written.join('')}"`;
+    }),
+  );
+
+const secretText = fc.string({ unit: 'grapheme-composite', minLength: 4, maxLength: 12 }).filter((text) => text.isWellFormed());
+
+test('no string of a masked text has a secret, with any text around it and however it is escaped', () => {
+  const cases = fc.array(secretText, { minLength: 1, maxLength: 3 }).chain((secrets) => {
+    const one = fc.constantFrom(...secrets, secrets.join(''), (secrets[0] ?? '').slice(0, 3), '*');
+    const text = fc.array(fc.oneof(one, fc.string({ maxLength: 3 })), { maxLength: 6 }).map((parts) => parts.join(''));
+    return fc.tuple(fc.constant(secrets), fc.array(fc.tuple(tokenOf(text), tokenOf(text)), { maxLength: 4 }));
+  });
+  fc.assert(
+    fc.property(cases, ([secrets, members]) => {
+      const text = `{${members.map(([name, value]) => `${name}:[${value}]`).join(',')}}`;
+      const masked = createMask(secrets)(text);
+      for (const found of textsIn(JSON.parse(masked)))
+        for (const secret of secrets) assert.ok(!found.includes(secret), `${JSON.stringify(secret)} is in ${masked}`);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a text without a secret stays as it is, byte for byte', () => {
+  const mask = createMask(['correct-horse', 'battery-staple']);
+  fc.assert(
+    fc.property(valueText, (text) => {
+      assert.equal(mask(text), text);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('what is around a secret keeps its bytes, and so do other strings and numbers', () => {
+  const mask = createMask(['hush-hush', '123456']);
+  assert.equal(mask('{"a":1.10,"b\\/":"x \\u0068ush-hush y","c":"\\u0041"}'), '{"a":1.10,"b\\/":"x *** y","c":"\\u0041"}');
+  assert.equal(mask('[123456, 1234567, 18446744073709551615, "a123456"]'), '["***", 1234567, 18446744073709551615, "a***"]');
+  assert.equal(mask('{"hush-hush":"hush-hushush-hush "}'), '{"***":"*** "}', 'two that overlap are one');
+});
+
+test('a secret is masked in percent-encoding and in base64, at any offset of it', () => {
+  const mask = createMask(['pass word/?']);
+  assert.equal(mask('"a=pass%20word%2F%3F&b"'), '"a=***&b"');
+  for (const user of ['u', 'us', 'use', 'user']) {
+    const credentials = Buffer.from(`${user}:pass word/?`).toString('base64');
+    assert.ok(mask(JSON.stringify(`Basic ${credentials}`)).includes('***'), credentials);
+  }
+});
+
+test('a secret with less than 4 characters is not masked', () => {
+  assert.equal(createMask(['abc'])('"abc"'), '"abc"');
+});
+
+test('$secrets has the secrets that a workflow names, a reload brings new ones, and an unknown name is an error', () => {
+  let secrets = { login: new Secret('a"b'), other: new Secret('x') };
+  const values = createSecretValues(() => secrets);
+  assert.equal(values.variable(['login']), '{"login":"a\\"b"}');
+  assert.equal(values.variable([]), '{}');
+  assert.throws(() => values.variable(['login', 'none', 'gone']), /has no secret "none", "gone" \(automations\.secrets\)/u);
+  secrets = { login: new Secret('new-value'), other: new Secret('x') };
+  assert.equal(values.variable(['login']), '{"login":"new-value"}');
+  assert.equal(values.maskText('the new-value'), 'the ***');
+});

@@ -1,0 +1,56 @@
+import type { Call } from '#calls/call.ts';
+import { invalidRequest } from '#json/problem-list.ts';
+import type { Checked } from '#relay/checked.ts';
+import { checkParams, type OrchestratorParams, type RequestParams } from '#relay/orchestrator-request.ts';
+import type { WholeReply } from '#relay/whole-reply.ts';
+import type { CallArguments } from './arguments.ts';
+import { type PreparedCall, verbs } from './prepared-call.ts';
+
+type OrchestratorFunction = 'orchestratorAction' | 'orchestratorQuery' | 'orchestratorRequest';
+
+/** A call to an orchestrator. Throws `invalid-request` with every problem of its arguments. */
+export function orchestratorArguments(name: OrchestratorFunction, given: CallArguments): PreparedCall {
+  const adapter = given.requiredText('adapter');
+  const output = given.word('output', ['content', 'response']) ?? 'content';
+  const params = given.object('params');
+  const path = params.requiredText('path');
+  const accept = params.requiredText('accept');
+  const contentType = name === 'orchestratorQuery' ? undefined : params.text('contentType');
+  const method = name === 'orchestratorRequest' ? requestMethod(params) : methods[name];
+  given.check();
+  const reply: WholeReply = { content: 'text', errors: output === 'response' ? 'passed' : 'refused' };
+  const body = name === 'orchestratorQuery' ? undefined : given.span('body');
+  const read: RequestParams = { method, path, accept, ...(contentType !== undefined && { contentType }) };
+  const call = callOf(name, { adapter, reply, body, params: checkedParams(read, body) });
+  const headers = { Accept: accept, ...(contentType !== undefined && { 'Content-Type': contentType }) };
+  return { call, changes: method !== 'GET', output, request: { method, uri: path, headers }, accepts: () => true };
+}
+
+const methods = { orchestratorAction: 'POST', orchestratorQuery: 'GET' } as const;
+
+function requestMethod(params: CallArguments): RequestParams['method'] {
+  const method = params.word('method', verbs);
+  if (params.value('method') === undefined) params.problems.add('/params/method', 'is missing');
+  return method ?? 'GET';
+}
+
+function checkedParams(params: RequestParams, body: Buffer | undefined): Checked<RequestParams> {
+  const { problems, params: found } = checkParams<RequestParams>({ ...params }, body);
+  if (found === undefined) throw invalidRequest(problems);
+  return found;
+}
+
+function callOf(
+  name: OrchestratorFunction,
+  given: {
+    readonly adapter: string;
+    readonly reply: WholeReply;
+    readonly params: Checked<RequestParams> & Checked<OrchestratorParams>;
+    readonly body: Buffer | undefined;
+  },
+): Call {
+  const { body, ...others } = given;
+  if (name === 'orchestratorQuery') return { operation: 'restQuery', ...others };
+  if (name === 'orchestratorRequest') return { operation: 'restRequest', ...others, passedOn: {}, body };
+  return { operation: 'restAction', ...others, passedOn: {}, body: body ?? Buffer.from('{}') };
+}

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorCode } from '#base/error-codes.ts';
+import type { Entered } from './call-entrance.ts';
+
+/** Milliseconds between two attempts to put a call on record: the first pause, and the longest. */
+const firstPause = 250;
+const longestPause = 5_000;
+/** Milliseconds after which a call in use, or one over the rate limit, is asked for again at the earliest. */
+const shortestWait = 250;
+
+/** Nothing of a call with such a failure has left, and the store may be back later. */
+const storeAway: ReadonlySet<ErrorCode> = new Set(['audit-unavailable', 'store-unavailable']);
+/** The gateway itself says that the call may be made, or asked for, later. */
+const later: ReadonlySet<ErrorCode> = new Set(['too-many-requests', 'idempotency-key-in-use']);
+
+/** Enters until the call is made or refused for good: neither a store that is away nor the rate limit fails a run. */
+export async function persistently(enter: () => Promise<Entered>, signal: AbortSignal): Promise<Entered> {
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    const entered = await enter();
+    const wait = entered.kind === 'failed' ? waitAfter(entered, pause) : undefined;
+    if (wait === undefined) return entered;
+    if (await waited(wait, signal)) continue;
+    // Of a call in use another gateway knows what became of it.
+    const left = entered.kind === 'failed' && entered.failure.code === 'idempotency-key-in-use';
+    return { kind: 'aborted', left, isSettled: false, requestId: entered.requestId };
+  }
+}
+
+function waitAfter({ failure, after, left }: Extract<Entered, { readonly kind: 'failed' }>, pause: number): number | undefined {
+  if (left) return undefined;
+  if (storeAway.has(failure.code)) return pause;
+  return later.has(failure.code) ? Math.max(after, shortestWait) : undefined;
+}
+
+/** False where the signal ended the wait. */
+async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(milliseconds, undefined, { signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { Principal, Role } from '../../../src/access/principal.ts';
+import { type AuditLog, createAuditLog } from '../../../src/audit/audit-log.ts';
+import { type AuditRecord, createAuditReader } from '../../../src/audit/audit-reader.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { noLog } from '../../../src/base/log.ts';
+import { Secret } from '../../../src/base/secret.ts';
+import { continueTrace } from '../../../src/base/trace-context.ts';
+import type { Tracing } from '../../../src/base/tracing.ts';
+import { createCallPath } from '../../../src/calls/call-path.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { createResolver } from '../../../src/outbound/resolver.ts';
+import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
+import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
+import { createLiveParts } from '../../../src/wiring/live-parts.ts';
+import { type FarSide, farSide } from '../far-sides/far-side.ts';
+import { sqliteStore } from '../stores/stores.ts';
+import { temporaryFile } from '../temporary-file.ts';
+
+/** A trace that all calls of the harness belong to. */
+export const runTrace = continueTrace(undefined);
+const starter: Principal = { id: 'ann', username: 'ann', roles: ['readonly'], groups: [] };
+
+interface GatewayNeeds {
+  readonly far: FarSide;
+  readonly database: Database;
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Milliseconds that are added to the time. */
+  readonly later?: number;
+  /** Changes the audit log, to let it fail. */
+  readonly audit?: (log: AuditLog) => AuditLog;
+  readonly configuration?: string;
+  readonly tracing?: Tracing;
+}
+
+type Task = Partial<Omit<RunCall, 'function' | 'args'>> & { readonly delegated?: readonly Role[]; readonly signal?: AbortSignal };
+
+/** The calls of tasks of one gateway, over real sockets and a real audit log. */
+export interface TaskGateway {
+  readonly tasks: CallTasks;
+  /** `args`: JSON text, or a value. */
+  readonly perform: (name: RunCall['function'], args: unknown, task?: Task) => Promise<CallTaskEnd>;
+  readonly fetchDocument: (endpoint: object) => ReturnType<CallTasks['fetch']>;
+  readonly records: () => Promise<readonly AuditRecord[]>;
+}
+
+/** A far side, a store, and a gateway whose adapter `NSO` is that far side. */
+export async function taskGateway(
+  t: TestContext,
+  needs: Partial<GatewayNeeds> = {},
+): Promise<TaskGateway & { readonly far: FarSide; readonly database: Database }> {
+  const far = needs.far ?? (await farSide(t));
+  const database = needs.database ?? (await sqliteStore.openAudit(t));
+  return { far, database, ...(await openGateway(t, { ...needs, far, database })) };
+}
+
+async function openGateway(t: TestContext, needs: GatewayNeeds): Promise<TaskGateway> {
+  const { far, database, secrets = {}, later = 0, audit: changed = (log) => log, configuration = '' } = needs;
+  const clock = { ...systemClock, now: () => systemClock.now() + later };
+  const file = temporaryFile(
+    t,
+    'gateway.yaml',
+    `access: { users: [] }
+outbound: { allow: ["${far.authority}"] }
+adapters:
+  - { name: NSO, kind: nso, url: "${far.url}", auth: { type: none }, health: off, denyPaths: { actions: ["**/sync-to"], queries: [] } }
+${configuration}`,
+  );
+  const { config } = await loadConfig({ file, cwd: '/', env: {} });
+  const resolve = createResolver({ concurrency: 2 });
+  const pooled = <S>(_labels: object, sender: S): S => sender;
+  const live = createLiveParts({
+    config,
+    adapterNeeds: { resolve, clock, userAgent: 'test', pooled, log: noLog },
+    outboundNeeds: { resolve, ownListeners: () => [], pooled },
+    log: noLog,
+  });
+  t.after(() => live.close());
+  const longestCall = (): number => 300_000;
+  const log = await createAuditLog({ database, clock, log: noLog, version: '1', config: config.audit, longestCall });
+  t.after(() => log.close());
+  const reader = createAuditReader({ database, clock, longestCall });
+  const values = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]));
+  const tasks = createCallTasks({
+    calls: createCallPath({ ...live, userAgent: 'test' }),
+    audit: changed(log),
+    clock,
+    observers: { metrics: { attemptEnded() {} }, log: noLog },
+    log: noLog,
+    tracing: needs.tracing,
+    secrets: createSecretValues(() => values),
+  });
+  return {
+    tasks,
+    perform: (name, args, { delegated = ['admin'] as readonly Role[], signal = new AbortController().signal, ...task } = {}) => {
+      const run = { id: 'run-1', principal: starter, delegated, workflow: 'lab.sync', version: '1.0.0' };
+      const text = typeof args === 'string' ? args : JSON.stringify(args);
+      const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
+      return tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
+    },
+    fetchDocument: (endpoint) => {
+      const run = {
+        id: 'run-1',
+        principal: starter,
+        delegated: ['engineering'] as const,
+        workflow: 'lab.sync',
+        version: '1.0.0',
+      };
+      return tasks.fetch({ run, trace: runTrace, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
+    },
+    records: async () => (await reader.list({ limit: 100 })).list,
+  };
+}
+
+/**
+ * An audit log whose process dies after a step of a call. What it would write after that never reaches the store, and the call goes on only at
+ * the end of the test.
+ */
+export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: AuditLog) => AuditLog {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  t.after(() => resolve());
+  const never = (): Promise<void> => promise;
+  return (log) => ({
+    ...log,
+    async intendOnce(facts, request) {
+      const intended = await log.intendOnce(facts, request);
+      if ('earlierReply' in intended) return intended;
+      if (step === 'intent') return { ...intended, outcome: never };
+      return {
+        ...intended,
+        async outcome(more, key) {
+          await intended.outcome(more, key);
+          await never();
+        },
+      };
+    },
+  });
+}
+
+/** The output of a call as a value. Fails where it has none. */
+export function outputOf({ result }: CallTaskEnd): unknown {
+  assert.equal(result.kind, 'ok', JSON.stringify(result));
+  return result.kind === 'ok' ? JSON.parse(result.output) : undefined;
+}
+
+/** Name of the type, status and detail of the error of a call. Fails where it has none. */
+export function errorOf({ result }: CallTaskEnd): readonly unknown[] {
+  assert.ok(result.kind === 'error', JSON.stringify(result));
+  const { type, status, detail } = result.error;
+  return [type.replace(/^.*\//u, ''), status, detail];
+}
