@@ -1,6 +1,7 @@
 /*
  * The protocol of claims, leases and fences: two workers (gateways), one run with a few tasks, one store, and a person who sends a command.
- * test/claims-model.test.ts makes a verifier of it with spin, and runs it. `@code FILE NAME` names what a transition is in the code.
+ * test/claims-model.test.ts makes a verifier of it with spin, and runs it. After
+ * "@code" is the file and the name of what a transition is in the code.
  *
  * The run has a step before each task (the task begins: now it may be done) and one after it. Behind the last task it waits for a command;
  * the step that consumes the command ends the run. Each atomic block that touches the store is one transaction.
@@ -22,7 +23,7 @@
 #ifndef TASKS
 #define TASKS 2
 #endif
-/* How often each fault happens at most. Without a bound, no execution would have to end. */
+/* How often each fault happens at most, until there are none (Fate). Without a bound, no execution would have to end. */
 #ifndef REFUSALS
 #define REFUSALS 2
 #endif
@@ -57,7 +58,7 @@ byte kills = KILLS;
 
 /* Only to check. */
 byte committed_by[LAST + 2]; /* the fence that committed a step */
-byte begun_with[TASKS];      /* the last fence with which a task was begun, and who begun it */
+byte begun_with[TASKS];      /* the last fence with which a task was begun, and who began it */
 byte begun_by[TASKS];
 
 #define all_dead (dead[0] && dead[1])
@@ -148,7 +149,7 @@ step:
   next++;
 #ifdef BEGIN_EARLY
   if
-  :: next % 2 == 1 -> begin()
+  :: next < LAST && next % 2 == 1 -> begin()
   :: else
   fi;
 #endif
@@ -162,8 +163,8 @@ step:
   :: atomic { kills > 0 && !is_over -> kills--; dead[me] = true; goto gone }
   od;
   if
-  :: ended -> goto idle
-  :: next % 2 == 1 -> atomic { begin() }
+  :: next > LAST -> goto idle
+  :: next < LAST && next % 2 == 1 -> atomic { begin() }
   :: else
   fi;
   goto holds;
@@ -211,6 +212,11 @@ active proctype Time() {
   :: atomic { owner != NONE && !expired && !dead[owner] && held[owner] == fence && pauses > 0 -> pauses--; expired = true }
   :: is_over -> break
   od
+}
+
+/* No fault has to happen: from any point on, none does. So no fault can hide that an execution is stuck. */
+active proctype Fate() {
+  atomic { refusals = 0; pauses = 0; kills = 0 }
 }
 
 ltl goes_on { <> is_over }
