@@ -39,7 +39,7 @@ eachStore((store) => {
     const { runs } = await openRuns(t, store);
     await runs.create([newRun({ id: 'r' }), newRun({ id: 's' })]);
     const all = await Promise.all([1, 2, 3].map(() => runs.command('r', decide, 'decide:1')));
-    assert.deepEqual(all.toSorted(), [false, false, true]);
+    assert.equal(all.filter((accepted) => accepted).length, 1);
     assert.equal(await runs.command('s', decide, 'decide:1'), true);
     const run = (await runs.claim({ owner: 'one', limit: 2, lease })).find(({ id }) => id === 'r');
     assert.ok(run !== undefined);
@@ -134,10 +134,7 @@ eachStore((store) => {
     const [taken = ''] = held.keys();
     const mine = ['a', 'b', 'c', 'd'].filter((id) => id !== taken);
     const renewed = await runs.renew({ owner: 'one', lease, runs: [taken, ...mine.slice(1), 'none'] });
-    assert.deepEqual(
-      [...renewed.held].toSorted(),
-      mine.slice(1).map((id) => [id, 1]),
-    );
+    assert.deepEqual(renewed.held, new Map(mine.slice(1).map((id) => [id, 1])));
     clock.pass(lease - 1);
     // Its claim may have been answered to no one.
     assert.equal((await claimOne(other, 'two')).id, mine[0]);
