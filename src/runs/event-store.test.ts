@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { eachStore } from '../../test/support/stores/stores.ts';
-import { ending, eventNamed, newRun, stepOf } from './run-records.test-support.ts';
+import { appendEvents } from './event-store.ts';
+import { createRunChanges } from './run-changes.ts';
+import { ending, eventNamed, newRun, seesNothing, stepOf } from './run-records.test-support.ts';
 import { lease, openRuns } from './run-store.test-support.ts';
+import { storeTime } from './run-store-context.ts';
 
 eachStore((store) => {
   test('an event with the source and id of an earlier one is not stored again', async (t) => {
@@ -83,6 +87,38 @@ eachStore((store) => {
       all.map(({ number }) => number),
     );
   });
+
+  // SQLite has one writer.
+  if (store.dialect === 'postgres')
+    test('a transaction with a later event waits for one that appended an earlier event', async (t) => {
+      const { runs, database, clock } = await openRuns(t, store);
+      await runs.create([newRun({ id: 'r' })]);
+      const [run] = await runs.claim({ owner: 'one', limit: 1, lease });
+      assert.ok(run !== undefined);
+      const changes = createRunChanges(database);
+      const context = { database, clock, changes, visible: seesNothing, now: storeTime(database, clock, 'process') };
+      const outcome = { isSaved: false };
+      let saving: Promise<unknown> | undefined;
+      await database.runs.transaction().execute(async (transaction) => {
+        await appendEvents(context, transaction, [{ run: null, automation: null, event: eventNamed('first', 'lifecycle') }]);
+        saving = runs.save(stepOf(run, { events: [eventNamed('second', 'lifecycle')] })).finally(() => {
+          outcome.isSaved = true;
+        });
+        const waits = async (): Promise<boolean> => {
+          const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+          and objid::bigint = hashtext(current_schema())::bigint & 4294967295`.execute(database.read);
+          return rows.length > 0;
+        };
+        while (!outcome.isSaved && !(await waits()));
+        assert.deepEqual([outcome.isSaved, await runs.events({ after: 0, limit: 9 })], [false, []]);
+      });
+      await saving;
+      const events = await runs.events({ after: 0, limit: 9 });
+      assert.deepEqual(
+        events.map(({ event }) => String(JSON.parse(event).id)),
+        ['first', 'second'],
+      );
+    });
 
   test('what is old is deleted in batches: ended runs with their events, and messages by their own age', async (t) => {
     const { runs, database } = await openRuns(t, store);
