@@ -70,6 +70,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     },
     checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
     loadWorkflow: async ({ id }) => workflows.get(id),
+    lastEvent: () => store.lastEvent(),
     messages: (range) => store.messages(range),
   });
   const store = await open();

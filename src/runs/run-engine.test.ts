@@ -168,6 +168,19 @@ eachStore((store) => {
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
   });
 
+  test('a run that listens stays at rest while only older messages are there', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('rests', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
+    const old = { ...eventNamed('old'), at: Date.now() - 3_600_000 };
+    await world.store.publish([old]);
+    const engine = await world.gateway();
+    const id = await world.begin('rests');
+    await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
+    assert.equal(await world.store.nextWake(), undefined);
+    await world.store.publish([{ at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' }]);
+    await world.reaches(id, 'completed');
+  });
+
   test('an emitted event reaches another run that listens, once', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow(

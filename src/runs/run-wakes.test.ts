@@ -75,7 +75,7 @@ eachStore((store) => {
     await runs.create([newRun({ id: 'r' })]);
     for (let round = 0; round < 30; round += 1) {
       const run = await claimOne(runs);
-      const listening = stepOf(run, released({ listens: true, seen: await runs.lastEvent() }));
+      const listening = stepOf(run, released({ scanned: await runs.lastEvent() }));
       if (round % 3 === 0) {
         await runs.save(listening);
         assert.equal(await runs.nextWake(), undefined);

@@ -118,6 +118,7 @@ function toolsOf(
     async loadWorkflow(name) {
       return (await whileAway(() => loader.load(name)))?.workflow;
     },
+    lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };
 }
