@@ -13,7 +13,7 @@ const call = (name: string, at = '1'): string => `  - ${name}:
 eachStore((store) => {
   test('a run with three calls ends with the output of the last, and its timeline has each task', async (t) => {
     const world = await runWorld(t, store);
-    const at = '"\${ .at }"';
+    const at = '"${ .at }"';
     await world.workflow('three', `do:\n${call('one', at)}${call('two', at)}${call('three', at)}`);
     world.answer(({ activity }) => ({ kind: 'ok', output: `{"at":1.0,"call":${activity}}` }));
     await world.gateway();
@@ -177,7 +177,9 @@ eachStore((store) => {
     const id = await world.begin('rests');
     await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
     assert.equal(await world.store.nextWake(), undefined);
-    await world.store.publish([{ at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' }]);
+    await world.store.publish([
+      { at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' },
+    ]);
     await world.reaches(id, 'completed');
   });
 

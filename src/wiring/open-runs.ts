@@ -39,7 +39,7 @@ interface OpenRunsOptions {
   readonly schemas: SchemaThreads;
 }
 
-interface Runs {
+export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   /** Puts the secrets of a new configuration in force. */
