@@ -52,26 +52,10 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     t.after(() => store.close());
     return store;
   };
-  const toolsOver = (store: RunStore): RunTools => ({
-    clock: systemClock,
-    runtime: { name: 'gateway', version: '1' },
-    expressions,
-    secrets: {
-      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
-      mask: (text) => text.replaceAll(/secret-\w+/gu, '***'),
-      maskText: (text) => text.replaceAll(/secret-\w+/gu, '***'),
-    },
-    calls: {
-      async perform(call, signal) {
-        calls.push(call);
-        return { result: await far(call, signal), requestId: `request-${calls.length}` };
-      },
-      fetch: async () => ({ document: '{"type":"object"}' }),
-    },
-    checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
-    loadWorkflow: async ({ id }) => workflows.get(id),
-    messages: (range) => store.messages(range),
-  });
+  const perform: RunTools['calls']['perform'] = async (call, signal) => {
+    calls.push(call);
+    return { result: await far(call, signal), requestId: `request-${calls.length}` };
+  };
   const store = await open();
   const read = async (id: string): Promise<StoredRun> => {
     const run = await store.read(id);
@@ -92,7 +76,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('stands still')) };
       const engine = createRunEngine({
         store: own,
-        tools: toolsOver(own),
+        tools: toolsOver(own, { expressions, workflows, perform }),
         tasks,
         log: noLog,
         ...(lease !== undefined && { lease }),
@@ -114,5 +98,34 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       return await read(id);
     },
     tasks: (id) => store.tasks(id, { limit: 1_000 }),
+  };
+}
+
+function toolsOver(
+  store: RunStore,
+  {
+    expressions,
+    workflows,
+    perform,
+  }: Pick<RunTools, 'expressions'> & {
+    readonly workflows: ReadonlyMap<string, Workflow>;
+    readonly perform: RunTools['calls']['perform'];
+  },
+): RunTools {
+  const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
+  return {
+    clock: systemClock,
+    runtime: { name: 'gateway', version: '1' },
+    expressions,
+    secrets: {
+      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
+      mask,
+      maskText: mask,
+    },
+    calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
+    checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
+    loadWorkflow: async ({ id }) => workflows.get(id),
+    lastEvent: () => store.lastEvent(),
+    messages: (range) => store.messages(range),
   };
 }

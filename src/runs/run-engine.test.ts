@@ -13,7 +13,7 @@ const call = (name: string, at = '1'): string => `  - ${name}:
 eachStore((store) => {
   test('a run with three calls ends with the output of the last, and its timeline has each task', async (t) => {
     const world = await runWorld(t, store);
-    const at = '"\${ .at }"';
+    const at = '"${ .at }"';
     await world.workflow('three', `do:\n${call('one', at)}${call('two', at)}${call('three', at)}`);
     world.answer(({ activity }) => ({ kind: 'ok', output: `{"at":1.0,"call":${activity}}` }));
     await world.gateway();
@@ -166,6 +166,21 @@ eachStore((store) => {
     await until('the run waits for the second event', async () => (await world.tasks(id)).length === 2 && engine.held() === 0);
     await world.store.publish([message('other', 3), message('late', 4)]);
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
+  });
+
+  test('a run that listens stays at rest while only older messages are there', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('rests', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
+    const old = { ...eventNamed('old'), at: Date.now() - 3_600_000 };
+    await world.store.publish([old]);
+    const engine = await world.gateway();
+    const id = await world.begin('rests');
+    await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
+    assert.equal(await world.store.nextWake(), undefined);
+    await world.store.publish([
+      { at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' },
+    ]);
+    await world.reaches(id, 'completed');
   });
 
   test('an emitted event reaches another run that listens, once', async (t) => {

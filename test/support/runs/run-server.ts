@@ -111,7 +111,7 @@ export async function runServer(
       headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
       ...(body !== undefined && { body }),
     });
-  const catalogue = createAutomationCatalogue({ database, clock, whyNotWriter: async () => undefined });
+  const catalogue = createAutomationCatalogue({ database, clock, whyNotWriter: () => Promise.resolve(undefined) });
   return {
     port,
     server,
