@@ -19,10 +19,10 @@ const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
 
 /** Answers a call of a task; `arguments` is parsed. */
-export type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
+type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
 
 /** Runs on a store, and as many gateways as a test starts on it. */
-export interface RunWorld {
+interface RunWorld {
   readonly store: RunStore;
   /** Every call that was made, in order. */
   readonly calls: RunCall[];
@@ -30,7 +30,7 @@ export interface RunWorld {
   answer(far: FarEnd): void;
   /** Adds a workflow `test.NAME`. `tasks` is the YAML below its head. */
   workflow(name: string, tasks: string): Promise<void>;
-  /** Starts a gateway's engine. `renews: false`: as one that stands still, it lets its leases end. */
+  /** Starts a gateway's engine. `renews: false`: as a stopped one it lets its leases end. */
   gateway(options?: { readonly tasks?: number; readonly lease?: number; readonly renews?: boolean }): Promise<RunEngine>;
   /** Creates a run of `test.NAME`, and answers its id. */
   begin(name: string, given?: Partial<NewRun>): Promise<string>;
@@ -73,7 +73,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     },
     async gateway({ tasks = 8, lease, renews = true } = {}) {
       const opened = await open();
-      const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('stands still')) };
+      const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('is stopped')) };
       const engine = createRunEngine({
         store: own,
         tools: toolsOver(own, { expressions, workflows, perform }),

@@ -296,7 +296,7 @@ eachStore((store) => {
     assert.equal(world.calls.length, 3);
   });
 
-  test('a loop over 1,000 items runs in one gateway beside others, and only its last state is kept', async (t) => {
+  test('a loop over 1,000 items runs in two gateways with others, and only its last state is kept', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow(
       'loop',

@@ -10,7 +10,7 @@ import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 
 /** The part of the store by which gateways share the runs. */
-export interface RunClaims extends RunJournal {
+interface RunClaims extends RunJournal {
   /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. */
   claim(options: { readonly owner: string; readonly limit: number; readonly lease: number }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */

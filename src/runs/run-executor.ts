@@ -25,7 +25,7 @@ export interface RunJournal {
 }
 
 /** How a holder let go of a run. */
-export type RunEnd = 'ended' | 'released' | 'lost';
+type RunEnd = 'ended' | 'released' | 'lost';
 
 interface RunExecutorOptions {
   readonly run: ClaimedRun;
