@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
-import { eventNamed } from './run-records.test-support.ts';
+import { eventNamed, released, stepOf } from './run-records.test-support.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
       call: restCall
@@ -274,6 +274,19 @@ eachStore((store) => {
     await world.gateway();
     const run = await world.reaches(id, 'faulted', 'completed');
     assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+  });
+
+  test('a run whose state cannot be read ends with an error that says so', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('broken', `do:\n${call('act')}`);
+    const id = await world.begin('broken');
+    const [claimed] = await world.store.claim({ owner: 'one', limit: 1, lease: 10_000 });
+    assert.ok(claimed !== undefined);
+    const state = { text: '{"format":1,"root":{"apart":"gone"}}', values: new Map<string, string>() };
+    await world.store.save(stepOf(claimed, { state, ...released({ wakeAt: 0 }) }));
+    await world.gateway();
+    const run = await world.reaches(id, 'faulted', 'completed');
+    assert.equal(run.error?.title, 'The state of the run cannot be read');
   });
 
   test('a gateway whose lease another one took over writes nothing more', async (t) => {

@@ -227,9 +227,21 @@ async function execute(
     const detail = `The version ${run.version} of ${run.workflow} was deleted.`;
     return await end(standardError('configuration', 'The workflow does not exist', detail));
   }
-  const executor = new RunExecutor({ run, workflow, tools, journal, holds });
-  ready(executor);
-  await executor.execute();
+  const made = executorOf({ run, workflow, tools, journal, holds });
+  if (made === undefined) return await end(standardError('runtime', 'The state of the run cannot be read', unreadable));
+  ready(made);
+  await made.execute();
+}
+
+const unreadable = 'This version of the gateway cannot read the state that the store has of this run.';
+
+/** Undefined where the state of the run cannot be read. */
+function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunExecutor | undefined {
+  try {
+    return new RunExecutor(options);
+  } catch {
+    return undefined;
+  }
 }
 
 function nameOf(error: unknown): string {
