@@ -288,6 +288,39 @@ eachStore((store) => {
     assert.equal(world.calls.length, 3);
   });
 
+  test('a run that is claimed while the leases are renewed is not given up', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const aborted: string[] = [];
+    world.answer(async ({ run }, signal) => {
+      signal.addEventListener('abort', () => aborted.push(run.id));
+      await answered;
+      return { kind: 'ok', output: '1' };
+    });
+    let renewals = 0;
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    await world.gateway({
+      lease: 1_000,
+      renews: (renew) => async (options) => {
+        const renewed = await renew(options);
+        renewals += 1;
+        await goesOn;
+        return renewed;
+      },
+    });
+    const ids = [await world.begin('one')];
+    await until('the lease of the first run is renewed', () => renewals === 1);
+    ids.push(await world.begin('one'));
+    await until('both calls are in flight', () => world.calls.length === 2);
+    goOn();
+    await until('the leases of both are renewed', () => renewals === 2);
+    answer();
+    for (const id of ids) await world.reaches(id, 'completed');
+    assert.deepEqual(aborted, []);
+    assert.equal(world.calls.length, 2);
+  });
+
   test('a loop over 1,000 items runs in one gateway beside others, and only its last state is kept', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow(

@@ -129,8 +129,10 @@ export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: Ru
     async () => {
       if (held.size === 0) return;
       const until = clock.monotonic() + lease - lease / margin;
-      const { held: kept, waiting } = await store.renew({ owner, lease, runs: [...held.keys()] });
-      for (const [id, run] of held) {
+      // A run that is claimed meanwhile is not in the answer.
+      const asked = [...held];
+      const { held: kept, waiting } = await store.renew({ owner, lease, runs: asked.map(([id]) => id) });
+      for (const [id, run] of asked) {
         if (kept.get(id) !== run.fence) run.executor?.lose();
         else run.until = until;
         if (waiting.has(id)) run.executor?.wake();
