@@ -21,6 +21,13 @@ const head = (name: string, version = '1.0.0'): string =>
 /** Answers a call of a task; `arguments` is parsed. */
 type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
 
+interface GatewayOptions {
+  readonly tasks?: number;
+  readonly lease?: number;
+  /** `false`: as a stopped one it lets its leases end. Else how it renews them. */
+  readonly renews?: false | ((renew: RunStore['renew']) => RunStore['renew']);
+}
+
 /** Runs on a store, and as many gateways as a test starts on it. */
 interface RunWorld {
   readonly store: RunStore;
@@ -30,8 +37,8 @@ interface RunWorld {
   answer(far: FarEnd): void;
   /** Adds a workflow `test.NAME`. `tasks` is the YAML below its head. */
   workflow(name: string, tasks: string): Promise<void>;
-  /** Starts a gateway's engine. `renews: false`: as a stopped one it lets its leases end. */
-  gateway(options?: { readonly tasks?: number; readonly lease?: number; readonly renews?: boolean }): Promise<RunEngine>;
+  /** Starts a gateway's engine. */
+  gateway(options?: GatewayOptions): Promise<RunEngine>;
   /** Creates a run of `test.NAME`, and answers its id. */
   begin(name: string, given?: Partial<NewRun>): Promise<string>;
   read(id: string): Promise<StoredRun>;
@@ -71,9 +78,12 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = true } = {}) {
+    async gateway({ tasks = 8, lease, renews = (renew) => renew } = {}) {
       const opened = await open();
-      const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('is stopped')) };
+      const own: RunStore = {
+        ...opened,
+        renew: renews === false ? () => Promise.reject(new Error('is stopped')) : renews(opened.renew),
+      };
       const engine = createRunEngine({
         store: own,
         tools: toolsOver(own, { expressions, workflows, perform }),

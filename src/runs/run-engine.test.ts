@@ -104,6 +104,12 @@ eachStore((store) => {
     await world.gateway();
     const id = await world.begin('unknown');
     await world.reaches(id, 'suspended');
+    const [task] = await world.tasks(id);
+    assert.deepEqual([task?.status, task?.error?.type, task?.error?.detail], [
+      'suspended',
+      'urn:orchestration-gateway:errors:outcome-unknown',
+      'the connection broke',
+    ]);
     const decide = {
       kind: 'decide',
       activity: 1,
@@ -115,6 +121,7 @@ eachStore((store) => {
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), true);
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), false);
     assert.equal((await world.reaches(id, 'completed')).output, '{"got":{"found":1.0}}');
+    assert.equal((await world.tasks(id))[0]?.error, undefined);
     assert.equal(world.calls.length, 1);
   });
 
@@ -307,6 +314,39 @@ eachStore((store) => {
     await until('the first gateway lets go', () => first.held() === 0);
     assert.equal((await world.read(id)).output, '"second"');
     assert.equal(world.calls.length, 3);
+  });
+
+  test('a run that is claimed while the leases are renewed is not given up', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const aborted: string[] = [];
+    world.answer(async ({ run }, signal) => {
+      signal.addEventListener('abort', () => aborted.push(run.id));
+      await answered;
+      return { kind: 'ok', output: '1' };
+    });
+    let renewals = 0;
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    await world.gateway({
+      lease: 1_000,
+      renews: (renew) => async (options) => {
+        const renewed = await renew(options);
+        renewals += 1;
+        await goesOn;
+        return renewed;
+      },
+    });
+    const ids = [await world.begin('one')];
+    await until('the lease of the first run is renewed', () => renewals === 1);
+    ids.push(await world.begin('one'));
+    await until('both calls are in flight', () => world.calls.length === 2);
+    goOn();
+    await until('the leases of both are renewed', () => renewals === 2);
+    answer();
+    for (const id of ids) await world.reaches(id, 'completed');
+    assert.deepEqual(aborted, []);
+    assert.equal(world.calls.length, 2);
   });
 
   test('a loop over 1,000 items runs in two gateways with others, and only its last state is kept', async (t) => {

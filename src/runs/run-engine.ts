@@ -188,15 +188,16 @@ class Engine implements RunEngine {
   async #renew(): Promise<void> {
     if (this.#held.size === 0) return;
     const until = this.#leaseEnd();
+    // A run that is claimed meanwhile is not in the answer.
+    const asked = [...this.#held];
     const { held, waiting } = await this.#options.store.renew({
       owner: this.#owner,
       lease: this.#lease,
-      runs: [...this.#held.keys()],
+      runs: asked.map(([id]) => id),
     });
-    for (const [id, run] of this.#held) {
+    for (const [id, run] of asked) {
       if (held.get(id) === run.fence) run.until = until;
-      // A run that was claimed meanwhile was not asked about.
-      else if (run.until < until) run.executor?.lose();
+      else run.executor?.lose();
       if (waiting.has(id)) run.executor?.wake();
     }
   }
