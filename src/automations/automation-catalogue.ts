@@ -71,6 +71,8 @@ export interface AutomationCatalogue {
   export: AutomationStore['export'];
   /** See `AutomationStore.noteRun`; for runs, which need no principal. */
   noteRun: AutomationStore['noteRun'];
+  /** See `CatalogueChanges`. */
+  onChange: AutomationStore['onChange'];
 }
 
 export function createAutomationCatalogue(options: { readonly database: Database; readonly clock: Clock }): AutomationCatalogue {
@@ -117,6 +119,7 @@ export function createAutomationCatalogue(options: { readonly database: Database
     import: (source) => importAutomations({ store, source }),
     export: () => store.export(),
     noteRun: (id, facts) => store.noteRun(id, facts),
+    onChange: (listener) => store.onChange(listener),
   };
 }
 
