@@ -35,8 +35,6 @@ export const mayImport = {
     'calls',
     'automations',
     'workflows',
-    'runs',
-    'schedules',
     'http',
     'telemetry',
     'cli',

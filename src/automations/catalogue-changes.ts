@@ -4,7 +4,7 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 
 /** Tells that automations changed. A process that has no connection to it now, such as a command on SQLite, is not heard. */
-export interface CatalogueChanges {
+interface CatalogueChanges {
   /** Calls the listener after commits, of any gateway, until the function that it answers is called. */
   onChange(listener: () => void): () => void;
   /** Tells other gateways when the transaction commits. */

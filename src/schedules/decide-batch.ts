@@ -39,39 +39,40 @@ interface BatchOptions {
 
 const stillRunning = 'The run that the schedule began last has not ended.';
 
-/** Decides about all of them in one transaction, and answers the outcomes in their order. After a rejection nothing was decided. */
+/** Decides about all of them in one transaction. After a rejection nothing was decided. */
 export function decideBatch(
   planned: readonly PlannedOccurrence[],
-  { automations, createWith, now }: BatchOptions,
+  options: BatchOptions,
 ): Promise<ReadonlyMap<PlannedOccurrence, OccurrenceOutcome>> {
   // All gateways lock in one order.
   const ordered = planned.toSorted((one, other) => Buffer.compare(one.found.key, other.found.key));
-  return createWith(async (transaction) => {
+  return options.createWith(async (transaction) => {
     const runs: NewRun[] = [];
     const result = new Map<PlannedOccurrence, OccurrenceOutcome>();
     for (const each of ordered) {
-      const { found, decision, start } = each;
-      const running = await lockSchedule(transaction, found.key);
-      if (!(await automations.moveOn(transaction, found, decision.next))) {
-        result.set(each, { kind: 'lost' });
-        continue;
-      }
-      if (decision.due === undefined || start === undefined) {
-        result.set(each, { kind: 'moved' });
-        continue;
-      }
-      const run = 'run' in start && !running.runs ? start.run : undefined;
-      const { key: automation } = found;
-      const isNew = await recordOccurrence(transaction, { automation, due: decision.due, run: run?.id, decidedAt: now });
-      if (!isNew) result.set(each, { kind: 'moved' });
-      else if (run === undefined) {
-        result.set(each, { kind: 'skipped', reason: 'refused' in start ? start.refused : stillRunning });
-      } else {
-        await automations.noteStart(transaction, found, new Date(now).toISOString());
-        runs.push(run);
-        result.set(each, { kind: 'started' });
-      }
+      const { run, ...outcome } = await decideOne(transaction, each, options);
+      result.set(each, outcome);
+      if (run !== undefined) runs.push(run);
     }
     return { result, runs };
   });
+}
+
+async function decideOne(
+  transaction: Transaction<Tables>,
+  { found, decision, start }: PlannedOccurrence,
+  { automations, now }: BatchOptions,
+): Promise<OccurrenceOutcome & { readonly run?: NewRun }> {
+  const { key: automation } = found;
+  const last = await lockSchedule(transaction, automation);
+  if (!(await automations.moveOn(transaction, found, decision.next))) return { kind: 'lost' };
+  const { due } = decision;
+  if (due === undefined || start === undefined) return { kind: 'moved' };
+  const reason = 'refused' in start ? start.refused : stillRunning;
+  const run = 'run' in start && !last.runs ? start.run : undefined;
+  const isNew = await recordOccurrence(transaction, { automation, due, run: run?.id, decidedAt: now });
+  if (!isNew) return { kind: 'moved' };
+  if (run === undefined) return { kind: 'skipped', reason };
+  await automations.noteStart(transaction, found, new Date(now).toISOString());
+  return { kind: 'started', run };
 }

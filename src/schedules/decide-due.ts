@@ -57,7 +57,7 @@ export interface Outlook {
 }
 
 /** Decides what is due, batch by batch. */
-export interface DueDeciding {
+interface DueDeciding {
   /** Rejects where the store does. */
   decideAll(source: DueSource, since: number): Promise<Outlook>;
   /** Ends with the batch that is under way. */
@@ -72,20 +72,9 @@ const postponement = 15_000;
 const pause = 1_000;
 
 export function createDueDeciding(options: DecidingOptions): DueDeciding {
-  const { automations, clock, log } = options;
-  /** By `_id`: until when, by the monotonic clock. */
-  const postponed = new Map<string, number>();
+  const { automations, clock } = options;
+  const postponing = createPostponing(options);
   let isStopped = false;
-  const postpone = ({ automation: { _id } }: DueAutomation, error: unknown): void => {
-    if (isUnavailable(error)) throw error;
-    postponed.set(_id, clock.monotonic() + postponement);
-    log.error('a scheduled run could not be created; the gateway tries again', { path: _id, ...reasonOf(error) });
-  };
-  const isReady = ({ automation: { _id } }: DueAutomation): boolean => {
-    if ((postponed.get(_id) ?? -Infinity) > clock.monotonic()) return false;
-    postponed.delete(_id);
-    return true;
-  };
   const plan = async (due: readonly DueAutomation[], now: number, since: number): Promise<readonly PlannedOccurrence[]> => {
     const planned: PlannedOccurrence[] = [];
     for (const found of due) {
@@ -97,7 +86,7 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
         const start = decision.due === undefined ? undefined : await options.start({ ...occurrence, due: decision.due });
         planned.push({ found, decision, start });
       } catch (error) {
-        postpone(found, error);
+        postponing.postpone(found, error);
       }
     }
     return planned;
@@ -109,10 +98,10 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
       for (const [each, outcome] of outcomes) report(each, outcome, now, options);
       return [...outcomes.values()].some(({ kind }) => kind !== 'lost');
     } catch (error) {
-      const [first] = planned;
+      const [first, second] = planned;
       if (isUnavailable(error) || first === undefined) throw error;
-      if (planned.length === 1) {
-        postpone(first.found, error);
+      if (second === undefined) {
+        postponing.postpone(first.found, error);
         return false;
       }
       let hasProgress = false;
@@ -127,14 +116,32 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
         const { due, next = Infinity } = await automations.find(source, { now, limit: batchSize });
         const [first] = due;
         if (first === undefined) return { wakeAt: next, earliest: next };
-        const later = { wakeAt: Math.min(next, now + pause), earliest: first.due };
-        const ready = due.filter(isReady);
-        const planned = isStopped ? [] : await plan(ready, now, since);
-        if (planned.length === 0 || !(await decide(planned, now))) return later;
+        const planned = isStopped ? [] : await plan(due.filter(postponing.isReady), now, since);
+        const hasProgress = planned.length > 0 && (await decide(planned, now));
+        if (!hasProgress) return { wakeAt: Math.min(next, now + pause), earliest: first.due };
       }
     },
     stop() {
       isStopped = true;
+    },
+  };
+}
+
+/** Keeps an automation whose run cannot be made from holding up the others. */
+function createPostponing({ clock, log }: Pick<DecidingOptions, 'clock' | 'log'>) {
+  /** By `_id`: until when, by the monotonic clock. */
+  const postponed = new Map<string, number>();
+  return {
+    /** Throws the error where the store is away: that concerns all automations. */
+    postpone({ automation: { _id } }: DueAutomation, error: unknown): void {
+      if (isUnavailable(error)) throw error;
+      postponed.set(_id, clock.monotonic() + postponement);
+      log.error('a scheduled run could not be created; the gateway tries again', { path: _id, ...reasonOf(error) });
+    },
+    isReady: ({ automation: { _id } }: DueAutomation): boolean => {
+      if ((postponed.get(_id) ?? -Infinity) > clock.monotonic()) return false;
+      postponed.delete(_id);
+      return true;
     },
   };
 }

@@ -27,12 +27,15 @@ export interface DueDecision {
 export function decideDue({ automation, written, due, now, since }: DueFacts): DueDecision {
   const series = scheduleOf(automation, written);
   const schedule = automation.data?.cron ?? automation.repeatInterval ?? 'once';
-  // An owner's write since then has set the anchor, or cron, which is younger than the tables.
-  const isOld = due < since && automation.data?.scheduleFrom === undefined && automation.data?.cron === undefined;
-  if (!isOld) return { ...latestAndNext(series, due, now), schedule };
+  if (due >= since || isYoung(automation)) return { ...latestAndNext(series, due, now), schedule };
   const first = series && nextDue(series, since - 1);
   if (series === undefined || first === undefined || first > now) return { due: undefined, next: timeText(first), schedule };
   return { ...latestAndNext(series, first, now), schedule };
+}
+
+/** True where an owner wrote the schedule since the store has its tables: that sets the anchor, and cron is as young as they are. */
+function isYoung({ data = {} }: Automation): boolean {
+  return data.scheduleFrom !== undefined || data.cron !== undefined;
 }
 
 function latestAndNext(series: Schedule | undefined, from: number, now: number): Omit<DueDecision, 'schedule'> {

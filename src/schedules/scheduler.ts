@@ -35,18 +35,58 @@ const unknown: Outlook = { wakeAt: -Infinity, earliest: Infinity };
 
 /** Starts at once. It keeps no due time in memory but the earliest, and loses none when the store is away. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
+  const { clock } = options;
+  const looks = createLooks(options);
+  let isClosed = false;
+  let running: Promise<void> = Promise.resolve();
+  /** One look after the other. */
+  const queued = (): Promise<void> => {
+    const mine = running.then(async () => {
+      if (!isClosed) await looks.look();
+    });
+    running = mine.catch(() => {});
+    return mine;
+  };
+  let timer: NodeJS.Timeout;
+  const sleep = (milliseconds: number): void => {
+    timer = setTimeout(() => void wake(), milliseconds);
+    timer.unref();
+  };
+  const wake = async (): Promise<void> => {
+    if (looks.isTime()) await queued().catch(() => {});
+    const left = looks.wakeAt() - clock.now();
+    if (!isClosed) sleep(Math.min(Math.max(left, shortestSleep), longestSleep));
+  };
+  sleep(0);
+  return {
+    changed: () => looks.expectChange(),
+    round() {
+      looks.expectChange();
+      return queued();
+    },
+    figures: () => ({ latenessMs: Math.max(0, clock.now() - looks.earliest()) }),
+    async close() {
+      isClosed = true;
+      looks.stop();
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+/** Looks at the store, and what is known of it. */
+function createLooks(options: SchedulerOptions) {
   const { clock, log, database } = options;
   const deciding = createDueDeciding(options);
   let [noted, owned] = [unknown, unknown];
   let since: number | undefined;
-  let [isChanged, isClosed, isFailing] = [true, false, false];
+  let [isChanged, isFailing] = [true, false];
   let [lookedAt, scannedAt, forgotAt] = [-Infinity, -Infinity, clock.monotonic()];
-  let running: Promise<void> = Promise.resolve();
   const passed = (moment: number): number => clock.monotonic() - moment;
   // The scan of what owners wrote reads past all automations that have a note, so it is made only where something may have changed.
   const needsScan = (): boolean => isChanged || owned.wakeAt <= clock.now() || passed(scannedAt) >= rescan;
+  const wakeAt = (): number => Math.min(noted.wakeAt, owned.wakeAt);
   const look = async (): Promise<void> => {
-    if (isClosed) return;
     lookedAt = clock.monotonic();
     since ??= await schedulesSince(database.runs);
     if (needsScan()) {
@@ -59,50 +99,25 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     forgotAt = clock.monotonic();
     await forgetOccurrences(database.runs, { before: clock.now() - options.retention, limit: forgetting.limit });
   };
-  const watched = async (): Promise<void> => {
-    try {
-      await look();
-      if (isFailing) log.info('the schedules of automations are followed again');
-      isFailing = false;
-    } catch (error) {
-      isChanged = true;
-      if (!isFailing) log.warn('the schedules of automations cannot be followed: runs are late', reasonOf(error));
-      isFailing = true;
-      throw error;
-    }
-  };
-  /** One after the other. */
-  const queued = (): Promise<void> => {
-    const mine = running.then(watched);
-    running = mine.catch(() => {});
-    return mine;
-  };
-  let timer: NodeJS.Timeout;
-  const sleep = (milliseconds: number): void => {
-    timer = setTimeout(() => void wake(), milliseconds);
-    timer.unref();
-  };
-  const wake = async (): Promise<void> => {
-    const isDue = Math.min(noted.wakeAt, owned.wakeAt) <= clock.now() && !isFailing;
-    if (isDue || (needsScan() && passed(lookedAt) >= lookGap)) await queued().catch(() => {});
-    const left = Math.min(noted.wakeAt, owned.wakeAt) - clock.now();
-    if (!isClosed) sleep(Math.min(Math.max(left, shortestSleep), longestSleep));
-  };
-  sleep(0);
   return {
-    changed() {
+    async look(): Promise<void> {
+      try {
+        await look();
+        if (isFailing) log.info('the schedules of automations are followed again');
+        isFailing = false;
+      } catch (error) {
+        isChanged = true;
+        if (!isFailing) log.warn('the schedules of automations cannot be followed: runs are late', reasonOf(error));
+        isFailing = true;
+        throw error;
+      }
+    },
+    isTime: () => (wakeAt() <= clock.now() && !isFailing) || (needsScan() && passed(lookedAt) >= lookGap),
+    wakeAt,
+    earliest: () => Math.min(noted.earliest, owned.earliest),
+    expectChange() {
       isChanged = true;
     },
-    round() {
-      isChanged = true;
-      return queued();
-    },
-    figures: () => ({ latenessMs: Math.max(0, clock.now() - Math.min(noted.earliest, owned.earliest)) }),
-    async close() {
-      isClosed = true;
-      deciding.stop();
-      clearTimeout(timer);
-      await running;
-    },
+    stop: () => deciding.stop(),
   };
 }
