@@ -17,7 +17,11 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: [...folders.map((folder) => `^src/${folder}/`), ...files.map((file) => `^src/${file}$`), '[.]test(-support)?[.]ts$'],
+        pathNot: [
+          ...folders.map((folder) => `^src/${folder}/`),
+          ...files.map((file) => `^src/${file}$`),
+          '[.]test(-support)?[.]ts$',
+        ],
       },
       to: {
         path: packages.replace('^(', '(^|node_modules/)(').replace(/\)\$$/u, ')($|/)'),

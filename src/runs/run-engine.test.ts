@@ -177,7 +177,9 @@ eachStore((store) => {
     const id = await world.begin('rests');
     await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
     assert.equal(await world.store.nextWake(), undefined);
-    await world.store.publish([{ at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' }]);
+    await world.store.publish([
+      { at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' },
+    ]);
     await world.reaches(id, 'completed');
   });
 
