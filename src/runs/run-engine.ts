@@ -8,6 +8,7 @@ import { endedEarly, gatewaysEnded, mostDeaths } from './run-ending.ts';
 import { RunExecutor, type RunJournal } from './run-executor.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
+import { type RunWatchers, watchedSave } from './run-watcher.ts';
 
 /** The part of the store by which gateways share the runs. */
 interface RunClaims extends RunJournal {
@@ -38,6 +39,7 @@ interface RunEngineOptions {
   /** Tasks that this gateway does at once. 0: none. */
   readonly tasks: number;
   readonly log: Log;
+  readonly watchers?: RunWatchers;
   /** Milliseconds that a run belongs to this gateway without a renewal. */
   readonly lease?: number;
 }
@@ -166,7 +168,11 @@ class Engine implements RunEngine {
   }
 
   #hold(run: ClaimedRun, until: number): void {
-    const { store: journal, log, tools } = this.#options;
+    const { store, log, tools, watchers = [] } = this.#options;
+    const journal: RunJournal = {
+      save: watchedSave(run, (write) => store.save(write), watchers),
+      commandsOf: (runs) => store.commandsOf(runs),
+    };
     const entry: Held = { fence: run.fence, until, executor: undefined };
     this.#held.set(run.id, entry);
     const holds = (): boolean => tools.clock.monotonic() < entry.until;

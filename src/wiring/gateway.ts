@@ -29,6 +29,7 @@ import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { measureRuns } from '#telemetry/run-metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import type { CertificateExpiries } from './certificate-expiries.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
@@ -73,7 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const userAgent = `orchestration-gateway/${version}`;
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
+  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
@@ -89,7 +90,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { base } = readPublicUrl(config.server.publicUrl);
   const calls = createCallPath({ ...live, userAgent });
   const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, tracing, calls });
+  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  measureRuns(metrics.registry, { figures: runs.figures, held: () => runs.engine.held() });
   const served = servedRoutes({
     base,
     access,
@@ -98,7 +100,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs: runs.catalogue,
     live,
     calls,
-    operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
+    operations: {
+      ...config.server,
+      metrics,
+      pingStore: () => store.ping(),
+      isOverloaded: () => pressure.overloaded,
+      runFigures: runs.figures,
+    },
     reload: (asker) => reloading.reload(asker),
   });
   const server = createHttpServer({

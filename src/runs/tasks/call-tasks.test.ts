@@ -39,8 +39,10 @@ function notedSpans(): { readonly tracing: Tracing; readonly notes: string[] } {
       end: ({ failed }) => void notes.push(`${name} ${failed ? 'failed' : 'ended'}`),
     };
   };
-  const request: Tracing['request'] = ({ name, kind, received }) => span(`${kind} ${name} in ${received?.traceId}`);
-  return { tracing: { request }, notes };
+  const request: Tracing['request'] = ({ name, kind, received }) =>
+    span(`${kind} ${name} in ${received?.traceId} ${received?.flags}`);
+  const isRecorded = (traceId: string): boolean => traceId === runTrace.traceId;
+  return { tracing: { request, isRecorded, ended() {} }, notes };
 }
 
 test('a call is a span in the trace of its run, and each attempt a client span in it', async (t) => {
@@ -49,7 +51,7 @@ test('a call is a span in the trace of its run, and each attempt a client span i
   await perform('orchestratorAction', action);
   far.answer(() => httpReply({ status: 500 }));
   await perform('orchestratorAction', action, { attempt: 2 });
-  const name = `internal run restAction in ${runTrace.traceId}`;
+  const name = `internal run restAction in ${runTrace.traceId} 01`;
   assert.deepEqual(notes, [
     name,
     'client POST',
