@@ -22,7 +22,7 @@ export const mayImport = {
   runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'automations', 'workflows', 'forms', 'calls', 'relay'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'forms', 'runs', 'audit'],
-  cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],
+  cli: ['base', 'json', 'yaml', 'config', 'access', 'audit', 'workflows'],
   wiring: [
     'base',
     'config',
