@@ -184,7 +184,12 @@ function refusal({ status, header }: RemoteReply, text: string, { url, who, auth
     return new GatewayRefusal(`${visible(url.origin)} answers ${status}, and not as a gateway does. ${howToName}`, about);
   }
   if (code === 'unauthenticated') return new GatewayRefusal(loginFault(authorization, who), about);
-  const lines = errors.map(({ pointer, detail: wrong }) => `  ${visible(`${pointer}: ${wrong}`)}`);
+  if (errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'))) {
+    const options = errors.map(({ pointer, detail: wrong }) => visible(`--${pointer.slice(1)} ${wrong}`));
+    return new GatewayRefusal(options.join('\n'), about);
+  }
+  // The detail has the first problem.
+  const lines = errors.length < 2 ? [] : errors.map(({ pointer, detail: wrong }) => `  ${visible(`${pointer}: ${wrong}`)}`);
   const words = status === 403 ? `${who} may not do this: ${detail}` : detail;
   return new GatewayRefusal([visible(words), ...lines].join('\n'), about);
 }

@@ -45,10 +45,10 @@ async function tasksOf(session: GatewaySession, path: string): Promise<readonly 
 }
 
 async function printRun({ stdout, outputColumns }: CommandContext, run: RunFacts, tasks: readonly TaskFacts[]): Promise<void> {
-  const facts = factsOf(run).map(([name, text]) => `${name.padEnd(9)} ${visible(text)}`);
+  const facts = factsOf(run).map(([name, text]) => `${name.padEnd(11)}${visible(text)}`);
   const head = facts.map((line) => (outputColumns === undefined ? line : shortened(line, outputColumns)));
   // The error is what a person looks for: it may wrap.
-  const error = run.error === undefined ? [] : [`${'error'.padEnd(9)} ${visible(errorText(run.error))}`];
+  const error = run.error === undefined ? [] : [`${'error'.padEnd(11)}${visible(errorText(run.error))}`];
   const table = tasks.length === 0 ? [] : ['', ...textTable(columnsOf(run), tasks, outputColumns)];
   const decisions = run.status === 'suspended' ? decisionLines(run, tasks) : [];
   await print(stdout, `${[...head, ...error, ...table, ...decisions].join('\n')}\n`);
@@ -93,7 +93,7 @@ const unknown = 'urn:orchestration-gateway:errors:outcome-unknown';
 /** What a person of the role admin sends, for each call whose outcome is unknown. */
 function decisionLines({ id }: RunFacts, tasks: readonly TaskFacts[]): readonly string[] {
   const undecided = tasks.filter(({ status, error }) => status === 'suspended' && error?.type === unknown);
-  if (undecided.length === 0) return ['', `The run waits for POST /runs/${visible(id)}/resume.`];
+  if (undecided.length === 0) return ['', `Somebody suspended the run. It goes on after POST /runs/${visible(id)}/resume`];
   return [
     '',
     'It is unknown whether these calls happened. Find out, and decide as admin: "done", "failed" or "again".',

@@ -90,6 +90,8 @@ async function follow({ context, session, run: { id, workflow, version }, name }
     const line = timeline.line(event);
     if (line !== undefined) await say(line);
     const underWay = timeline.underWay();
+    // Cleared, because a line that was shown a moment ago would otherwise stay for as long as the next task takes.
+    progress.clear();
     if (underWay !== '') progress.show(() => visible(`under way: ${underWay}`));
   };
   const complain = (why: string): void => {
