@@ -7,7 +7,7 @@ export default {
       name: `${folder}-imports-only-its-table-row`,
       comment: 'See ARCHITECTURE.md, "Which folder imports which". Move the code, or change the table with a decision record.',
       severity: 'error',
-      from: { path: `^src/${folder}/`, pathNot: '[.]test[.]ts$' },
+      from: { path: `^src/${folder}/`, pathNot: '[.]test(-support)?[.]ts$' },
       to: { path: '^src/', pathNot: `^src/(${[folder, ...below].join('|')})/` },
     })),
     ...belongsTo.map(({ name, packages, folders, files = [] }) => ({
@@ -17,7 +17,11 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: [...folders.map((folder) => `^src/${folder}/`), ...files.map((file) => `^src/${file}$`), '[.]test[.]ts$'],
+        pathNot: [
+          ...folders.map((folder) => `^src/${folder}/`),
+          ...files.map((file) => `^src/${file}$`),
+          '[.]test(-support)?[.]ts$',
+        ],
       },
       to: {
         path: packages.replace('^(', '(^|node_modules/)(').replace(/\)\$$/u, ')($|/)'),
@@ -49,7 +53,7 @@ export default {
       name: 'only-the-call-path-sends',
       comment: 'A call is decided and recorded before it is sent: use perform() of src/calls/call-path.ts.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(adapters|calls|relay|wiring)/', '[.]test[.]ts$'] },
+      from: { path: '^src/', pathNot: ['^src/(adapters|calls|relay|wiring)/', '[.]test(-support)?[.]ts$'] },
       to: {
         path: [
           '^src/relay/(rest-call|orchestrator-call)[.]ts$',
@@ -68,14 +72,14 @@ export default {
     {
       name: 'production-code-imports-no-test',
       severity: 'error',
-      from: { path: '^(src|demo)/', pathNot: '[.]test[.]ts$' },
-      to: { path: '^(test|bench)/|[.]test[.]ts$' },
+      from: { path: '^(src|demo)/', pathNot: '[.]test(-support)?[.]ts$' },
+      to: { path: '^(test|bench)/|[.]test(-support)?[.]ts$' },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-orphans',
       severity: 'error',
-      from: { orphan: true, path: '^src/', pathNot: '[.]test[.]ts$' },
+      from: { orphan: true, path: '^src/', pathNot: '[.]test(-support)?[.]ts$' },
       to: {},
     },
   ],

@@ -19,7 +19,7 @@ export const mayImport = {
   automations: ['base', 'json', 'database', 'access'],
   workflows: ['base', 'json', 'yaml', 'database', 'access'],
   forms: ['base', 'json', 'yaml', 'database', 'access', 'automations', 'workflows'],
-  runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'automations', 'workflows', 'forms', 'calls', 'relay'],
+  runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'automations', 'workflows', 'calls', 'relay'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'forms', 'runs', 'audit'],
   cli: ['base', 'json', 'yaml', 'config', 'access', 'audit', 'workflows'],

@@ -7,9 +7,9 @@ import { Compile } from 'typebox/schema';
 import { roles } from '../src/access/principal.ts';
 import { errorCodes } from '../src/base/error-codes.ts';
 import { curlExample } from '../src/http/documentation/docs-page-example.ts';
-import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
 import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
 import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
+import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
@@ -446,6 +446,23 @@ describe('the document describes the replies', () => {
     assertDocumented('readWorkflow', 200, await gateway.send({ target: one, role: 'admin' }));
     assert.equal((await gateway.send({ method: 'DELETE', target: one, role: 'admin' })).status, 204);
     assertDocumented('deleteWorkflow', 404, await gateway.send({ method: 'DELETE', target: one, role: 'admin' }));
+  });
+
+  test('for the routes of runs', async () => {
+    const send = (method: string, target: string, type: string, body: string): Promise<Reply> =>
+      gateway.send({ method, target, role: 'admin', headers: { 'Content-Type': type }, body });
+    const json = 'application/json';
+    const created = await send('POST', '/automation_catalog/automations', json, '{"name":"without a workflow"}');
+    const one = created.header('location') ?? '';
+    assertDocumented('runAutomation', 409, await send('POST', `${one}/run`, json, '{}'));
+    assertDocumented('runAutomation', 404, await send('POST', '/automation_catalog/automations/none/run', json, '{}'));
+    assertDocumented('runAutomation', 400, await send('POST', `${one}/run`, json, '{"input":1}'));
+    assertDocumented('listRuns', 200, await gateway.send({ target: '/runs', role: 'admin' }));
+    assertDocumented('listRuns', 400, await gateway.send({ target: '/runs?limit=x', role: 'admin' }));
+    assertDocumented('readRun', 404, await gateway.send({ target: '/runs/none', role: 'admin' }));
+    assertDocumented('followRun', 404, await gateway.send({ target: '/runs/none/events', role: 'admin' }));
+    assertDocumented('resumeRun', 400, await send('POST', '/runs/none/resume', json, '{"as":"done"}'));
+    assertDocumented('sendEvents', 400, await send('POST', '/events', 'application/cloudevents+json', '{}'));
   });
 
   test('for the routes of operators', async () => {

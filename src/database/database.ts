@@ -74,11 +74,11 @@ export async function openDatabase({ store, part, log, watcher, asItIs }: OpenOp
   const notifications = await notificationsOf(store);
   const close = async (): Promise<void> => {
     await using closing = new AsyncDisposableStack();
+    closing.defer(() => notifications.close());
     closing.defer(() => sources.writers.close());
     closing.defer(() => sources.runWriters.close());
     // Closes first: the last connection to a SQLite file checkpoints the write-ahead log, and one that only reads cannot.
     closing.defer(() => sources.readers.close());
-    closing.defer(() => notifications.close());
   };
   try {
     if (asItIs === true)

@@ -27,7 +27,7 @@ export const noNotifications: Notifications = {
 };
 
 /** The channels of a PostgreSQL database belong to all its schemas; ours belong to one. At most 30 characters. */
-export const channelName = (channel: string) => sql<string>`(${channel}::text || '_' || md5(current_schema()))`;
+const channelName = (channel: string) => sql<string>`(${channel}::text || '_' || md5(current_schema()))`;
 
 export async function notifyIn(transaction: Transaction<Tables>, channel: string, payloads: readonly string[]): Promise<void> {
   if (payloads.length === 0) return;

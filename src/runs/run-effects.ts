@@ -139,6 +139,8 @@ export async function scanMessages(
   { tools, from, signal }: { readonly tools: RunTools; readonly from: number; readonly signal: AbortSignal },
 ): Promise<Scan> {
   let scanned = Math.max(from, effect.after ?? 0);
+  // Messages up to here that are not found are older than the listen.
+  const end = await tools.lastEvent();
   for (;;) {
     const found = await tools.messages({
       after: scanned,
@@ -156,6 +158,6 @@ export async function scanMessages(
       const arrived = { kind: 'eventArrived', at: tools.clock.now(), key: effect.key, match, position: number } as const;
       return { arrived, scanned };
     }
-    if (found.length < messagesAtOnce) return { arrived: undefined, scanned };
+    if (found.length < messagesAtOnce) return { arrived: undefined, scanned: Math.max(scanned, end) };
   }
 }

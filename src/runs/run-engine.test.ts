@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
-import { eventNamed } from './run-records.test-support.ts';
+import { eventNamed, released, stepOf } from './run-records.test-support.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
       call: restCall
@@ -13,7 +13,7 @@ const call = (name: string, at = '1'): string => `  - ${name}:
 eachStore((store) => {
   test('a run with three calls ends with the output of the last, and its timeline has each task', async (t) => {
     const world = await runWorld(t, store);
-    const at = '"\${ .at }"';
+    const at = '"${ .at }"';
     await world.workflow('three', `do:\n${call('one', at)}${call('two', at)}${call('three', at)}`);
     world.answer(({ activity }) => ({ kind: 'ok', output: `{"at":1.0,"call":${activity}}` }));
     await world.gateway();
@@ -168,6 +168,21 @@ eachStore((store) => {
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
   });
 
+  test('a run that listens stays at rest while only older messages are there', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('rests', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
+    const old = { ...eventNamed('old'), at: Date.now() - 3_600_000 };
+    await world.store.publish([old]);
+    const engine = await world.gateway();
+    const id = await world.begin('rests');
+    await until('no gateway holds it', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
+    assert.equal(await world.store.nextWake(), undefined);
+    await world.store.publish([
+      { at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' },
+    ]);
+    await world.reaches(id, 'completed');
+  });
+
   test('an emitted event reaches another run that listens, once', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow(
@@ -261,6 +276,19 @@ eachStore((store) => {
     assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
   });
 
+  test('a run whose state cannot be read ends with an error that says so', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('broken', `do:\n${call('act')}`);
+    const id = await world.begin('broken');
+    const [claimed] = await world.store.claim({ owner: 'one', limit: 1, lease: 10_000 });
+    assert.ok(claimed !== undefined);
+    const state = { text: '{"format":1,"root":{"apart":"gone"}}', values: new Map<string, string>() };
+    await world.store.save(stepOf(claimed, { state, ...released({ wakeAt: 0 }) }));
+    await world.gateway();
+    const run = await world.reaches(id, 'faulted', 'completed');
+    assert.equal(run.error?.title, 'The state of the run cannot be read');
+  });
+
   test('a gateway whose lease another one took over writes nothing more', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
@@ -281,7 +309,7 @@ eachStore((store) => {
     assert.equal(world.calls.length, 3);
   });
 
-  test('a loop over 1,000 items runs in one gateway beside others, and only its last state is kept', async (t) => {
+  test('a loop over 1,000 items runs in two gateways with others, and only its last state is kept', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow(
       'loop',

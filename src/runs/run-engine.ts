@@ -10,7 +10,7 @@ import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 
 /** The part of the store by which gateways share the runs. */
-export interface RunClaims extends RunJournal {
+interface RunClaims extends RunJournal {
   /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. */
   claim(options: { readonly owner: string; readonly limit: number; readonly lease: number }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
@@ -50,132 +50,6 @@ interface Held {
   executor: RunExecutor | undefined;
 }
 
-/** Executes runs, together with all other gateways on the store. */
-export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: RunEngineOptions): RunEngine {
-  const owner = randomUUID();
-  const { clock } = tools;
-  const held = new Map<string, Held>();
-  const calls = new Semaphore(tasks);
-  const limited: RunTools = {
-    ...tools,
-    calls: {
-      ...tools.calls,
-      perform: (call, signal) => calls.run(() => tools.calls.perform(call, signal), { group: call.run.id }),
-    },
-  };
-  let stopping = false;
-  let look = (): void => {};
-  let hasNews = false;
-  let emptied = (): void => {};
-
-  const lookAgain = (): void => {
-    hasNews = true;
-    look();
-  };
-
-  const hold = (run: ClaimedRun, until: number): void => {
-    const entry: Held = { fence: run.fence, until, executor: undefined };
-    held.set(run.id, entry);
-    const holds = (): boolean => clock.monotonic() < entry.until;
-    const ready = (executor: RunExecutor): void => {
-      entry.executor = executor;
-      if (stopping) executor.drain();
-    };
-    execute(run, { tools: limited, journal: store, holds }, ready)
-      .catch((error: unknown) =>
-        log.error('the execution of a run failed inside the gateway; the run is taken up again', { errorName: nameOf(error) }),
-      )
-      .finally(() => {
-        if (held.get(run.id) === entry) held.delete(run.id);
-        if (held.size === 0) emptied();
-        lookAgain();
-      });
-  };
-
-  const claim = async (): Promise<void> => {
-    while (!stopping && held.size < tasks) {
-      const limit = tasks - held.size;
-      const until = clock.monotonic() + lease - lease / margin;
-      const claimed = await store.claim({ owner, limit, lease });
-      for (const run of claimed) hold(run, until);
-      if (claimed.length < limit) return;
-    }
-  };
-
-  const claiming = (async () => {
-    while (!stopping) {
-      hasNews = false;
-      let wait = longestWait;
-      try {
-        await claim();
-        if (held.size < tasks) wait = ((await store.nextWake()) ?? Infinity) - clock.now();
-      } catch {
-        // The store is away, as its own log says.
-      }
-      if (stopping || hasNews) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(longestWait, Math.max(shortestWait, wait)));
-        look = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      look = () => {};
-    }
-  })();
-
-  const renewal = every(
-    lease * renewalShare,
-    async () => {
-      if (held.size === 0) return;
-      const until = clock.monotonic() + lease - lease / margin;
-      const { held: kept, waiting } = await store.renew({ owner, lease, runs: [...held.keys()] });
-      for (const [id, run] of held) {
-        if (kept.get(id) !== run.fence) run.executor?.lose();
-        else run.until = until;
-        if (waiting.has(id)) run.executor?.wake();
-      }
-    },
-    () => log.warn('the leases of runs could not be renewed; the gateway tries again'),
-  );
-
-  const forget = store.onChange((change) => {
-    if (change.kind === 'events') return;
-    const own = change.kind === 'run' ? held.get(change.id) : undefined;
-    if (own !== undefined) own.executor?.wake();
-    else if (change.kind === 'run') lookAgain();
-    else {
-      for (const { executor } of held.values()) executor?.wake();
-      lookAgain();
-    }
-  });
-
-  let stopped: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
-    stopping = true;
-    for (const { executor } of held.values()) executor?.drain();
-    lookAgain();
-    // A claim under way may still bring runs.
-    await claiming;
-    const { promise: empty, resolve } = Promise.withResolvers<void>();
-    emptied = resolve;
-    if (held.size > 0) await empty;
-    forget();
-    await renewal.stop();
-  };
-
-  return {
-    held: () => held.size,
-    stop() {
-      stopped ??= stop();
-      return stopped;
-    },
-    abort() {
-      for (const { executor } of held.values()) executor?.abort();
-    },
-  };
-}
-
 /** A lease counts as ended this share of it earlier here than in the store. */
 const margin = 5;
 /** Of a lease, between two renewals. */
@@ -183,6 +57,160 @@ const renewalShare = 0.3;
 /** Milliseconds between two looks for runs, at most: a notification of the store may be lost. */
 const longestWait = 1_000;
 const shortestWait = 5;
+
+/** Executes runs, together with all other gateways on the store. */
+export function createRunEngine(options: RunEngineOptions): RunEngine {
+  return new Engine(options);
+}
+
+class Engine implements RunEngine {
+  readonly #options: RunEngineOptions;
+  readonly #lease: number;
+  readonly #owner = randomUUID();
+  readonly #held = new Map<string, Held>();
+  /** With the limit of tasks at once. */
+  readonly #tools: RunTools;
+  readonly #claiming: Promise<void>;
+  readonly #renewal: { stop(): Promise<void> };
+  readonly #forget: () => void;
+  #stopped: Promise<void> | undefined;
+  #hasNews = false;
+  #look: () => void = () => {};
+  #emptied: () => void = () => {};
+
+  constructor(options: RunEngineOptions) {
+    const { tools, tasks, log, store, lease = 10_000 } = options;
+    this.#options = options;
+    this.#lease = lease;
+    const calls = new Semaphore(tasks);
+    const perform: RunTools['calls']['perform'] = (call, signal) =>
+      calls.run(() => tools.calls.perform(call, signal), { group: call.run.id });
+    this.#tools = { ...tools, calls: { ...tools.calls, perform } };
+    this.#forget = store.onChange((change) => this.#changed(change));
+    this.#renewal = every(
+      lease * renewalShare,
+      () => this.#renew(),
+      () => log.warn('the leases of runs could not be renewed; the gateway tries again'),
+    );
+    this.#claiming = this.#claimAlways();
+  }
+
+  held(): number {
+    return this.#held.size;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  abort(): void {
+    for (const { executor } of this.#held.values()) executor?.abort();
+  }
+
+  async #stop(): Promise<void> {
+    for (const { executor } of this.#held.values()) executor?.drain();
+    this.#lookAgain();
+    // A claim under way may still bring runs.
+    await this.#claiming;
+    const { promise: empty, resolve } = Promise.withResolvers<void>();
+    this.#emptied = resolve;
+    if (this.#held.size > 0) await empty;
+    this.#forget();
+    await this.#renewal.stop();
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopped !== undefined;
+  }
+
+  async #claimAlways(): Promise<void> {
+    while (!this.#isStopping) {
+      this.#hasNews = false;
+      const wait = await this.#claim().catch(() => longestWait);
+      // The store is away where that failed, as its own log says.
+      if (!this.#isStopping && !this.#hasNews) await this.#untilNews(Math.min(longestWait, Math.max(shortestWait, wait)));
+    }
+  }
+
+  /** Claims as many runs as there is room for. Answers the milliseconds until another one may go on. */
+  async #claim(): Promise<number> {
+    const { store, tasks, tools } = this.#options;
+    while (!this.#isStopping && this.#held.size < tasks) {
+      const limit = tasks - this.#held.size;
+      const until = this.#leaseEnd();
+      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease });
+      for (const run of claimed) this.#hold(run, until);
+      if (claimed.length < limit) return ((await store.nextWake()) ?? Infinity) - tools.clock.now();
+    }
+    return longestWait;
+  }
+
+  async #untilNews(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    this.#look = resolve;
+    await promise;
+    clearTimeout(timer);
+    this.#look = () => {};
+  }
+
+  #lookAgain(): void {
+    this.#hasNews = true;
+    this.#look();
+  }
+
+  /** Of a lease that is asked for now. */
+  #leaseEnd(): number {
+    return this.#options.tools.clock.monotonic() + this.#lease - this.#lease / margin;
+  }
+
+  #hold(run: ClaimedRun, until: number): void {
+    const { store: journal, log, tools } = this.#options;
+    const entry: Held = { fence: run.fence, until, executor: undefined };
+    this.#held.set(run.id, entry);
+    const holds = (): boolean => tools.clock.monotonic() < entry.until;
+    const ready = (executor: RunExecutor): void => {
+      entry.executor = executor;
+      if (this.#isStopping) executor.drain();
+    };
+    execute(run, { tools: this.#tools, journal, holds }, ready)
+      .catch((error: unknown) =>
+        log.error('the execution of a run failed inside the gateway; the run is taken up again', { errorName: nameOf(error) }),
+      )
+      .finally(() => {
+        if (this.#held.get(run.id) === entry) this.#held.delete(run.id);
+        if (this.#held.size === 0) this.#emptied();
+        this.#lookAgain();
+      });
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#held.size === 0) return;
+    const until = this.#leaseEnd();
+    const { held, waiting } = await this.#options.store.renew({
+      owner: this.#owner,
+      lease: this.#lease,
+      runs: [...this.#held.keys()],
+    });
+    for (const [id, run] of this.#held) {
+      if (held.get(id) === run.fence) run.until = until;
+      // A run that was claimed meanwhile was not asked about.
+      else if (run.until < until) run.executor?.lose();
+      if (waiting.has(id)) run.executor?.wake();
+    }
+  }
+
+  #changed(change: RunChange): void {
+    if (change.kind === 'events') return;
+    const own = change.kind === 'run' ? this.#held.get(change.id) : undefined;
+    if (own !== undefined) own.executor?.wake();
+    else {
+      if (change.kind !== 'run') for (const { executor } of this.#held.values()) executor?.wake();
+      this.#lookAgain();
+    }
+  }
+}
 
 /** Resolves once the gateway has let go of the run. `ready` gets its executor. */
 async function execute(
@@ -199,9 +227,21 @@ async function execute(
     const detail = `The version ${run.version} of ${run.workflow} was deleted.`;
     return await end(standardError('configuration', 'The workflow does not exist', detail));
   }
-  const executor = new RunExecutor({ run, workflow, tools, journal, holds });
-  ready(executor);
-  await executor.execute();
+  const made = executorOf({ run, workflow, tools, journal, holds });
+  if (made === undefined) return await end(standardError('runtime', 'The state of the run cannot be read', unreadable));
+  ready(made);
+  await made.execute();
+}
+
+const unreadable = 'This version of the gateway cannot read the state that the store has of this run.';
+
+/** Undefined where the state of the run cannot be read. */
+function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunExecutor | undefined {
+  try {
+    return new RunExecutor(options);
+  } catch {
+    return undefined;
+  }
 }
 
 function nameOf(error: unknown): string {

@@ -4,13 +4,13 @@ import type { CorrelationNote, LifecycleNote, Note, TaskNote } from './interpret
 import type { NewEvent, TaskRecord } from './run-records.ts';
 
 /** What the notes of some steps add to the timeline of a run, and to the event log. */
-export interface TimelineEntries {
+interface TimelineEntries {
   readonly tasks: readonly TaskRecord[];
   readonly events: readonly NewEvent[];
 }
 
 /** Gathers the notes of a run's steps until they are written. */
-export interface Timeline {
+interface Timeline {
   add(notes: readonly Note[]): void;
   /** What was added since the last call. */
   take(): TimelineEntries;

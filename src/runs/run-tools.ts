@@ -18,6 +18,8 @@ export interface RunTools {
   checkSchema(check: { readonly schema: string; readonly value: string }): Promise<readonly string[]>;
   /** A version of a workflow, `latest` for the newest; undefined where it does not exist. */
   loadWorkflow(name: { readonly id: string; readonly version: string }): Promise<Workflow | undefined>;
+  /** The highest number of an event, message or not. */
+  lastEvent(): Promise<number>;
   /** Messages in the order of their numbers. */
   messages(start: MessageStart & { readonly limit: number }): Promise<readonly Pick<EventRecord, 'number' | 'event'>[]>;
 }

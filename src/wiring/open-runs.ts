@@ -39,7 +39,7 @@ interface OpenRunsOptions {
   readonly schemas: SchemaThreads;
 }
 
-interface Runs {
+export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   /** Puts the secrets of a new configuration in force. */
@@ -118,6 +118,7 @@ function toolsOf(
     async loadWorkflow(name) {
       return (await whileAway(() => loader.load(name)))?.workflow;
     },
+    lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };
 }

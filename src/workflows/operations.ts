@@ -52,6 +52,6 @@ function innerTasks(task: Task): readonly Task[] {
 const ofOrchestrators: ReadonlySet<FunctionName> = new Set(['orchestratorAction', 'orchestratorQuery', 'orchestratorRequest']);
 
 /** A function that calls an orchestrator, which needs the role admin; undefined where there is none. */
-export function orchestratorCall({ functions }: { readonly functions: readonly FunctionName[] }): FunctionName | undefined {
+export function adminFunction({ functions }: { readonly functions: readonly FunctionName[] }): FunctionName | undefined {
   return functions.find((name) => ofOrchestrators.has(name));
 }

@@ -4,7 +4,7 @@ import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
-import { orchestratorCall } from './operations.ts';
+import { adminFunction } from './operations.ts';
 import type { WorkflowFacts } from './reading-messages.ts';
 import { versionKey } from './version-key.ts';
 
@@ -181,7 +181,7 @@ function workflowOf(row: Tables['workflow']): StoredWorkflow {
   const { document, media_type: mediaType, definition, facts } = row;
   const calls = factsOf(row);
   // Rows of earlier versions do not say it. Only an admin could write a workflow with such calls.
-  const { writtenAs = orchestratorCall(calls) === undefined ? 'engineering' : 'admin' } = JSON.parse(facts) as StoredFacts;
+  const { writtenAs = adminFunction(calls) === undefined ? 'engineering' : 'admin' } = JSON.parse(facts) as StoredFacts;
   return { ...calls, ...stampOf(row), definition, text: textOf(document), mediaType, writtenAs };
 }
 

@@ -1,5 +1,5 @@
 import type { Principal } from '#access/principal.ts';
-import { orchestratorCall } from './operations.ts';
+import { adminFunction } from './operations.ts';
 import type { WorkflowCalls, WorkflowStore } from './workflow-store.ts';
 
 /** What of the workflows, or of those that they run, needs the role admin; undefined where nothing does. */
@@ -10,7 +10,7 @@ export async function whyAdmin(
   const open = [...workflows];
   const seen = new Set(workflows.map(({ id, version }) => `${id} ${version}`));
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const called = orchestratorCall(next);
+    const called = adminFunction(next);
     if (called !== undefined) return `calls ${called}${next === workflows[0] ? '' : ` in ${next.id} ${next.version}`}`;
     for (const { id, version } of next.workflows) {
       // Either of them can get such calls later.
