@@ -14,7 +14,7 @@ export function childrenOf(place: ActivityPlace): Inside {
   return behaviourOf(task).children?.(place, activity.stage.work) ?? [];
 }
 
-export function outsideWork({ activity }: Pick<ActivityPlace, 'activity'>): OutsideWork | undefined {
+function outsideWork({ activity }: Pick<ActivityPlace, 'activity'>): OutsideWork | undefined {
   const { stage } = activity;
   return stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Workflow } from '#workflows/workflow.ts';
 import { beginActivity, taskRunner } from './activity.ts';
-import { drop, outsideWork, undecidedIn, visit } from './activity-tree.ts';
+import { drop, undecidedIn, visit } from './activity-tree.ts';
 import { JsonValue, nullValue } from './json-value.ts';
 import type { Note } from './notes.ts';
 import { onlyWaits } from './pending.ts';
@@ -118,9 +118,7 @@ function noteSuspendedCalls(turn: Turn, root: Activity): void {
   const { root: before } = turn.run;
   const known = new Set((before === undefined ? [] : undecidedIn(rootPlace(turn, before))).map(({ activity: { id } }) => id));
   for (const call of undecidedIn(rootPlace(turn, root))) {
-    if (known.has(call.activity.id)) continue;
-    const error = outsideWork(call)?.undecided;
-    turn.note({ run: turn, ...call }, 'suspended', error === undefined ? {} : { error });
+    if (!known.has(call.activity.id)) turn.note({ run: turn, ...call }, 'suspended');
   }
 }
 
