@@ -104,6 +104,12 @@ eachStore((store) => {
     await world.gateway();
     const id = await world.begin('unknown');
     await world.reaches(id, 'suspended');
+    const [task] = await world.tasks(id);
+    assert.deepEqual([task?.status, task?.error?.type, task?.error?.detail], [
+      'suspended',
+      'urn:orchestration-gateway:errors:outcome-unknown',
+      'the connection broke',
+    ]);
     const decide = {
       kind: 'decide',
       activity: 1,
@@ -115,6 +121,7 @@ eachStore((store) => {
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), true);
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), false);
     assert.equal((await world.reaches(id, 'completed')).output, '{"got":{"found":1.0}}');
+    assert.equal((await world.tasks(id))[0]?.error, undefined);
     assert.equal(world.calls.length, 1);
   });
 
