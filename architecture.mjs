@@ -23,7 +23,7 @@ export const mayImport = {
   schedules: ['base', 'database', 'automations', 'runs'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   http: ['base', 'json', 'access', 'adapters', 'relay', 'calls', 'automations', 'workflows', 'forms', 'runs', 'audit'],
-  cli: ['base', 'yaml', 'config', 'access', 'audit', 'workflows'],
+  cli: ['base', 'json', 'yaml', 'config', 'access', 'audit', 'workflows'],
   wiring: [
     'base',
     'config',
