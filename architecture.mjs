@@ -14,7 +14,7 @@ export const mayImport = {
   access: ['base', 'database'],
   outbound: ['base'],
   adapters: ['base', 'json', 'xml', 'outbound'],
-  telemetry: ['base', 'access', 'database', 'outbound', 'adapters', 'audit', 'calls', 'runs', 'http'],
+  telemetry: ['base', 'access', 'database', 'outbound', 'adapters', 'audit', 'calls', 'runs', 'http', 'schedules'],
   relay: ['base', 'json', 'xml', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
   workflows: ['base', 'json', 'yaml', 'database', 'access'],

@@ -27,7 +27,10 @@ interface Passwords {
 }
 
 /** Runs a gateway and the demo orchestrator on loopback only, and prints example calls; resolves to the exit code. */
-export async function demo({ adminPassword, invocation }: DemoOptions, process: ServingProcess & { cwd(): string }): Promise<number> {
+export async function demo(
+  { adminPassword, invocation }: DemoOptions,
+  process: ServingProcess & { cwd(): string },
+): Promise<number> {
   const keptData = existsSync(storeFile);
   const kept = await keptPasswords();
   const generated = { admin: kept.admin ?? generatedPassword(), orchestrator: kept.orchestrator ?? generatedPassword() };

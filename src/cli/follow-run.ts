@@ -3,7 +3,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { streamEvents } from './event-stream-reader.ts';
 import { GatewayAway, GatewayRefusal, type GatewaySession } from './gateway-session.ts';
-import { readRunEvent, type RunEvent } from './run-events.ts';
+import { type RunEvent, readRunEvent } from './run-events.ts';
 import type { RunFacts } from './run-facts.ts';
 
 interface Following {

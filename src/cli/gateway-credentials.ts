@@ -3,9 +3,7 @@ import { askPasswords } from './ask-passwords.ts';
 import type { CommandContext } from './command.ts';
 
 /** The login for a gateway, or what is missing in it. `who`: for messages. */
-type Credentials =
-  | { readonly authorization: string | undefined; readonly who: string }
-  | { readonly fault: string };
+type Credentials = { readonly authorization: string | undefined; readonly who: string } | { readonly fault: string };
 
 /**
  * The login from the environment. `user` is the value of the option, or empty. A password never stands on the command line, where other

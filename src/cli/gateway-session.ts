@@ -137,7 +137,10 @@ export function gatewayAway(url: URL, { code, message }: GatewayError): GatewayA
   const at = visible(url.origin);
   switch (code) {
     case 'upstream-connect-failed':
-      return new GatewayAway(`no gateway answers at ${at}: ${visible(message).replace(/^No connection: /u, '')} ${howToName}`, true);
+      return new GatewayAway(
+        `no gateway answers at ${at}: ${visible(message).replace(/^No connection: /u, '')} ${howToName}`,
+        true,
+      );
     case 'upstream-dns-failed':
       return new GatewayAway(`the host name of ${at} cannot be looked up. ${howToName}`, true);
     case 'upstream-tls-failed':

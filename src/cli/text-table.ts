@@ -17,7 +17,11 @@ const narrowest = 12;
  * The lines of a table. `width`: columns of the terminal; undefined: nothing is left out or shortened. Columns without any value are left
  * out. No cell brings a control character to the terminal.
  */
-export function textTable<Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[], width: number | undefined): readonly string[] {
+export function textTable<Row>(
+  columns: readonly TextColumn<Row>[],
+  rows: readonly Row[],
+  width: number | undefined,
+): readonly string[] {
   let shown = columns
     .map(({ title, cell, dropped }) => ({ title, dropped, cells: rows.map((row) => visible(cell(row) ?? '')) }))
     .filter(({ cells }) => cells.some((text) => text !== ''))
@@ -30,7 +34,10 @@ export function textTable<Row>(columns: readonly TextColumn<Row>[], rows: readon
     shown = shown.filter((column) => column !== least);
   }
   const lineOf = (texts: readonly string[]): string => {
-    const line = texts.map((text, at) => padded(text, (shown[at]?.width ?? 0) + gap)).join('').trimEnd();
+    const line = texts
+      .map((text, at) => padded(text, (shown[at]?.width ?? 0) + gap))
+      .join('')
+      .trimEnd();
     return width === undefined ? line : shortened(line, width);
   };
   const titles = lineOf(shown.map(({ title }) => title));

@@ -78,7 +78,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = (renew) => renew } = {}) {
+    async gateway({ tasks = 8, lease, renews = (renew: RunStore['renew']) => renew } = {}) {
       const opened = await open();
       const own: RunStore = {
         ...opened,
