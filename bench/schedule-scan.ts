@@ -1,6 +1,6 @@
 /**
- * What the scheduler's two readings cost with 100,000 scheduled automations that have all run once: `node bench/schedule-scan.ts`
- * (SQLite), or with the URL of an empty PostgreSQL schema as its argument.
+ * What the two readings of the scheduler cost with 100,000 scheduled automations. Run `node bench/schedule-scan.ts` for SQLite. For
+ * PostgreSQL, give the URL of an empty schema as its argument.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
