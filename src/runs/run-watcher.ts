@@ -31,18 +31,20 @@ export function watchedSave(run: ClaimedRun, save: Save, watchers: RunWatchers):
     const outcome = await save(write);
     // A write whose first answer was lost may be `lost` at its repetition, and then no one learns of it.
     if (outcome === 'lost') return outcome;
-    const step = { ...write, isSuspended: write.status === 'suspended' && status !== 'suspended' };
-    status = write.status;
-    for (const watcher of watchers) tell(watcher, run, step);
+    const over = write.tasks.filter(({ end }) => end !== undefined);
+    const isSuspended = write.status === 'suspended' && status !== 'suspended';
+    const ending = endingOf(write);
+    ({ status } = write);
+    for (const watcher of watchers) {
+      if (over.length > 0) watcher.tasksEnded?.(over);
+      if (isSuspended) watcher.suspended?.(run, write.suspendedBy ?? 'people');
+      if (ending !== undefined) watcher.ended?.(run, ending);
+    }
     return outcome;
   };
 }
 
-function tell(watcher: Partial<RunWatcher>, run: ClaimedRun, step: RunWrite & { readonly isSuspended: boolean }): void {
-  const { status, startedAt, endedAt, error, tasks, isSuspended, suspendedBy = 'people' } = step;
-  const over = tasks.filter(({ end }) => end !== undefined);
-  if (over.length > 0) watcher.tasksEnded?.(over);
-  if (isSuspended) watcher.suspended?.(run, suspendedBy);
-  const hasEnded = status === 'cancelled' || status === 'faulted' || status === 'completed';
-  if (hasEnded && endedAt !== undefined) watcher.ended?.(run, { status, startedAt, endedAt, error });
+function endingOf({ status, startedAt, endedAt, error }: RunWrite): RunEnding | undefined {
+  if (endedAt === undefined || (status !== 'cancelled' && status !== 'faulted' && status !== 'completed')) return undefined;
+  return { status, startedAt, endedAt, error };
 }

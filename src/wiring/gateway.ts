@@ -29,7 +29,6 @@ import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
-import { measureRuns } from '#telemetry/run-metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import type { CertificateExpiries } from './certificate-expiries.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
@@ -93,7 +92,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const catalogues = openCatalogues(started, { database, clock, live });
   const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
-  measureRuns(metrics.registry, { figures: runs.figures, held: () => runs.engine.held() });
   const served = servedRoutes({
     base,
     access,

@@ -23,6 +23,7 @@ import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
 import { createSecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { measureRuns } from '#telemetry/run-metrics.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import type { SchemaThreads } from '#workflows/schema-threads.ts';
 import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
@@ -97,12 +98,14 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     workflow: (name) => loader.load(name),
     inputProblems: (given) => inputs.inputProblems(given),
   });
+  const figures = createRunFigures({ counts: () => store.counts(), clock });
+  measureRuns(options.metrics.registry, { figures, held: () => engine.held() });
   return {
     store,
     inputs,
     catalogue,
     engine,
-    figures: createRunFigures({ counts: () => store.counts(), clock }),
+    figures,
     follow(next) {
       ({ secrets } = next.automations);
     },
