@@ -11,15 +11,20 @@ import type { RunTools } from './run-tools.ts';
 
 /** The part of the store by which gateways share the runs. */
 export interface RunClaims extends RunJournal {
-  /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. */
-  claim(options: { readonly owner: string; readonly limit: number; readonly lease: number }): Promise<readonly ClaimedRun[]>;
+  /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. `except`: those that this one works on. */
+  claim(options: {
+    readonly owner: string;
+    readonly limit: number;
+    readonly lease: number;
+    readonly except: readonly string[];
+  }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
   renew(options: { readonly owner: string; readonly lease: number; readonly runs: readonly string[] }): Promise<{
     readonly held: ReadonlyMap<string, number>;
     readonly waiting: ReadonlySet<string>;
   }>;
   /** When the next run wants to go on that no gateway holds, in milliseconds since the epoch. */
-  nextWake(): Promise<number | undefined>;
+  nextWake(options: { readonly except: readonly string[] }): Promise<number | undefined>;
   onChange(listener: (change: RunChange) => void): () => void;
 }
 
@@ -96,7 +101,7 @@ export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: Ru
     while (!stopping && held.size < tasks) {
       const limit = tasks - held.size;
       const until = clock.monotonic() + lease - lease / margin;
-      const claimed = await store.claim({ owner, limit, lease });
+      const claimed = await store.claim({ owner, limit, lease, except: [...held.keys()] });
       for (const run of claimed) hold(run, until);
       if (claimed.length < limit) return;
     }
@@ -108,7 +113,7 @@ export function createRunEngine({ store, tools, tasks, log, lease = 10_000 }: Ru
       let wait = longestWait;
       try {
         await claim();
-        if (held.size < tasks) wait = ((await store.nextWake()) ?? Infinity) - clock.now();
+        if (held.size < tasks) wait = ((await store.nextWake({ except: [...held.keys()] })) ?? Infinity) - clock.now();
       } catch {
         // The store is away, as its own log says.
       }
