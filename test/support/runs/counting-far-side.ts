@@ -30,7 +30,7 @@ interface Held {
   release(): void;
 }
 
-/** Answers an action with its number, and a query with its path. */
+/** Answers an action with its number and `from`, and a query with its path. */
 export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
   const arrived = new Map<string, number>();
   const arrivals: { readonly action: string; readonly from: string }[] = [];
@@ -55,7 +55,7 @@ export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
       await free.promise;
       isFree = true;
     } else await sleep(delay());
-    return jsonReply(JSON.stringify({ action }));
+    return jsonReply(JSON.stringify({ action, from }));
   });
   return {
     url: far.url,
