@@ -26,6 +26,7 @@ interface GatewayOptions {
   readonly lease?: number;
   /** `false`: as a stopped one it lets its leases end. Else how it renews them. */
   readonly renews?: false | ((renew: RunStore['renew']) => RunStore['renew']);
+  readonly claims?: (claim: RunStore['claim']) => RunStore['claim'];
 }
 
 /** Runs on a store, and as many gateways as a test starts on it. */
@@ -78,10 +79,11 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = (renew: RunStore['renew']) => renew } = {}) {
+    async gateway({ tasks = 8, lease, renews = (renew: RunStore['renew']) => renew, claims = (claim: RunStore['claim']) => claim } = {}) {
       const opened = await open();
       const own: RunStore = {
         ...opened,
+        claim: claims(opened.claim),
         renew: renews === false ? () => Promise.reject(new Error('is stopped')) : renews(opened.renew),
       };
       const engine = createRunEngine({

@@ -348,6 +348,38 @@ eachStore((store) => {
     assert.equal(world.calls.length, 2);
   });
 
+  test('a gateway does not take a run from itself after its lease has ended', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    world.answer(async () => {
+      await answered;
+      return { kind: 'ok', output: '1' };
+    });
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    let looks = 0;
+    await world.gateway({
+      lease: 300,
+      renews: (renew) => async (options) => {
+        await goesOn;
+        return await renew(options);
+      },
+      claims: (claim) => async (options) => {
+        looks += 1;
+        return await claim(options);
+      },
+    });
+    const id = await world.begin('one');
+    await until('the call is in flight', () => world.calls.length === 1);
+    await until('the lease has ended', async () => ((await world.store.nextWake()) ?? Infinity) < Date.now() - 100);
+    const before = looks;
+    await until('the gateway looks for runs', () => looks >= before + 2);
+    goOn();
+    answer();
+    await world.reaches(id, 'completed');
+    assert.equal(world.calls.length, 1);
+  });
+
   test('a loop over 1,000 items runs in two gateways with others, and only its last state is kept', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow(

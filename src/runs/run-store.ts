@@ -50,8 +50,8 @@ export interface RunStore {
    * rejection the write may be in the store: the same write again changes nothing more, but is `lost` where it released the run.
    */
   save(write: RunWrite): Promise<WriteOutcome>;
-  /** When the earliest run can be claimed, in milliseconds since the epoch. A lease that ends counts, also one of this gateway. */
-  nextWake(): Promise<number | undefined>;
+  /** When the earliest run can be claimed, apart from those in `except`, in milliseconds since the epoch. A lease that ends counts. */
+  nextWake(options?: Pick<ClaimOptions, 'except'>): Promise<number | undefined>;
   /** False where the run does not exist or has ended. With a key, also where it has had a command with the key. */
   command(run: string, command: RunCommand, key?: string): Promise<boolean>;
   /** Commands that are not consumed, in order. */
@@ -109,7 +109,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     claim: (options) => claimRuns(context, options),
     renew: (options) => renewLeases(context, options),
     save: (write) => writes.add(write),
-    nextWake: () => nextWake(context),
+    nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
     commandsOf: (runs) => queuedCommands(context, runs),
     read: (id) => readRun(context, id),

@@ -32,6 +32,8 @@ interface SeenError {
 export interface RunCaller {
   /** Stores a workflow of these tasks and an automation for it, and answers the `_id` of the automation. */
   automation(name: string, tasks: readonly TaskDocument[]): Promise<string>;
+  /** Stores a workflow of these tasks, and answers what the gateway says. `type`: of the document, which is JSON and so YAML too. */
+  store(name: string, tasks: readonly TaskDocument[], type?: string): Promise<Reply>;
   /** Starts a run. A repeated `key` starts none. */
   start(automation: string, options?: { readonly input?: object; readonly key?: string }): Promise<SeenRun>;
   read(id: string): Promise<SeenRun>;
@@ -62,10 +64,14 @@ export function runCaller(gateway: () => Gateway, authorization: string): RunCal
       cursor = `&cursor=${encodeURIComponent(page.cursor)}`;
     }
   };
+  const store: RunCaller['store'] = (name, tasks, type = 'application/json') => {
+    const document = { dsl: '1.0.3', namespace: 'crash', name, version: '1.0.0' };
+    return ask('POST', '/automation_catalog/workflows', JSON.stringify({ document, do: tasks }), { 'content-type': type });
+  };
   return {
+    store,
     async automation(name, tasks) {
-      const document = { dsl: '1.0.3', namespace: 'crash', name, version: '1.0.0' };
-      await wanted(ask('POST', '/automation_catalog/workflows', JSON.stringify({ document, do: tasks }), json), 201);
+      await wanted(store(name, tasks), 201);
       const body = JSON.stringify({ name, data: { workflowId: `crash.${name}` } });
       const made = await wanted(ask('POST', '/automation_catalog/automations', body, json), 201);
       return (made.json() as { readonly _id: string })._id;
