@@ -27,7 +27,10 @@ interface Passwords {
 }
 
 /** Runs a gateway and the demo orchestrator on loopback only, and prints example calls; resolves to the exit code. */
-export async function demo({ adminPassword, invocation }: DemoOptions, process: ServingProcess & { cwd(): string }): Promise<number> {
+export async function demo(
+  { adminPassword, invocation }: DemoOptions,
+  process: ServingProcess & { cwd(): string },
+): Promise<number> {
   const keptData = existsSync(storeFile);
   const kept = await keptPasswords();
   const generated = { admin: kept.admin ?? generatedPassword(), orchestrator: kept.orchestrator ?? generatedPassword() };
@@ -65,9 +68,9 @@ export async function demo({ adminPassword, invocation }: DemoOptions, process: 
 async function storeAutomations(gateway: string, password: string): Promise<readonly string[]> {
   const problems: string[] = [];
   const login = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };
-  await withRemoteGateway(new URL(gateway), async ({ send }) => {
+  await withRemoteGateway(new URL(gateway), async (remote) => {
     const post = async (path: string, type: string, body: string): Promise<void> => {
-      const reply = await send({ method: 'POST', path, body, headers: { ...login, 'Content-Type': type } });
+      const reply = await remote.send({ method: 'POST', path, body, headers: { ...login, 'Content-Type': type } });
       const text = Buffer.concat(await Array.fromAsync(reply.body)).toString('utf8');
       const { code, detail } = JSON.parse(text) as { readonly code?: string; readonly detail?: string };
       if (reply.status >= 300 && code !== 'automation-exists') problems.push(detail ?? `status ${reply.status}`);
@@ -155,7 +158,7 @@ interface Invitation {
 }
 
 function invitation(options: Invitation): string {
-  const { gateway, orchestrator, passwords, movedPort, keptData, problems } = options;
+  const { gateway, orchestrator, passwords, movedPort, keptData } = options;
   const password = passwords.admin;
   const curl = (path: string, body: string): string =>
     `curl -s -u ${shellQuoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${shellQuoted(body)}`;

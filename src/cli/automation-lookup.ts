@@ -21,7 +21,9 @@ export async function findAutomation(session: GatewaySession, wanted: string): P
   if (withId !== undefined) return withId;
   const shown = JSON.stringify(visible(wanted));
   if (named === 'may not list') {
-    throw new CommandFailed(`no automation has the _id ${shown}. Your role may not list automations, so a name cannot be looked up`);
+    throw new CommandFailed(
+      `no automation has the _id ${shown}. Your role may not list automations, so a name cannot be looked up`,
+    );
   }
   throw new CommandFailed(`there is no automation ${shown} that you may see${await suggestions(session, wanted)}`);
 }

@@ -36,7 +36,8 @@ async function fakeGateway(t: TestContext, answers: Readonly<Record<string, Answ
     [`POST /automation_catalog/automations/${automation._id}/run`]: () => ({ ...run, status: 'pending' }),
     [`GET /runs/${id}`]: () => run,
   };
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => void served(request, response));
+  const served = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts = await Array.fromAsync(request as AsyncIterable<Buffer>);
     const { method, url, headers } = request;
     const kept = { method, url, headers, body: Buffer.concat(parts).toString('utf8') };
@@ -46,7 +47,7 @@ async function fakeGateway(t: TestContext, answers: Readonly<Record<string, Answ
     const value = answer?.(kept, response) ?? problem(response, 404, 'automation-not-found', 'There is none.');
     if (!response.headersSent) response.setHeader('Content-Type', 'application/json');
     if (value !== undefined && value !== response) response.end(typeof value === 'string' ? value : JSON.stringify(value));
-  });
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
@@ -90,7 +91,8 @@ test('run --follow prints each task that ended and the output, without control c
         event('workflow', 'completed', '02.030'),
       )}`;
     },
-    [`GET /runs/${id}`]: () => JSON.stringify({ ...run, output: 'N' }).replace('"N"', '{"serial":18446744073709551615,"text":"\\u001b[2J"}'),
+    [`GET /runs/${id}`]: () =>
+      JSON.stringify({ ...run, output: 'N' }).replace('"N"', '{"serial":18446744073709551615,"text":"\\u001b[2J"}'),
   });
   const { code, out, err } = await said(t, gateway, ['run', automation.name, '--follow']);
   assert.deepEqual([code, err], [0, '']);
@@ -188,7 +190,11 @@ test('run takes its input from YAML or JSON with all digits, and prints the id a
   await said(t, gateway, ['run', automation._id, '--input', '-'], { stdin });
   assert.deepEqual(
     gateway.requests.filter(({ method }) => method === 'POST').map(({ body }) => body),
-    ['{"input":{"vpn":"acme","serial":18446744073709551615,"list":["a",1.10]}}', '{"input":{"n":1e400}}', '{"input":{"text":"ü"}}'],
+    [
+      '{"input":{"vpn":"acme","serial":18446744073709551615,"list":["a",1.10]}}',
+      '{"input":{"n":1e400}}',
+      '{"input":{"text":"ü"}}',
+    ],
   );
 });
 
@@ -231,7 +237,13 @@ test('an unknown automation is answered with the nearest names', async (t) => {
     'GET /automation_catalog/automations': (request) =>
       request.url?.includes('equals') === true
         ? { list: [], total: 0 }
-        : { list: [{ _id: '1', name: 'Nightly check' }, { _id: '2', name: 'Backup of core' }], total: 2 },
+        : {
+            list: [
+              { _id: '1', name: 'Nightly check' },
+              { _id: '2', name: 'Backup of core' },
+            ],
+            total: 2,
+          },
   });
   for (const [name, end] of [
     ['nightly chekc', '; did you mean "Nightly check"?'],
@@ -254,7 +266,7 @@ test('a role that may not list names an automation by its _id', async (t) => {
   assert.match(err, /no automation has the _id "Nightly"\. Your role may not list automations/u);
 });
 
-test('a refusal of the gateway is told in its words, and a login that is missing or wrong in the words of the command', async (t) => {
+test('a refusal has the words of the gateway, and a missing or wrong login the words of the command', async (t) => {
   const refuse = (status: number, code: string, detail: string, errors?: readonly object[]): Promise<FakeGateway> =>
     fakeGateway(t, { 'GET /runs': (_request, response) => problem(response, status, code, detail, errors) });
   const denied = await refuse(401, 'unauthenticated', 'Authenticate.');
@@ -267,7 +279,10 @@ test('a refusal of the gateway is told in its words, and a login that is missing
   assert.equal(denied.requests.at(-1)?.headers.authorization, 'Bearer abc');
   const forbidden = await said(t, await refuse(403, 'forbidden', 'Not with \u001b[1m this role.'), ['runs', 'list']);
   assert.match(forbidden.err, /the user ann may not do this: Not with \\u001b\[1m this role\.\n$/u);
-  const bad = await said(t, await refuse(400, 'invalid-request', 'x', [{ pointer: '?status', detail: 'is no status' }]), ['runs', 'list']);
+  const bad = await said(t, await refuse(400, 'invalid-request', 'x', [{ pointer: '?status', detail: 'is no status' }]), [
+    'runs',
+    'list',
+  ]);
   assert.equal(bad.err, 'orchestration-gateway runs list: --status is no status\n');
   const page = await fakeGateway(t, { 'GET /runs': (_request, response) => ((response.statusCode = 404), '<html>') });
   assert.match((await said(t, page, ['runs', 'list'])).err, /answers 404, and not as a gateway does/u);
@@ -276,7 +291,10 @@ test('a refusal of the gateway is told in its words, and a login that is missing
 test('a gateway that does not run is named with its address and the cause', async (t) => {
   const { code, out, err } = await said(t, { url: 'http://127.0.0.1:1' }, ['runs', 'list']);
   assert.deepEqual([code, out], [1, '']);
-  assert.match(err, /^orchestration-gateway runs list: no gateway answers at http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*--url or GATEWAY_URL\.\n$/u);
+  assert.match(
+    err,
+    /^orchestration-gateway runs list: no gateway answers at http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*--url or GATEWAY_URL\.\n$/u,
+  );
 });
 
 test('a wrong address or an unusable login is wrong usage, and no request is sent', async (t) => {
@@ -290,7 +308,9 @@ test('a wrong address or an unusable login is wrong usage, and no request is sen
     [login, ['--user', 'a:b'], /has no colon/u],
     [login, ['--limit', '0'], /--limit is neither/u],
   ] as const) {
-    const { code, out, err } = await runCommandLine(t, ['runs', 'list', ...argv], { env: { GATEWAY_URL: 'http://127.0.0.1:1', ...env } });
+    const { code, out, err } = await runCommandLine(t, ['runs', 'list', ...argv], {
+      env: { GATEWAY_URL: 'http://127.0.0.1:1', ...env },
+    });
     assert.deepEqual([code, out], [2, ''], err);
     assert.match(err, why);
     assert.doesNotMatch(err, /secret/u);
@@ -302,9 +322,21 @@ test('runs list follows the pages up to its limit: NDJSON, or a table as wide as
     'GET /runs': (request) =>
       request.url?.includes('cursor') === true ? { list: [{ ...run, workflow: '\u001b[0mx' }] } : { list: [run], cursor: 'next' },
   });
-  const piped = await said(t, gateway, ['runs', 'list', '--status', 'completed', '--automation', automation.name, '--limit', '2']);
+  const piped = await said(t, gateway, [
+    'runs',
+    'list',
+    '--status',
+    'completed',
+    '--automation',
+    automation.name,
+    '--limit',
+    '2',
+  ]);
   assert.deepEqual(
-    piped.out.trimEnd().split('\n').map((line) => (JSON.parse(line) as { readonly id: string }).id),
+    piped.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { readonly id: string }).id),
     [id, id],
   );
   const pages = gateway.requests.filter(({ url }) => url?.startsWith('/runs?') === true).map(({ url }) => url);
@@ -326,7 +358,15 @@ test('runs list follows the pages up to its limit: NDJSON, or a table as wide as
 test('runs show prints the run, its tasks and what people have to decide', async (t) => {
   const unknown = { type: 'urn:orchestration-gateway:errors:outcome-unknown', status: 504, detail: 'It left.' };
   const tasks = [
-    { id: '1', reference: '/do/0/push', name: 'push', attempt: 1, status: 'suspended', begin: '2026-03-01T22:00:00.110Z', error: unknown },
+    {
+      id: '1',
+      reference: '/do/0/push',
+      name: 'push',
+      attempt: 1,
+      status: 'suspended',
+      begin: '2026-03-01T22:00:00.110Z',
+      error: unknown,
+    },
   ];
   const gateway = await fakeGateway(t, {
     [`GET /runs/${id}`]: () => ({ ...run, status: 'suspended', endedAt: undefined, input: { device: 'ce0\u0007' } }),

@@ -48,12 +48,20 @@ export function errorText({ type, status, title, detail }: ErrorFacts): string {
  * `/do/0/prepareDevices/do/0/checkSync`.
  */
 export function taskPath(reference: string): string {
-  const names = [...reference.matchAll(/\/\d+\/([^/]+)/gu)].map(([, name = '']) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const names = [...reference.matchAll(/\/\d+\/([^/]+)/gu)].map(([, name = '']) =>
+    name.replaceAll('~1', '/').replaceAll('~0', '~'),
+  );
   return names.length === 0 ? reference : names.join('/');
 }
 
 /** `checkSync[3]`: of the turn 3 of a loop, and its attempt where it is not the first. */
-export function turnText({ iteration, attempt }: { readonly iteration?: number | undefined; readonly attempt?: number | undefined }): string {
+export function turnText({
+  iteration,
+  attempt,
+}: {
+  readonly iteration?: number | undefined;
+  readonly attempt?: number | undefined;
+}): string {
   const turn = iteration === undefined ? '' : `[${iteration}]`;
   return attempt === undefined || attempt === 1 ? turn : `${turn} (attempt ${attempt})`;
 }

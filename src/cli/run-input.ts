@@ -1,5 +1,5 @@
-import type { Readable } from 'node:stream';
 import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { visible } from '#base/visible.ts';
 import { readRegularFile } from '#config/regular-file.ts';
 import { locate } from '#yaml/located.ts';
@@ -23,12 +23,16 @@ export async function readRunInput({ stdin, cwd }: Pick<CommandContext, 'stdin' 
   if (excess !== undefined) throw new CommandFailed(`${name}: ${excess.message}`);
   const yaml = parseYaml(read.text);
   const { root, faults } = locate(yaml);
-  const located = faults.map(({ pointer, offset, message }) => ({ ...yaml.positionOf(offset), message: `${pointer} ${message}`.trim() }));
+  const located = faults.map(({ pointer, offset, message }) => ({
+    ...yaml.positionOf(offset),
+    message: `${pointer} ${message}`.trim(),
+  }));
   const wrong = (yaml.faults.length > 0 ? yaml.faults : located).map(
     ({ line, column, message }) => `${name}:${line}:${column}: ${visible(message)}`,
   );
   if (wrong.length > 0) throw new CommandFailed(`the input cannot be used\n${wrong.slice(0, 20).join('\n')}`);
-  if (root.kind !== 'object') throw new CommandFailed(`${name} has no object; the input of a run is an object, such as {"device": "ce0"}`);
+  if (root.kind !== 'object')
+    throw new CommandFailed(`${name} has no object; the input of a run is an object, such as {"device": "ce0"}`);
   return root.json;
 }
 

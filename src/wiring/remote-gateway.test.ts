@@ -68,6 +68,9 @@ test('an abort ends a stream, and a connection that broke off is an error', asyn
     await assert.rejects(next, CallerLeft);
     await assert.rejects(gateway.send({ path: '/silent', signal: abort.signal }), CallerLeft);
     const broken = await gateway.send({ path: '/broken' });
-    await assert.rejects(Array.fromAsync(broken.body), (error) => error instanceof GatewayError && error.code === 'upstream-closed');
+    await assert.rejects(
+      Array.fromAsync(broken.body),
+      (error) => error instanceof GatewayError && error.code === 'upstream-closed',
+    );
   });
 });

@@ -55,7 +55,11 @@ async function queryOf(session: GatewaySession, { option }: GivenArguments): Pro
   return query;
 }
 
-async function* runsOf(session: GatewaySession, query: URLSearchParams, limit: number): AsyncGenerator<RunFacts, void, undefined> {
+async function* runsOf(
+  session: GatewaySession,
+  query: URLSearchParams,
+  limit: number,
+): AsyncGenerator<RunFacts, void, undefined> {
   let left = limit;
   let cursor: string | undefined;
   do {

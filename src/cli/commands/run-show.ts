@@ -98,7 +98,8 @@ function decisionLines({ id }: RunFacts, tasks: readonly TaskFacts[]): readonly 
     '',
     'It is unknown whether these calls happened. Find out, and decide as admin: "done", "failed" or "again".',
     ...undecided.map(
-      (task) => `  POST /runs/${visible(id)}/resume {"task":"${visible(task.id)}","as":"done","reason":"…"}  for ${visible(task.name)}`,
+      (task) =>
+        `  POST /runs/${visible(id)}/resume {"task":"${visible(task.id)}","as":"done","reason":"…"}  for ${visible(task.name)}`,
     ),
   ];
 }
