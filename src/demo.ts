@@ -68,9 +68,9 @@ export async function demo(
 async function storeAutomations(gateway: string, password: string): Promise<readonly string[]> {
   const problems: string[] = [];
   const login = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };
-  await withRemoteGateway(new URL(gateway), async ({ send }) => {
+  await withRemoteGateway(new URL(gateway), async (remote) => {
     const post = async (path: string, type: string, body: string): Promise<void> => {
-      const reply = await send({ method: 'POST', path, body, headers: { ...login, 'Content-Type': type } });
+      const reply = await remote.send({ method: 'POST', path, body, headers: { ...login, 'Content-Type': type } });
       const text = Buffer.concat(await Array.fromAsync(reply.body)).toString('utf8');
       const { code, detail } = JSON.parse(text) as { readonly code?: string; readonly detail?: string };
       if (reply.status >= 300 && code !== 'automation-exists') problems.push(detail ?? `status ${reply.status}`);
@@ -158,7 +158,7 @@ interface Invitation {
 }
 
 function invitation(options: Invitation): string {
-  const { gateway, orchestrator, passwords, movedPort, keptData, problems } = options;
+  const { gateway, orchestrator, passwords, movedPort, keptData } = options;
   const password = passwords.admin;
   const curl = (path: string, body: string): string =>
     `curl -s -u ${shellQuoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${shellQuoted(body)}`;

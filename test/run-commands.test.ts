@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
-import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import { readDemoAutomations } from '../demo/demo-automations.ts';
+import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import { createExpressionPool } from '../src/workflows/expression-pool.ts';
 import { readWorkflow } from '../src/workflows/read-workflow.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
@@ -43,9 +43,14 @@ async function stored(name: string, workflow: string, data: object): Promise<voi
   await posted('/automation_catalog/automations', JSON.stringify({ name, data }));
 }
 
-function typed(t: Owner, argv: readonly string[], { role = 'admin', ...given }: { readonly role?: string } & object = {}) {
+interface TypedOptions {
+  readonly role?: string;
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+function typed(t: Owner, argv: readonly string[], { role = 'admin', files }: TypedOptions = {}) {
   const env = { GATEWAY_URL: gateway.url, GATEWAY_USER: `${role}-user`, GATEWAY_PASSWORD: testPassword };
-  return runCommandLine(t, argv, { env, ...given });
+  return runCommandLine(t, argv, { env, ...(files && { files }) });
 }
 
 /** The JSON that the command printed after the timeline. */
@@ -73,7 +78,9 @@ describe('an automation of the demo', () => {
     const nightly = await typed(t, ['run', 'Nightly check-sync', '--follow']);
     assert.equal(nightly.code, 0, nightly.out + nightly.err);
     assert.equal(nightly.out.match(/completed {2}checkBatches\/checkSync\[\d\]/gu)?.length, 5, nightly.out);
-    const report = outputIn(nightly.out) as { readonly notChecked: readonly { readonly device: string; readonly result: string }[] };
+    const report = outputIn(nightly.out) as {
+      readonly notChecked: readonly { readonly device: string; readonly result: string }[];
+    };
     assert.deepEqual(
       { ...report, notChecked: report.notChecked.map(({ device, result }) => `${device} ${result}`) },
       {

@@ -7,7 +7,7 @@ const plain = /^[\x20-\x7e]*$/u;
 /** The columns of a terminal that a text takes. The text has no control characters. */
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
-  return [...text].reduce((width, character) => width + widthOf(character), 0);
+  return Array.from(text).reduce((width, character) => width + widthOf(character), 0);
 }
 
 /** The text in at most `columns` columns, with `…` at its end where a part is left out. */

@@ -22,8 +22,8 @@ const retryAfter = 1_000;
 const pauses: ReadonlySet<string> = new Set(['completed', 'faulted', 'cancelled', 'suspended']);
 
 /**
- * Shows the events of a run from its beginning, each once, until it ends or is suspended, and resolves with the run as it is then. While
- * the gateway is away it asks again: the stream goes on after the last event. Resolves with undefined after an interruption.
+ * Shows the events of a run from its beginning, each once. Resolves with the run when it has ended or is suspended, and with undefined after
+ * an interruption. While the gateway is away it asks again: the stream goes on after the last event.
  */
 export async function followRun(following: Following): Promise<RunFacts | undefined> {
   const { session, id, interruption, complain } = following;
@@ -46,7 +46,7 @@ export async function followRun(following: Following): Promise<RunFacts | undefi
   return undefined;
 }
 
-/** Reads the stream to its end, or to an event after which the run waits for nobody but people. */
+/** Reads the stream to its end, or to an event after which only people change the run. */
 async function untilPause({ session, id, interruption, show }: Following, place: { last: string | undefined }): Promise<void> {
   const headers = { Accept: 'text/event-stream', ...(place.last !== undefined && { 'Last-Event-ID': place.last }) };
   const { status, body } = await session.open({ path: `/runs/${id}/events`, headers, signal: interruption });

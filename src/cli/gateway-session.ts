@@ -133,7 +133,7 @@ async function reachable<T>(url: URL, promise: Promise<T>): Promise<T> {
 const howToName = 'Start one, or name its address with --url or GATEWAY_URL.';
 
 /** What the failure of a connection means for the person who typed the command. */
-export function gatewayAway(url: URL, { code, message }: GatewayError): GatewayAway {
+function gatewayAway(url: URL, { code, message }: GatewayError): GatewayAway {
   const at = visible(url.origin);
   switch (code) {
     case 'upstream-connect-failed':
@@ -181,20 +181,25 @@ interface Problem {
 /** What a reply of 300 and above says: the gateway's own words, and what to do about the login. */
 function refusal({ status, header }: RemoteReply, text: string, { url, who, authorization }: SessionNeeds): GatewayRefusal {
   const { code = '', detail, errors = [] } = (parsed(text) ?? {}) as Problem;
-  const retryAfter = Number(header('retry-after') ?? Number.NaN);
-  const about = { status, code, retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined };
+  const about = { status, code, retryAfter: secondsIn(header('retry-after')) };
   if (code === '' || detail === undefined) {
     return new GatewayRefusal(`${visible(url.origin)} answers ${status}, and not as a gateway does. ${howToName}`, about);
   }
   if (code === 'unauthenticated') return new GatewayRefusal(loginFault(authorization, who), about);
-  if (errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'))) {
-    const options = errors.map(({ pointer, detail: wrong }) => visible(`--${pointer.slice(1)} ${wrong}`));
-    return new GatewayRefusal(options.join('\n'), about);
-  }
-  // The detail has the first problem.
-  const lines = errors.length < 2 ? [] : errors.map(({ pointer, detail: wrong }) => `  ${visible(`${pointer}: ${wrong}`)}`);
   const words = status === 403 ? `${who} may not do this: ${detail}` : detail;
-  return new GatewayRefusal([visible(words), ...lines].join('\n'), about);
+  return new GatewayRefusal(problemLines(words, errors), about);
+}
+
+function secondsIn(retryAfter: string | undefined): number | undefined {
+  return retryAfter !== undefined && /^\d{1,6}$/u.test(retryAfter) ? Number(retryAfter) : undefined;
+}
+
+function problemLines(words: string, errors: NonNullable<Problem['errors']>): string {
+  const isAboutOptions = errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'));
+  if (isAboutOptions) return errors.map(({ pointer, detail }) => visible(`--${pointer.slice(1)} ${detail}`)).join('\n');
+  // The words have the only problem.
+  if (errors.length < 2) return visible(words);
+  return [visible(words), ...errors.map(({ pointer, detail }) => `  ${visible(`${pointer}: ${detail}`)}`)].join('\n');
 }
 
 function loginFault(authorization: string | undefined, who: string): string {

@@ -36,7 +36,8 @@ async function fakeGateway(t: TestContext, answers: Readonly<Record<string, Answ
     [`POST /automation_catalog/automations/${automation._id}/run`]: () => ({ ...run, status: 'pending' }),
     [`GET /runs/${id}`]: () => run,
   };
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => void served(request, response));
+  const served = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts = await Array.fromAsync(request as AsyncIterable<Buffer>);
     const { method, url, headers } = request;
     const kept = { method, url, headers, body: Buffer.concat(parts).toString('utf8') };
@@ -46,7 +47,7 @@ async function fakeGateway(t: TestContext, answers: Readonly<Record<string, Answ
     const value = answer?.(kept, response) ?? problem(response, 404, 'automation-not-found', 'There is none.');
     if (!response.headersSent) response.setHeader('Content-Type', 'application/json');
     if (value !== undefined && value !== response) response.end(typeof value === 'string' ? value : JSON.stringify(value));
-  });
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
@@ -265,7 +266,7 @@ test('a role that may not list names an automation by its _id', async (t) => {
   assert.match(err, /no automation has the _id "Nightly"\. Your role may not list automations/u);
 });
 
-test('a refusal of the gateway is told in its words, and a login that is missing or wrong in the words of the command', async (t) => {
+test('a refusal has the words of the gateway, and a missing or wrong login the words of the command', async (t) => {
   const refuse = (status: number, code: string, detail: string, errors?: readonly object[]): Promise<FakeGateway> =>
     fakeGateway(t, { 'GET /runs': (_request, response) => problem(response, status, code, detail, errors) });
   const denied = await refuse(401, 'unauthenticated', 'Authenticate.');

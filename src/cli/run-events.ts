@@ -43,7 +43,7 @@ function textOr(value: unknown): string {
 }
 
 /** The timeline of a run, event by event. Texts are not yet without control characters. */
-export interface RunTimeline {
+interface RunTimeline {
   /** The line that an event adds; undefined for none. */
   line(event: RunEvent): string | undefined;
   /** The tasks under way, without those that only contain others; empty where there are none. */
@@ -64,12 +64,8 @@ export function createRunTimeline(): RunTimeline {
       const begun = open.get(id);
       if (of === 'task' && kind === 'created') open.set(id, event);
       if (of === 'task' && ends.has(kind)) open.delete(id);
-      if (!shownKinds.has(kind) || (of === 'workflow' && ends.has(kind))) return undefined;
-      const took = begun === undefined || !ends.has(kind) ? undefined : durationText(at - begun.at);
-      const facts = [took, event.error && errorText(event.error)].filter((fact) => fact !== undefined);
-      const what = of === 'workflow' ? 'the run' : `${taskPath(event.reference)}${turnText(event)}`;
-      const when = ((at - begin) / 1_000).toFixed(3);
-      return `${when.padStart(9)} s  ${kind.padEnd(9)}  ${what}${facts.length === 0 ? '' : `  ${facts.join('  ')}`}`;
+      if (!isShown(event)) return undefined;
+      return lineOf(event, at - begin, begun === undefined ? undefined : at - begun.at);
     },
     underWay() {
       const references = [...open.values()].map(({ reference }) => reference);
@@ -79,4 +75,20 @@ export function createRunTimeline(): RunTimeline {
         .join(', ');
     },
   };
+}
+
+/** The command prints the end of the run itself, with its output. */
+function isShown({ of, kind }: RunEvent): boolean {
+  return shownKinds.has(kind) && (of === 'task' || !ends.has(kind));
+}
+
+/** Times are in milliseconds. */
+function lineOf(event: RunEvent, since: number, took: number | undefined): string {
+  const { of, kind, error } = event;
+  const facts = [
+    took === undefined || !ends.has(kind) ? undefined : durationText(took),
+    error === undefined ? undefined : errorText(error),
+  ].filter((fact) => fact !== undefined);
+  const what = of === 'workflow' ? 'the run' : `${taskPath(event.reference)}${turnText(event)}`;
+  return [`${(since / 1_000).toFixed(3).padStart(9)} s`, kind.padEnd(9), what, ...facts].join('  ');
 }

@@ -22,17 +22,11 @@ export function textTable<Row>(
   rows: readonly Row[],
   width: number | undefined,
 ): readonly string[] {
-  let shown = columns
+  const filled = columns
     .map(({ title, cell, dropped }) => ({ title, dropped, cells: rows.map((row) => visible(cell(row) ?? '')) }))
     .filter(({ cells }) => cells.some((text) => text !== ''))
     .map((column) => ({ ...column, width: Math.max(...[column.title, ...column.cells].map(displayWidth)) }));
-  const usual = (): number => shown.slice(0, -1).reduce((sum, column) => sum + column.width + gap, 0);
-  const wanted = (): number => usual() + Math.min(narrowest, shown.at(-1)?.width ?? 0);
-  while (width !== undefined && wanted() > width) {
-    const least = shown.toSorted((a, b) => (b.dropped ?? -1) - (a.dropped ?? -1))[0];
-    if (least?.dropped === undefined) break;
-    shown = shown.filter((column) => column !== least);
-  }
+  const shown = width === undefined ? filled : fitting(filled, width);
   const lineOf = (texts: readonly string[]): string => {
     const line = texts
       .map((text, at) => padded(text, (shown[at]?.width ?? 0) + gap))
@@ -42,4 +36,21 @@ export function textTable<Row>(
   };
   const titles = lineOf(shown.map(({ title }) => title));
   return [titles, ...rows.map((_, row) => lineOf(shown.map(({ cells }) => cells[row] ?? '')))];
+}
+
+interface FilledColumn {
+  readonly dropped: number | undefined;
+  readonly width: number;
+}
+
+/** The columns that fit, or those that always stay. */
+function fitting<Column extends FilledColumn>(columns: readonly Column[], width: number): readonly Column[] {
+  const before = columns.slice(0, -1).reduce((sum, column) => sum + column.width + gap, 0);
+  const wanted = before + Math.min(narrowest, columns.at(-1)?.width ?? 0);
+  const [least] = columns.toSorted((a, b) => (b.dropped ?? -1) - (a.dropped ?? -1));
+  if (wanted <= width || least?.dropped === undefined) return columns;
+  return fitting(
+    columns.filter((column) => column !== least),
+    width,
+  );
 }
