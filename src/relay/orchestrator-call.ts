@@ -1,5 +1,5 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
-import { decidePath } from '#adapters/path-rights.ts';
+import { decidePath, type PathRights } from '#adapters/path-rights.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
@@ -66,7 +66,12 @@ function renderingOf({ operation, reply: whole }: OrchestratorCall): (reply: Far
   };
 }
 
-function decideDestination(adapter: AdapterInstance, method: OutboundCall['method'], path: string): RuleDecision {
+/** The decision by the path rights of an adapter instance. */
+export function decideDestination(
+  adapter: { readonly name: string; readonly settings: PathRights },
+  method: OutboundCall['method'],
+  path: string,
+): RuleDecision {
   const { allowed, reason } = decidePath(adapter.settings, method === 'GET' ? 'queries' : 'actions', path);
   if (allowed) return { allowed, rule: reason };
   const detail = `The adapter instance "${adapter.name}" does not allow this path: ${reason}. Ask its operator.`;

@@ -220,7 +220,7 @@ function servedRoutes({
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
 }): readonly Route[] {
   return [
-    ...relayRoutes({ adapters: () => live.adapters(), calls }),
+    ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
