@@ -448,6 +448,23 @@ describe('the document describes the replies', () => {
     assertDocumented('deleteWorkflow', 404, await gateway.send({ method: 'DELETE', target: one, role: 'admin' }));
   });
 
+  test('for the routes of runs', async () => {
+    const send = (method: string, target: string, type: string, body: string): Promise<Reply> =>
+      gateway.send({ method, target, role: 'admin', headers: { 'Content-Type': type }, body });
+    const json = 'application/json';
+    const created = await send('POST', '/automation_catalog/automations', json, '{"name":"without a workflow"}');
+    const one = created.header('location') ?? '';
+    assertDocumented('runAutomation', 409, await send('POST', `${one}/run`, json, '{}'));
+    assertDocumented('runAutomation', 404, await send('POST', '/automation_catalog/automations/none/run', json, '{}'));
+    assertDocumented('runAutomation', 400, await send('POST', `${one}/run`, json, '{"input":1}'));
+    assertDocumented('listRuns', 200, await gateway.send({ target: '/runs', role: 'admin' }));
+    assertDocumented('listRuns', 400, await gateway.send({ target: '/runs?limit=x', role: 'admin' }));
+    assertDocumented('readRun', 404, await gateway.send({ target: '/runs/none', role: 'admin' }));
+    assertDocumented('followRun', 404, await gateway.send({ target: '/runs/none/events', role: 'admin' }));
+    assertDocumented('resumeRun', 400, await send('POST', '/runs/none/resume', json, '{"as":"done"}'));
+    assertDocumented('sendEvents', 400, await send('POST', '/events', 'application/cloudevents+json', '{}'));
+  });
+
   test('for the routes of operators', async () => {
     assertDocumented('listAdapters', 200, await gateway.send({ target: '/adapters', role: 'admin' }));
     assertDocumented('listAudit', 200, await gateway.send({ target: '/audit', role: 'admin' }));

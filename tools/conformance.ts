@@ -7,6 +7,7 @@
  */
 
 import { type Gateway, startGateway } from '../test/support/gateway/start-gateway.ts';
+import type { Owner } from '../test/support/owner.ts';
 import { until } from '../test/support/until.ts';
 import { problemOf, type RunResult } from './conformance/expectations.ts';
 import { readScenarios, type Scenario } from './conformance/kit.ts';
@@ -19,7 +20,11 @@ if (directory === undefined) {
 }
 const scenarios = await readScenarios(directory);
 await using closing = new AsyncDisposableStack();
-const owner = { after: (close: () => void | Promise<void>) => void closing.defer(async () => close()) };
+const owner: Owner = {
+  after(close) {
+    closing.defer(async () => close());
+  },
+};
 const far = await startPetStore(owner);
 const gateway = await startGateway(owner, { config: { outbound: { allow: [far.authority] } } });
 let failed = 0;

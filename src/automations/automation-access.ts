@@ -29,8 +29,7 @@ export function mayWrite(principal: Principal, automation: Automation): boolean 
 }
 
 /**
- * Whether the principal may run an automation: those may that may see and change it, and each member of a group that may write it, in any
- * role.
+ * Whether the principal may run an automation. Who may see and change it may, and each member of a group that may write it, in any role.
  */
 export function mayRun(principal: Principal, automation: Automation): boolean {
   const writers = automation.data?.gbac?.write ?? [];

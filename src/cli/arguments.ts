@@ -90,7 +90,9 @@ function optionFault(command: Command, token: OptionToken): string | undefined {
       [...Object.keys(command.options), ...Object.keys(command.flags ?? {}), 'help'].map((option) => `--${option}`),
     )}`;
   }
-  if (value === undefined || value === '' || (token.inlineValue !== true && value.startsWith('-'))) {
+  // "-" alone is a file name: standard input.
+  const isOption = token.inlineValue !== true && value?.startsWith('-') === true && value !== '-';
+  if (value === undefined || value === '' || isOption) {
     return `${rawName} needs a value: ${rawName} ${known.value}`;
   }
   return undefined;

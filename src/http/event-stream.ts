@@ -61,7 +61,7 @@ export async function eventStreamReply(
   });
   const pages = await open({ after, signal: ending.signal });
   if (pages === undefined) return { kind: 'plain', status: 204 };
-  // nginx passes a reply on as it comes only where it is told so.
+  // nginx passes a reply on as it comes only with this header.
   return { kind: 'streamed', mediaType: eventStreamType, headers: { 'X-Accel-Buffering': 'no' }, pieces: framesOf(pages) };
 }
 

@@ -174,7 +174,7 @@ class SharedTail {
     this.#records = all.slice(dropped);
     this.#length = length;
     this.#end = last.number;
-    for (const resolve of [...this.#waiting]) resolve();
+    for (const resolve of this.#waiting) resolve();
   }
 }
 

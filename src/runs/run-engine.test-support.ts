@@ -19,10 +19,17 @@ const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
 
 /** Answers a call of a task; `arguments` is parsed. */
-export type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
+type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
+
+interface GatewayOptions {
+  readonly tasks?: number;
+  readonly lease?: number;
+  /** `false`: as a stopped one it lets its leases end. Else how it renews them. */
+  readonly renews?: false | ((renew: RunStore['renew']) => RunStore['renew']);
+}
 
 /** Runs on a store, and as many gateways as a test starts on it. */
-export interface RunWorld {
+interface RunWorld {
   readonly store: RunStore;
   /** Every call that was made, in order. */
   readonly calls: RunCall[];
@@ -30,8 +37,8 @@ export interface RunWorld {
   answer(far: FarEnd): void;
   /** Adds a workflow `test.NAME`. `tasks` is the YAML below its head. */
   workflow(name: string, tasks: string): Promise<void>;
-  /** Starts a gateway's engine. `renews: false`: as one that stands still, it lets its leases end. */
-  gateway(options?: { readonly tasks?: number; readonly lease?: number; readonly renews?: boolean }): Promise<RunEngine>;
+  /** Starts a gateway's engine. */
+  gateway(options?: GatewayOptions): Promise<RunEngine>;
   /** Creates a run of `test.NAME`, and answers its id. */
   begin(name: string, given?: Partial<NewRun>): Promise<string>;
   read(id: string): Promise<StoredRun>;
@@ -52,27 +59,10 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     t.after(() => store.close());
     return store;
   };
-  const toolsOver = (store: RunStore): RunTools => ({
-    clock: systemClock,
-    runtime: { name: 'gateway', version: '1' },
-    expressions,
-    secrets: {
-      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
-      mask: (text) => text.replaceAll(/secret-\w+/gu, '***'),
-      maskText: (text) => text.replaceAll(/secret-\w+/gu, '***'),
-    },
-    calls: {
-      async perform(call, signal) {
-        calls.push(call);
-        return { result: await far(call, signal), requestId: `request-${calls.length}` };
-      },
-      fetch: async () => ({ document: '{"type":"object"}' }),
-    },
-    checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
-    loadWorkflow: async ({ id }) => workflows.get(id),
-    lastEvent: () => store.lastEvent(),
-    messages: (range) => store.messages(range),
-  });
+  const perform: RunTools['calls']['perform'] = async (call, signal) => {
+    calls.push(call);
+    return { result: await far(call, signal), requestId: `request-${calls.length}` };
+  };
   const store = await open();
   const read = async (id: string): Promise<StoredRun> => {
     const run = await store.read(id);
@@ -88,12 +78,15 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = true } = {}) {
+    async gateway({ tasks = 8, lease, renews = (renew: RunStore['renew']) => renew } = {}) {
       const opened = await open();
-      const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('stands still')) };
+      const own: RunStore = {
+        ...opened,
+        renew: renews === false ? () => Promise.reject(new Error('is stopped')) : renews(opened.renew),
+      };
       const engine = createRunEngine({
         store: own,
-        tools: toolsOver(own),
+        tools: toolsOver(own, { expressions, workflows, perform }),
         tasks,
         log: noLog,
         ...(lease !== undefined && { lease }),
@@ -115,5 +108,34 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       return await read(id);
     },
     tasks: (id) => store.tasks(id, { limit: 1_000 }),
+  };
+}
+
+function toolsOver(
+  store: RunStore,
+  {
+    expressions,
+    workflows,
+    perform,
+  }: Pick<RunTools, 'expressions'> & {
+    readonly workflows: ReadonlyMap<string, Workflow>;
+    readonly perform: RunTools['calls']['perform'];
+  },
+): RunTools {
+  const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
+  return {
+    clock: systemClock,
+    runtime: { name: 'gateway', version: '1' },
+    expressions,
+    secrets: {
+      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
+      mask,
+      maskText: mask,
+    },
+    calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
+    checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
+    loadWorkflow: async ({ id }) => workflows.get(id),
+    lastEvent: () => store.lastEvent(),
+    messages: (range) => store.messages(range),
   };
 }

@@ -11,7 +11,7 @@ import type { RunTools } from './run-tools.ts';
 import { type RunWatchers, watchedSave } from './run-watcher.ts';
 
 /** The part of the store by which gateways share the runs. */
-export interface RunClaims extends RunJournal {
+interface RunClaims extends RunJournal {
   /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. */
   claim(options: { readonly owner: string; readonly limit: number; readonly lease: number }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
@@ -194,15 +194,16 @@ class Engine implements RunEngine {
   async #renew(): Promise<void> {
     if (this.#held.size === 0) return;
     const until = this.#leaseEnd();
+    // A run that is claimed meanwhile is not in the answer.
+    const asked = [...this.#held];
     const { held, waiting } = await this.#options.store.renew({
       owner: this.#owner,
       lease: this.#lease,
-      runs: [...this.#held.keys()],
+      runs: asked.map(([id]) => id),
     });
-    for (const [id, run] of this.#held) {
+    for (const [id, run] of asked) {
       if (held.get(id) === run.fence) run.until = until;
-      // A run that was claimed meanwhile was not asked about.
-      else if (run.until < until) run.executor?.lose();
+      else run.executor?.lose();
       if (waiting.has(id)) run.executor?.wake();
     }
   }
@@ -233,9 +234,21 @@ async function execute(
     const detail = `The version ${run.version} of ${run.workflow} was deleted.`;
     return await end(standardError('configuration', 'The workflow does not exist', detail));
   }
-  const executor = new RunExecutor({ run, workflow, tools, journal, holds });
-  ready(executor);
-  await executor.execute();
+  const made = executorOf({ run, workflow, tools, journal, holds });
+  if (made === undefined) return await end(standardError('runtime', 'The state of the run cannot be read', unreadable));
+  ready(made);
+  await made.execute();
+}
+
+const unreadable = 'This version of the gateway cannot read the state that the store has of this run.';
+
+/** Undefined where the state of the run cannot be read. */
+function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunExecutor | undefined {
+  try {
+    return new RunExecutor(options);
+  } catch {
+    return undefined;
+  }
 }
 
 function nameOf(error: unknown): string {

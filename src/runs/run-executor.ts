@@ -25,7 +25,7 @@ export interface RunJournal {
 }
 
 /** How a holder let go of a run. */
-export type RunEnd = 'ended' | 'released' | 'lost';
+type RunEnd = 'ended' | 'released' | 'lost';
 
 interface RunExecutorOptions {
   readonly run: ClaimedRun;
@@ -208,12 +208,7 @@ export class RunExecutor {
   async #prepare(effects: readonly Effect[]): Promise<void> {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
-    for (const [key, effect] of this.#begun) {
-      const current = byKey.get(key);
-      if (effect.kind === 'child' && (current === undefined || (current.kind === 'child' && current.abort)))
-        this.#cancelChild(effect);
-      if (current === undefined) this.#begun.delete(key);
-    }
+    this.#forgetBegun(byKey);
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
@@ -222,6 +217,16 @@ export class RunExecutor {
       } else if (effect.kind === 'child') await this.#beginChild(effect);
       else continue;
       this.#begun.set(effect.key, effect);
+    }
+  }
+
+  /** Cancels children that the run no longer waits for, or whose time limit passed. */
+  #forgetBegun(effects: ReadonlyMap<string, Effect>): void {
+    for (const [key, effect] of this.#begun) {
+      const current = effects.get(key);
+      const isOver = current === undefined || (current.kind === 'child' && current.abort);
+      if (effect.kind === 'child' && isOver) this.#cancelChild(effect);
+      if (current === undefined) this.#begun.delete(key);
     }
   }
 

@@ -17,7 +17,7 @@ export interface FollowOptions {
 }
 
 /** The event log as streams, which end after an hour at the latest: its reader then comes with its present rights. */
-export interface RunFollower {
+interface RunFollower {
   /** Events of a run that the reader may see, from its beginning or after `after`. Undefined: it has ended and no more will come. */
   run(run: { readonly id: string; readonly hasEnded: boolean }, options: FollowOptions): Promise<EventPages | undefined>;
   /** All that the principal may see, from now on or after `after`. */
@@ -98,29 +98,55 @@ interface Stream {
 
 /** Reads from the store until the tail has the rest. Never two reads at once, and none while the reader takes a page. */
 async function* pagesOf(stream: Stream): EventPages {
-  const { reader, clock, signal, isOver } = stream;
-  const { silence, lifetime, retryAfter } = stream.times;
+  const { reader, clock, signal, times } = stream;
   const begun = clock.monotonic();
   let spoke = begun;
   let position = stream.after;
   let over = stream.over ?? false;
   try {
-    while (!signal.aborted && clock.monotonic() - begun < lifetime) {
-      const next = await nextOf(stream, position, over).catch(() => undefined);
-      if (next === undefined) await reader.growth(retryAfter, signal);
-      else if (next.isLast && over) {
-        if (next.page.length > 0) yield next.page;
-        return;
-      } else if (next.position === position) await reader.growth(Math.max(0, spoke + silence - clock.monotonic()), signal);
-      position = next?.position ?? position;
-      const page = next?.page ?? [];
-      if (signal.aborted || (page.length === 0 && clock.monotonic() - spoke < silence)) continue;
-      yield page;
-      spoke = clock.monotonic();
-      over ||= (await isOver?.(page).catch(() => false)) ?? false;
+    while (!signal.aborted && clock.monotonic() - begun < times.lifetime) {
+      const { page, isEnd, ...next } = await stepOf(stream, { position, over, spoke });
+      position = next.position;
+      const isDue = page.length > 0 || (!isEnd && clock.monotonic() - spoke >= times.silence);
+      if (isDue && !signal.aborted) {
+        yield page;
+        spoke = clock.monotonic();
+        over ||= await isOver(stream, page);
+      }
+      if (isEnd) return;
     }
   } finally {
     reader.close();
+  }
+}
+
+/** `over`: all that the stream still has is in the store. `spoke`: when the last page was given. */
+interface Place {
+  readonly position: number;
+  readonly over: boolean;
+  readonly spoke: number;
+}
+
+/** The next page. Where there is none now, an empty one after a wait. */
+async function stepOf(stream: Stream, place: Place): Promise<Pick<NextPage, 'page' | 'position'> & { readonly isEnd: boolean }> {
+  const { reader, clock, signal, times } = stream;
+  const { position, over, spoke } = place;
+  const next = await nextOf(stream, place).catch(() => undefined);
+  if (next === undefined) {
+    await reader.growth(times.retryAfter, signal);
+    return { page: [], position, isEnd: false };
+  }
+  const isEnd = next.isLast && over;
+  if (!isEnd && next.position === position) await reader.growth(Math.max(0, spoke + times.silence - clock.monotonic()), signal);
+  return { page: next.page, position: next.position, isEnd };
+}
+
+/** While the store is away no stream ends; the next silence asks again. */
+async function isOver(stream: Stream, page: readonly EventRecord[]): Promise<boolean> {
+  try {
+    return (await stream.isOver?.(page)) ?? false;
+  } catch {
+    return false;
   }
 }
 
@@ -132,8 +158,8 @@ interface NextPage {
   readonly isLast: boolean;
 }
 
-/** `over`: the tail may not have all yet, but the store has. */
-async function nextOf({ reader, read, sees }: Stream, position: number, over: boolean): Promise<NextPage> {
+async function nextOf({ reader, read, sees }: Stream, { position, over }: Place): Promise<NextPage> {
+  // At the end of a run the tail may not have its last events yet.
   const kept = over ? undefined : reader.after(position);
   if (kept !== undefined) {
     const records = kept.records.slice(kept.from, kept.from + pageSize);

@@ -20,32 +20,35 @@ export interface RunPage {
 const mostPagesRead = 10;
 
 /**
- * The store judges groups alone: a principal whose role does not list automations sees fewer runs than it answers. Those are left out, and
+ * The store judges groups alone. It answers runs that a principal whose role does not list automations may not see. Those are left out, and
  * more is read for them, up to a limit.
  */
 export async function listVisible(
   { principal, filter, page: { limit, after } }: RunListRequest,
   { store, sight }: { readonly store: RunStore; readonly sight: RunSight },
 ): Promise<RunPage> {
-  const { roles, id, groups } = principal;
-  const visibleTo = roles.includes('admin') ? undefined : { principal: id, groups };
-  const judgesGroupsAlone = roles.some((role) => (listingRoles as readonly Role[]).includes(role));
+  const sees = seesListed(principal, sight);
+  const visibleTo = principal.roles.includes('admin') ? undefined : { principal: principal.id, groups: principal.groups };
   const list: StoredRunSummary[] = [];
   let next = after;
   for (let pages = 0; pages < mostPagesRead; pages += 1) {
     const read = await store.list({ ...filter, visibleTo }, { limit: limit + 1, after: next });
     for (const run of read.slice(0, limit)) {
       if (list.length === limit) return { list, next };
-      const { automation } = run;
-      const sees =
-        judgesGroupsAlone ||
-        run.principal.id === id ||
-        (automation !== undefined && (await sight.seesAutomation(principal, automation.id)));
-      if (sees) list.push(run);
+      if (await sees(run)) list.push(run);
       next = { createdAt: run.createdAt, id: run.id };
     }
     if (read.length <= limit) return { list, next: undefined };
-    if (list.length === limit) return { list, next };
+    if (list.length === limit) break;
   }
   return { list, next };
+}
+
+/** Whether the principal may see a run that the store answered. */
+function seesListed({ roles, id, ...principal }: Principal, sight: RunSight): (run: StoredRunSummary) => Promise<boolean> {
+  const listsAutomations = roles.some((role) => (listingRoles as readonly Role[]).includes(role));
+  return async ({ principal: owner, automation }) => {
+    if (listsAutomations || owner.id === id) return true;
+    return automation !== undefined && (await sight.seesAutomation({ roles, id, ...principal }, automation.id));
+  };
 }

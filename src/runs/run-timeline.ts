@@ -4,13 +4,13 @@ import type { CorrelationNote, LifecycleNote, Note, TaskNote } from './interpret
 import type { NewEvent, TaskRecord } from './run-records.ts';
 
 /** What the notes of some steps add to the timeline of a run, and to the event log. */
-export interface TimelineEntries {
+interface TimelineEntries {
   readonly tasks: readonly TaskRecord[];
   readonly events: readonly NewEvent[];
 }
 
 /** Gathers the notes of a run's steps until they are written. */
-export interface Timeline {
+interface Timeline {
   add(notes: readonly Note[]): void;
   /** What was added since the last call. */
   take(): TimelineEntries;
@@ -87,7 +87,7 @@ function eventsOf(
     const data = { name: qualified, [`${kind}At`]: new Date(at).toISOString(), ...definition, ...(error && { error }) };
     return eventWith(`workflow.${kind}`, at, data);
   };
-  const ofTask = ({ kind, at, reference, activity, error }: TaskNote): NewEvent | undefined => {
+  const ofTask = ({ kind, at, reference, activity, iteration, attempt, error }: TaskNote): NewEvent | undefined => {
     // The DSL has no event for a task whose `if` is false.
     if (kind === 'skipped') return undefined;
     const time = { [`${kind}At`]: new Date(at).toISOString() };
@@ -95,6 +95,8 @@ function eventsOf(
       workflow: qualified,
       task: reference,
       id: String(activity),
+      ...(iteration !== undefined && { iteration }),
+      attempt,
       ...time,
       ...(error && { error }),
     });

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { RunFigures } from '#runs/run-figures.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
+import type { ScheduleWatcher } from '#schedules/decide-due.ts';
 
 /** Seconds: a run may be one call, or wait for days. */
 const runBuckets: readonly number[] = [0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 604_800];
@@ -56,6 +57,29 @@ export function createRunMetrics(registry: Registry): RunWatcher {
     ended({ createdAt }, { status, endedAt }) {
       ended.inc({ status });
       durations.observe({ status }, (endedAt - createdAt) / 1_000);
+    },
+  };
+}
+
+/** Counts the due times of automations that this gateway decided about. */
+export function createScheduleMetrics(registry: Registry): ScheduleWatcher {
+  const occurrences = new Counter({
+    name: 'gateway_schedule_occurrences_total',
+    help: 'Due times of automations, by what became of them.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  const lateness = new Histogram({
+    name: 'gateway_schedule_lateness_seconds',
+    help: 'Time from a due time of an automation to the creation of its run.',
+    buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 3_600],
+    registers: [registry],
+  });
+  for (const outcome of ['started', 'skipped']) occurrences.inc({ outcome }, 0);
+  return {
+    decided(outcome, latenessMs) {
+      occurrences.inc({ outcome });
+      if (outcome === 'started') lateness.observe(latenessMs / 1_000);
     },
   };
 }

@@ -31,14 +31,17 @@ import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import type { CertificateExpiries } from './certificate-expiries.ts';
+import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openCatalogues } from './open-catalogues.ts';
-import { openRuns } from './open-runs.ts';
+import { openRuns, type Runs } from './open-runs.ts';
+import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
-import { createReloading, type ReloadAsker, type ReloadResult } from './reload.ts';
+import type { OutboundNeeds } from './outbound-calls.ts';
+import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
 
 /** A running gateway. */
 export interface Gateway {
@@ -71,21 +74,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const userAgent = `orchestration-gateway/${version}`;
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, ...telemetry } = createTelemetry(options);
+  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, store, audit, auditReader, longestCall } = stored;
-  // Callers may choose names that are slow to look up, so names from the configuration have a resolver of their own. Look-ups get
-  // at most half of libuv's threads, of which main.ts sets 16. 2 + 6 look-ups are that half, so argon2 and file access always find a thread.
+  // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
-  const resolveForCallers = createResolver({ concurrency: 6 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
-  const parts = createLiveParts({
-    config,
-    adapterNeeds: { resolve, clock, userAgent, pooled, log },
-    outboundNeeds: { resolve: resolveForCallers, ownListeners: () => server.listeners(), pooled },
-    log,
-  });
-  const live = started.adopt(parts, (made) => made.close());
+  const needs = { resolve, userAgent, pooled, ownListeners: () => server.listeners() };
+  const live = openLiveParts(started, options, needs);
   const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
   measureAdapters(metrics.registry, () => live.adapters().all());
   measureAudit(metrics.registry, () => audit.counts());
@@ -95,6 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const calls = createCallPath({ ...live, userAgent });
   const catalogues = openCatalogues(started, { database, clock, live });
   const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const served = servedRoutes({
     base,
     access,
@@ -135,7 +132,46 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   started.defer(() => reloading.stop());
   started.defer(() => server.close());
   const url = await server.listen();
-  const running = started.move();
+  return runningGateway({ url, running: started.move(), reloading, server, runs });
+}
+
+/** Starts the parts that a reload replaces. */
+function openLiveParts(
+  started: AsyncDisposableStack,
+  { config, log, clock }: GatewayOptions,
+  {
+    resolve,
+    userAgent,
+    pooled,
+    ownListeners,
+  }: Pick<AdapterNeeds, 'resolve' | 'userAgent' | 'pooled'> & Pick<OutboundNeeds, 'ownListeners'>,
+): LiveParts {
+  // Callers may choose names that are slow to look up, so their calls have a resolver of their own. Look-ups get at most half of libuv's
+  // threads, of which main.ts sets 16. 2 + 6 look-ups are that half, so argon2 and file access always find a thread.
+  const resolveForCallers = createResolver({ concurrency: 6 });
+  const parts = createLiveParts({
+    config,
+    adapterNeeds: { resolve, clock, userAgent, pooled, log },
+    outboundNeeds: { resolve: resolveForCallers, ownListeners, pooled },
+    log,
+  });
+  return started.adopt(parts, (made) => made.close());
+}
+
+/** `running` closes every part. */
+function runningGateway({
+  url,
+  running,
+  reloading,
+  server,
+  runs,
+}: {
+  readonly url: string;
+  readonly running: AsyncDisposableStack;
+  readonly reloading: Reloading;
+  readonly server: HttpServer;
+  readonly runs: Runs;
+}): Gateway {
   return {
     url,
     reload: (asker) => reloading.reload(asker),

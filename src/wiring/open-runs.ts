@@ -11,7 +11,7 @@ import type { CallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
-import { createInputCheck } from '#forms/input-check.ts';
+import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
 import { createRunFigures, type RunFigures } from '#runs/run-figures.ts';
@@ -45,7 +45,9 @@ interface OpenRunsOptions {
   readonly schemas: SchemaThreads;
 }
 
-interface Runs {
+export interface Runs {
+  readonly store: RunStore;
+  readonly inputs: InputCheck;
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
@@ -99,6 +101,8 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   const figures = createRunFigures({ counts: () => store.counts(), clock });
   measureRuns(options.metrics.registry, { figures, held: () => engine.held() });
   return {
+    store,
+    inputs,
     catalogue,
     engine,
     figures,

@@ -20,7 +20,7 @@ export interface ReloadResult {
 export type ReloadAsker = 'SIGHUP' | { readonly principal: string; readonly requestId: string };
 
 /** Reloads the configuration while the gateway runs. */
-interface Reloading {
+export interface Reloading {
   /**
    * Puts all of the configuration in force or nothing, and logs the result. One that is in force goes on record, with its askers. Reloads run one after the other. Requests for a reload that
    * come while one waits share the waiting one. Rejects with `configuration-invalid` or `reload-unavailable`.

@@ -47,7 +47,7 @@ function completes({ status, output, error }: RunResult, [text]: RegExpExecArray
 
 function faults({ status, output, error = {} }: RunResult, _match: RegExpExecArray, value: unknown): string | undefined {
   if (status !== 'faulted') return `the run is ${status}: ${JSON.stringify(output)}`;
-  const wrong = Object.entries((value ?? {}) as object).filter(([name, wanted]) => !isDeepStrictEqual(error[name], wanted));
+  const wrong = Object.entries(value ?? {}).filter(([name, wanted]) => !isDeepStrictEqual(error[name], wanted));
   return unless(wrong.length === 0, `the error is ${JSON.stringify(error)}`);
 }
 

@@ -52,8 +52,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
   const idle = new Set<Socket>();
   const finalReplies = createFinalReplies((socket) => inFlight.get(socket) ?? []);
   const isIdle = (socket: Socket): boolean => (inFlight.get(socket)?.length ?? 0) === 0;
-  const drainCallbacks = new Set<() => void>();
-  let draining = false;
+  const draining = createDraining();
   onConnection(server, secure, (socket) => {
     inFlight.set(socket, []);
     idle.add(socket);
@@ -76,7 +75,7 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
       return () => {
         requests.splice(requests.indexOf(begun), 1);
         if (isIdle(socket) && !socket.destroyed) idle.add(socket);
-        if (isIdle(socket) && draining) socket.destroySoon();
+        if (isIdle(socket) && draining.hasBegun) socket.destroySoon();
         else finalReplies.sendIfDue(socket);
       };
     },
@@ -94,24 +93,39 @@ export function trackConnections(server: Server, { secure }: { readonly secure: 
     },
     sendFinalReply: finalReplies.add,
     drain() {
-      draining = true;
+      draining.begin();
       // Only the last request of each connection: those before it are answered first.
       for (const requests of inFlight.values()) requests.at(-1)?.scope?.announceClosing();
       endAfterGrace(idle);
-      for (const callback of drainCallbacks) callback();
-    },
-    whenDraining(callback) {
-      if (draining) callback();
-      else drainCallbacks.add(callback);
-      return () => void drainCallbacks.delete(callback);
     },
     get draining() {
-      return draining;
+      return draining.hasBegun;
     },
+    whenDraining: draining.when,
     breakOffAll() {
       for (const socket of inFlight.keys()) if (!isIdle(socket)) breakOff(socket);
     },
     abortCallbacks: new Set(),
+  };
+}
+
+/** Whether the drain has begun, and what waits for it. */
+function createDraining() {
+  const waiting = new Set<() => void>();
+  let hasBegun = false;
+  return {
+    get hasBegun() {
+      return hasBegun;
+    },
+    begin(): void {
+      hasBegun = true;
+      for (const callback of waiting) callback();
+    },
+    when(this: void, callback: () => void): () => void {
+      if (hasBegun) callback();
+      else waiting.add(callback);
+      return () => void waiting.delete(callback);
+    },
   };
 }
 

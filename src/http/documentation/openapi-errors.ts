@@ -38,7 +38,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
 
 /**
  * The statuses of a code: that of the table, and others. `outcome-unknown` also has that of a time-out and that of a repeated
- * Idempotency-Key; `workflow-not-found` that of a state that does not allow the request, where an automation names the workflow.
+ * Idempotency-Key. `workflow-not-found` also has 409, where an automation names the workflow.
  */
 export function statusesOf(code: ErrorCode): readonly number[] {
   const { status } = errorCodes[code];

@@ -76,16 +76,14 @@ function judgeEvent(event: unknown, pointer: string, list: ProblemList): void {
     list.add(pointer, 'must be an object: a CloudEvent in the JSON format');
     return;
   }
-  const attributes = event as Readonly<Record<string, unknown>>;
-  for (const name of ['specversion', 'id', 'source', 'type'] as const) {
-    if (attributes[name] === undefined || attributes[name] === null) list.add(`${pointer}/${name}`, 'is missing');
-  }
-  for (const [name, attribute] of Object.entries(attributes)) {
-    // A null is an attribute without a value (JSON format 2.2).
-    const problem = attribute === null && name !== 'data' ? undefined : problemOfMember(name, attribute);
+  // A null is an attribute without a value (JSON format 2.2). For `data` it is the value.
+  const given = new Map(Object.entries(event).filter(([name, value]) => value !== null || name === 'data'));
+  for (const name of ['specversion', 'id', 'source', 'type']) if (!given.has(name)) list.add(`${pointer}/${name}`, 'is missing');
+  for (const [name, value] of given) {
+    const problem = problemOfMember(name, value);
     if (problem !== undefined) list.add(pointerTo(pointer, name), problem);
   }
-  if (typeof attributes['data_base64'] === 'string' && attributes['data'] !== undefined)
+  if (given.has('data') && given.has('data_base64'))
     list.add(`${pointer}/data_base64`, 'excludes data: leave out one of the two');
 }
 
@@ -109,9 +107,16 @@ function problemOfMember(name: string, value: unknown): string | undefined {
   if (name === 'data') return undefined;
   if (name === 'data_base64') return isBase64(value) ? undefined : 'must be a string of base64';
   if (!/^[a-z0-9]{1,64}$/u.test(name)) return 'is no name of an attribute: only a to z and 0 to 9 are, at most 64 of them';
-  if (value === '' && texts.has(name)) return 'must not be empty';
-  if (typeof value === 'string') return problemOfText(value) ?? forms.get(name)?.(value);
-  if (texts.has(name)) return 'must be a string';
+  return texts.has(name) ? problemOfAttribute(name, value) : problemOfExtension(value);
+}
+
+function problemOfAttribute(name: string, value: unknown): string | undefined {
+  if (typeof value !== 'string') return 'must be a string';
+  return value === '' ? 'must not be empty' : (problemOfText(value) ?? forms.get(name)?.(value));
+}
+
+function problemOfExtension(value: unknown): string | undefined {
+  if (typeof value === 'string') return problemOfText(value);
   const isValue = typeof value === 'boolean' || Number.isSafeInteger(value);
   return isValue ? undefined : 'must be a string, a boolean or a whole number';
 }

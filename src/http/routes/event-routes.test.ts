@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertProblem, pointersOf } from '../../../test/support/callers/calls.ts';
+import { readStream } from '../../../test/support/runs/read-stream.ts';
+import { lastStep, lifecycle, type RunServer, runServer } from '../../../test/support/runs/run-server.ts';
 import { eachStore } from '../../../test/support/stores/stores.ts';
 import { until } from '../../../test/support/until.ts';
-import { readStream } from './event-stream.test-support.ts';
-import { lastStep, lifecycle, type RunServer, runServer } from './run-routes.test-support.ts';
 
 const cloudEvents = { 'Content-Type': 'application/cloudevents+json' };
 const batch = { 'Content-Type': 'application/cloudevents-batch+json' };

@@ -2,12 +2,14 @@ import type { RequestProblem } from '#base/gateway-error.ts';
 import { idempotencyKeyOf } from '#http/idempotency.ts';
 import type { JsonBody, Route, RouteReply, RouteRequest } from '#http/route.ts';
 import { compactJson } from '#json/compact-json.ts';
-import type { RunCatalogue, RunDecision } from '#runs/run-catalogue.ts';
+import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import type { StoredRun } from '#runs/run-records.ts';
+import type { RunDecision, StartedRun } from '#runs/run-requests.ts';
 import { catalogueChange } from './route-traits.ts';
 import {
   changeErrors,
   exampleRun,
+  exampleStarted,
   resumeSchema,
   runKeyHeader,
   runParameter,
@@ -15,7 +17,7 @@ import {
   startedHeaders,
   startSchema,
 } from './run-docs.ts';
-import { askedRun, jsonText, runText } from './run-texts.ts';
+import { askedRun, jsonReply, runText } from './run-texts.ts';
 
 /** Starting runs, and changing them. */
 export function runCommandRoutes(runs: RunCatalogue, base: string): readonly Route[] {
@@ -28,7 +30,7 @@ export function runCommandRoutes(runs: RunCatalogue, base: string): readonly Rou
       summary: 'Cancel a run',
       description:
         'No further task begins, and a call in flight is aborted: its outcome may be unknown. The runs that the run began are cancelled too.',
-      status: 'cancelled',
+      shown: { status: 'cancelled', endedAt: '2026-03-01T22:00:00.480Z' },
     }),
     commandRoute({
       url: '/runs/:id/suspend',
@@ -36,7 +38,7 @@ export function runCommandRoutes(runs: RunCatalogue, base: string): readonly Rou
       operationId: 'suspendRun',
       summary: 'Suspend a run',
       description: 'No further task begins until the run is resumed. Calls in flight end first; time limits wait.',
-      status: 'suspended',
+      shown: { status: 'suspended' },
     }),
     resumeRoute(runs),
     rerunRoute(runs, base),
@@ -48,9 +50,9 @@ function noteRun({ context }: RouteRequest, { id, automation }: StoredRun): void
   context.record.note({ run: id, ...(automation && { automation: { _id: automation.id, name: automation.name } }) });
 }
 
-function startedReply({ run, replayed }: { readonly run: StoredRun; readonly replayed: boolean }, base: string): RouteReply {
+function startedReply({ run, replayed }: StartedRun, base: string): RouteReply {
   const headers = { Location: `${base}/runs/${run.id}`, ...(replayed && { 'Idempotency-Replayed': 'true' }) };
-  return jsonText(201, runText(run), headers);
+  return jsonReply(201, runText(run), headers);
 }
 
 const startBody: JsonBody = { kind: 'json', optional: true, schema: startSchema, opaque: ['/input'] };
@@ -83,7 +85,7 @@ function startRoute(runs: RunCatalogue, base: string): Route {
       example: {
         path: { id: exampleRun.automation },
         request: { input: exampleRun.input },
-        reply: exampleRun,
+        reply: exampleStarted,
       },
     },
   };
@@ -101,12 +103,12 @@ function commandRoute({
   operationId,
   summary,
   description,
-  status,
+  shown,
 }: Pick<Route, 'url'> &
   Pick<Route['docs'], 'operationId' | 'summary' | 'description'> & {
     readonly take: (request: ReturnType<typeof askedRun>) => Promise<StoredRun>;
     /** Of the run in the example. */
-    readonly status: StoredRun['status'];
+    readonly shown: { readonly status: StoredRun['status']; readonly endedAt?: string };
   }): Route {
   return {
     method: 'POST',
@@ -115,7 +117,7 @@ function commandRoute({
     async handle(request) {
       const run = await take(askedRun(request));
       noteRun(request, run);
-      return jsonText(200, runText(run));
+      return jsonReply(200, runText(run));
     },
     ...catalogueChange,
     docs: {
@@ -126,7 +128,7 @@ function commandRoute({
       pathParameters: runParameter,
       success: { status: 200, description: 'The run after the change.', schema: runSchema },
       errors: changeErrors,
-      example: { path: { id: exampleRun.id }, reply: { ...exampleRun, status } },
+      example: { path: { id: exampleRun.id }, reply: { ...exampleRun, ...shown } },
     },
   };
 }
@@ -169,7 +171,7 @@ function resumeRoute(runs: RunCatalogue): Route {
       const asked = askedRun(request);
       const run = await (decision === undefined ? runs.resume(asked) : runs.decide({ ...asked, decision }));
       noteRun(request, run);
-      return jsonText(200, runText(run));
+      return jsonReply(200, runText(run));
     },
     ...catalogueChange,
     docs: {
@@ -210,7 +212,7 @@ function rerunRoute(runs: RunCatalogue, base: string): Route {
       success: { status: 201, description: 'The new run.', schema: runSchema, headers: startedHeaders },
       errors: [...changeErrors, 'workflow-not-found', 'idempotency-key-reused'],
       statuses: { 'workflow-not-found': 409 },
-      example: { path: { id: exampleRun.id }, reply: exampleRun },
+      example: { path: { id: exampleRun.id }, reply: exampleStarted },
     },
   };
 }

@@ -149,6 +149,11 @@ export const exampleListed = {
   startedAt: '2026-03-01T22:00:00.012Z',
 };
 
+const { startedAt: _begun, ...exampleCreated } = exampleListed;
+
+/** A run as the reply to its start has it. */
+export const exampleStarted = { ...exampleCreated, status: 'pending', input: { device: 'ce0' } };
+
 export const exampleRun = { ...exampleListed, input: { device: 'ce0' } };
 
 export const exampleTask = {
@@ -163,11 +168,7 @@ export const exampleTask = {
 };
 
 export const exampleStream = [
-  ':',
-  '',
   'id: 41',
   'event: io.serverlessworkflow.workflow.started.v1',
   `data: {"specversion":"1.0","id":"6f0d8c1e-2b7a-4d53-9e44-1c8a7b6f5d20","source":"/runs/${exampleId}","type":"io.serverlessworkflow.workflow.started.v1","time":"2026-03-01T22:00:00.012Z","subject":"lab.sync","datacontenttype":"application/json","data":{"name":"sync-${exampleId}.lab","startedAt":"2026-03-01T22:00:00.012Z"}}`,
-  '',
-  '',
 ].join('\n');

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { taskAt } from '#runs/run-records.test-support.ts';
 import { assertProblem, pointersOf } from '../../../test/support/callers/calls.ts';
+import { lastStep, type RunServer, runServer } from '../../../test/support/runs/run-server.ts';
 import { until } from '../../../test/support/until.ts';
-import { lastStep, type RunServer, runServer } from './run-routes.test-support.ts';
 
 const runOf = (automation: string): string => `/automation_catalog/automations/${automation}/run`;
 

@@ -16,7 +16,7 @@ import {
   taskListParameters,
   taskPageSchema,
 } from './run-docs.ts';
-import { askedRun, jsonText, runPageText, runText, taskPageText } from './run-texts.ts';
+import { askedRun, jsonReply, runPageText, runText, taskPageText } from './run-texts.ts';
 
 /** Runs of automations, and their events. The catalogue decides who sees and changes a run. `base`: in front of the path in `Location`. */
 export function runRoutes(runs: RunCatalogue, base: string): readonly Route[] {
@@ -34,7 +34,7 @@ function listRoute(runs: RunCatalogue): Route {
       const read = readRunListQuery(query);
       if ('problems' in read) throw invalidRequest(read.problems);
       count();
-      return jsonText(200, runPageText(await runs.list({ principal: context.record.principal, ...read.query })));
+      return jsonReply(200, runPageText(await runs.list({ principal: context.record.principal, ...read.query })));
     },
     ...catalogueReading,
     counted: 'judged',
@@ -57,7 +57,7 @@ function readRoute(runs: RunCatalogue): Route {
     method: 'GET',
     url: '/runs/:id',
     access: 'callers',
-    handle: async (request) => jsonText(200, runText(await runs.read(askedRun(request)))),
+    handle: async (request) => jsonReply(200, runText(await runs.read(askedRun(request)))),
     ...catalogueReading,
     docs: {
       tag: 'runs',
@@ -83,7 +83,7 @@ function tasksRoute(runs: RunCatalogue): Route {
       request.count();
       const { limit, after } = read.query;
       const tasks = await runs.tasks({ ...askedRun(request), limit: limit + 1, after });
-      return jsonText(200, taskPageText(tasks.slice(0, limit), tasks.length > limit));
+      return jsonReply(200, taskPageText(tasks.slice(0, limit), tasks.length > limit));
     },
     ...catalogueReading,
     counted: 'judged',

@@ -61,14 +61,14 @@ function objectText(members: Readonly<Record<string, string | undefined>>): stri
 
 /** Undefined where there is no value. */
 function written(value: unknown): string | undefined {
-  return JSON.stringify(value) as string | undefined;
+  return JSON.stringify(value);
 }
 
 function isoTime(at: number | undefined): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString();
 }
 
-export function jsonText(status: number, body: string, headers: Readonly<Record<string, string>> = {}): RouteReply {
+export function jsonReply(status: number, body: string, headers: Readonly<Record<string, string>> = {}): RouteReply {
   return { kind: 'plain', status, headers, body };
 }
 

@@ -1,24 +1,24 @@
 import type { TestContext } from 'node:test';
-import type { Access } from '#access/access.ts';
-import type { Principal } from '#access/principal.ts';
-import type { AuditFacts } from '#audit/audit-entry.ts';
-import type { AuditLog } from '#audit/audit-log.ts';
-import { visibleTo } from '#automations/automation-audience-store.ts';
-import { createAutomationCatalogue } from '#automations/automation-catalogue.ts';
-import type { GivenAutomation } from '#automations/automation-document.ts';
-import { createAutomationStore } from '#automations/automation-store.ts';
-import { systemClock } from '#base/clock.ts';
-import { noLog } from '#base/log.ts';
-import { createHttpServer, type HttpServer } from '#http/server.ts';
-import { createRunCatalogue } from '#runs/run-catalogue.ts';
-import { ending, stepOf } from '#runs/run-records.test-support.ts';
-import type { ClaimedRun, RunWrite } from '#runs/run-records.ts';
-import { createRunStore, type RunStore } from '#runs/run-store.ts';
-import type { Workflow } from '#workflows/workflow.ts';
-import { type Reply, type Request, send } from '../../../test/support/callers/http-client.ts';
-import { sqliteStore, type TestStore } from '../../../test/support/stores/stores.ts';
-import { eventRoutes } from './event-routes.ts';
-import { runRoutes } from './run-routes.ts';
+import type { Access } from '../../../src/access/access.ts';
+import type { Principal } from '../../../src/access/principal.ts';
+import type { AuditFacts } from '../../../src/audit/audit-entry.ts';
+import type { AuditLog } from '../../../src/audit/audit-log.ts';
+import { visibleTo } from '../../../src/automations/automation-audience-store.ts';
+import { createAutomationCatalogue } from '../../../src/automations/automation-catalogue.ts';
+import type { GivenAutomation } from '../../../src/automations/automation-document.ts';
+import { createAutomationStore } from '../../../src/automations/automation-store.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { noLog } from '../../../src/base/log.ts';
+import { eventRoutes } from '../../../src/http/routes/event-routes.ts';
+import { runRoutes } from '../../../src/http/routes/run-routes.ts';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
+import { createRunCatalogue } from '../../../src/runs/run-catalogue.ts';
+import { ending, stepOf } from '../../../src/runs/run-records.test-support.ts';
+import type { ClaimedRun, RunWrite } from '../../../src/runs/run-records.ts';
+import { createRunStore, type RunStore } from '../../../src/runs/run-store.ts';
+import type { Workflow } from '../../../src/workflows/workflow.ts';
+import { type Reply, type Request, send } from '../callers/http-client.ts';
+import { sqliteStore, type TestStore } from '../stores/stores.ts';
 
 const principals: readonly Principal[] = [
   { id: 'ada', username: 'ada', roles: ['admin'], groups: [] },
@@ -39,8 +39,8 @@ export interface RunServer {
   readonly listeners: () => number;
   /** What the audit log got. */
   readonly recorded: readonly AuditFacts[];
-  send(as: Name, request: Request): Promise<Reply>;
-  post(as: Name, target: string, body?: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  readonly send: (as: Name, request: Request) => Promise<Reply>;
+  readonly post: (as: Name, target: string, body?: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>;
   /** Creates an automation of the workflow `lab.sync`, and answers its `_id`. */
   automation(given?: Partial<GivenAutomation>): Promise<string>;
   /** Starts a run as ada, and answers its id. */

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import type { TestContext } from 'node:test';
-import { until } from '../../../test/support/until.ts';
-import type { RunServer } from './run-routes.test-support.ts';
+import { until } from '../until.ts';
+import type { RunServer } from './run-server.ts';
 
 /** An event as it came over the wire. */
-export interface SentEvent {
+interface SentEvent {
   readonly id: string;
   readonly type: string;
   readonly data: string;
 }
 
 /** A stream of events that a caller reads. */
-export interface ReadStream {
+interface ReadStream {
   readonly response: IncomingMessage;
   readonly events: readonly SentEvent[];
   readonly comments: number;

@@ -1,0 +1,60 @@
+import type { Principal, Role } from '#access/principal.ts';
+import type { Automation } from '#automations/automation.ts';
+import type { Clock } from '#base/clock.ts';
+import type { RequestProblem } from '#base/gateway-error.ts';
+import type { Workflow } from '#workflows/workflow.ts';
+import type { StoredRun } from './run-records.ts';
+import type { RunStore } from './run-store.ts';
+
+export interface RunRequest {
+  readonly principal: Principal;
+  /** Of the run. */
+  readonly id: string;
+}
+
+export interface StartRequest {
+  readonly principal: Principal;
+  /** `_id` of the automation. */
+  readonly automation: string;
+  /** JSON text; absent: the automation's own input. */
+  readonly input?: string | undefined;
+  /** The Idempotency-Key. */
+  readonly key?: string | undefined;
+}
+
+/** What people found out about a call whose outcome is unknown. */
+export interface RunDecision {
+  /** The `id` of a task, or its reference where only one call there is unknown. */
+  readonly task: string;
+  readonly as: 'done' | 'failed' | 'again';
+  /** JSON text. */
+  readonly output?: string | undefined;
+  readonly reason: string;
+}
+
+/** `replayed`: an earlier request with the Idempotency-Key started the run. */
+export interface StartedRun {
+  readonly run: StoredRun;
+  readonly replayed: boolean;
+}
+
+/** The parts that the runs are made from. */
+export interface RunCatalogueNeeds {
+  readonly store: RunStore;
+  readonly clock: Clock;
+  /** The automation, with its own input as JSON text, for anybody. */
+  readonly automation: (
+    id: string,
+  ) => Promise<{ readonly automation: Automation; readonly input: string | undefined } | undefined>;
+  /** A version of a workflow, or its newest; with the role of its writer. */
+  readonly workflow: (name: {
+    readonly id: string;
+    readonly version?: string | undefined;
+  }) => Promise<{ readonly workflow: Workflow; readonly writtenAs: Role } | undefined>;
+  /** What in an input does not satisfy the form of the automation, or the schema of the workflow. */
+  readonly inputProblems: (given: {
+    readonly automation: Automation;
+    readonly workflow: Workflow;
+    readonly input: string;
+  }) => Promise<readonly RequestProblem[]>;
+}

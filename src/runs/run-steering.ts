@@ -1,0 +1,116 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import { inTime } from '#base/in-time.ts';
+import { type UndecidedCall, undecidedCalls } from './interpreter/pending.ts';
+import { readState } from './interpreter/state-text.ts';
+import type { RunFinder } from './run-finder.ts';
+import type { StoredRunSummary } from './run-queries.ts';
+import type { RunCommand, StoredRun } from './run-records.ts';
+import { chosenCall, decidedAlready, hasEnded, needsDecision, notSuspended, runNotFound } from './run-refusals.ts';
+import type { RunCatalogueNeeds, RunDecision, RunRequest } from './run-requests.ts';
+import type { RunStore } from './run-store.ts';
+
+/** See `RunCatalogue`. Each resolves with the run once it has taken the change, or as it is after five seconds. */
+interface RunSteering {
+  cancel(request: RunRequest): Promise<StoredRun>;
+  suspend(request: RunRequest): Promise<StoredRun>;
+  resume(request: RunRequest): Promise<StoredRun>;
+  decide(request: RunRequest & { readonly decision: RunDecision }): Promise<StoredRun>;
+}
+
+/** Milliseconds that a request waits for the run to take a command. */
+const commandWait = 5_000;
+/** Milliseconds until the run is looked at again without a notification. */
+const lookAgain = 200;
+
+interface Commanded {
+  readonly command: RunCommand;
+  /** At most one command of the run has it. */
+  readonly key?: string;
+  readonly isTaken: (run: StoredRunSummary) => boolean | Promise<boolean>;
+}
+
+interface Steering {
+  readonly needs: RunCatalogueNeeds;
+  readonly finder: RunFinder;
+}
+
+export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder): RunSteering {
+  const steering = { needs, finder };
+  return {
+    cancel: async (request) =>
+      commanded(steering, await finder.changeable(request), { command: { kind: 'cancel' }, isTaken: () => false }),
+    suspend: async (request) =>
+      commanded(steering, await finder.changeable(request), {
+        command: { kind: 'suspend' },
+        isTaken: ({ status }) => status === 'suspended',
+      }),
+    async resume(request) {
+      const run = await finder.changeable(request);
+      if (run.endedAt !== undefined) throw hasEnded(run);
+      if (run.status !== 'suspended') throw notSuspended();
+      const undecided = await undecidedOf(needs, run);
+      if (undecided.length > 0) throw needsDecision(undecided);
+      return await commanded(steering, run, { command: { kind: 'resume' }, isTaken: ({ status }) => status !== 'suspended' });
+    },
+    async decide({ decision, ...request }) {
+      const { run } = await finder.visible(request);
+      const { principal } = request;
+      if (!principal.roles.includes('admin'))
+        throw new GatewayError('forbidden', 'A decision about a call needs the role admin.');
+      if (run.endedAt !== undefined) throw hasEnded(run);
+      const { activity, attempt } = chosenCall(await undecidedOf(needs, run), decision.task);
+      const { as, output, reason } = decision;
+      const command: RunCommand = {
+        kind: 'decide',
+        activity,
+        as,
+        reason,
+        principal: principal.username,
+        ...(output !== undefined && { output }),
+      };
+      const isOpen = (call: UndecidedCall): boolean => call.activity === activity && call.attempt === attempt;
+      return await commanded(steering, run, {
+        command,
+        key: `decide ${activity} ${attempt}`,
+        isTaken: async (now) => !(await undecidedOf(needs, now)).some(isOpen),
+      });
+    },
+  };
+}
+
+/** Queues the command, and waits until the run took it. */
+async function commanded(
+  { needs: { store, clock }, finder }: Steering,
+  run: StoredRunSummary,
+  { command, key, isTaken }: Commanded,
+): Promise<StoredRun> {
+  if (run.endedAt !== undefined) throw hasEnded(run);
+  if (!(await store.command(run.id, command, key))) throw key === undefined ? hasEnded(run) : decidedAlready();
+  const until = clock.monotonic() + commandWait;
+  for (;;) {
+    const changed = changeOf(store, run.id);
+    try {
+      const now = await store.summary(run.id);
+      if (now === undefined) throw runNotFound();
+      if (now.endedAt !== undefined || (await isTaken(now)) || clock.monotonic() >= until) return await finder.whole(run.id);
+      await inTime(changed.promise, lookAgain, () => undefined);
+    } finally {
+      changed.forget();
+    }
+  }
+}
+
+/** The calls of a run about which people are to decide. */
+async function undecidedOf({ store, workflow }: RunCatalogueNeeds, run: StoredRunSummary): Promise<readonly UndecidedCall[]> {
+  const [state, found] = await Promise.all([store.readState(run.id), workflow({ id: run.workflow, version: run.version })]);
+  return state === undefined || found === undefined ? [] : undecidedCalls(found.workflow, readState(state.text, state.values));
+}
+
+/** Resolves with the next change of the run that this process learns of. */
+function changeOf(store: RunStore, id: string): { readonly promise: Promise<undefined>; readonly forget: () => void } {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const forget = store.onChange((change) => {
+    if (change.kind !== 'run' || change.id === id) resolve(undefined);
+  });
+  return { promise, forget };
+}
