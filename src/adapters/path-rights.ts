@@ -29,8 +29,8 @@ export function decidePath(rights: PathRights, operation: 'actions' | 'queries',
 }
 
 /**
- * Whether the globs match every reading of the path. A path that can be read in too many ways is not matched, and neither is one with a
- * `..` segment in a reading: it leads out of the glob. No path to an orchestrator has one (`pathProblem`).
+ * Whether the globs match every reading of the path. A path that can be read in too many ways is not matched. Neither is one with a `..`
+ * segment in a reading, because it leads out of the glob. No path to an orchestrator has one (`pathProblem`).
  */
 export function matchesPaths(globs: readonly string[], path: string): boolean {
   const texts = pathReadings(beforeQuery(path));

@@ -124,7 +124,7 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
       if (exporting >= exportsAtOnce) throw tooManyExports();
       exporting += 1;
       try {
-        yield* exportAutomations(read);
+        yield* exportAutomations(database);
       } finally {
         exporting -= 1;
       }

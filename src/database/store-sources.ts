@@ -25,7 +25,7 @@ export function sqliteSources([own, runs]: readonly StoreFile[]): StoreSources {
 }
 
 /**
- * One pool for all: only the way a transaction begins differs. A gateway that stands still within a transaction has its locks no longer than
+ * One pool for all: only the way a transaction begins differs. A gateway that is stopped within a transaction has its locks no longer than
  * its leases.
  */
 export async function postgresSources(url: Secret): Promise<StoreSources> {

@@ -154,16 +154,11 @@ async function followed(options: {
         },
         scope,
       );
-      const { location } = reply.headers;
-      if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
+      const location = limits.redirects === 0 ? undefined : redirectOf(reply);
+      if (location === undefined) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
-      if (redirects === limits.redirects) {
-        throw new GatewayError(
-          'too-many-redirects',
-          `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
-        );
-      }
+      if (redirects === limits.redirects) throw tooManyRedirects(limits);
       hop = nextHop(hop, reply.status, location);
       const refusal = refuseHop(hop);
       if (refusal !== undefined) throw refusal;
@@ -173,6 +168,18 @@ async function followed(options: {
   } catch (failure) {
     throw answered === undefined ? failure : failureAfterRedirect(options.first.method, answered, failure);
   }
+}
+
+/** Where the reply redirects to, if it does. */
+function redirectOf({ status, headers: { location } }: FarSideReply): FarSideReply['headers']['location'] {
+  return isRedirect(status) ? location : undefined;
+}
+
+function tooManyRedirects({ redirects }: RestCallLimits): GatewayError {
+  return new GatewayError(
+    'too-many-redirects',
+    `The far side redirected more than ${redirects} times (outbound.redirects). Call its final address.`,
+  );
 }
 
 function noRefusal(): undefined {

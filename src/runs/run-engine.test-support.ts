@@ -79,26 +79,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = (renew: RunStore['renew']) => renew, claims = (claim: RunStore['claim']) => claim } = {}) {
-      const opened = await open();
-      const own: RunStore = {
-        ...opened,
-        claim: claims(opened.claim),
-        renew: renews === false ? () => Promise.reject(new Error('is stopped')) : renews(opened.renew),
-      };
-      const engine = createRunEngine({
-        store: own,
-        tools: toolsOver(own, { expressions, workflows, perform }),
-        tasks,
-        log: noLog,
-        ...(lease !== undefined && { lease }),
-      });
-      t.after(async () => {
-        engine.abort();
-        await engine.stop();
-      });
-      return engine;
-    },
+    gateway: async (given) => startEngine(t, await open(), { expressions, workflows, perform }, given),
     async begin(name, more = {}) {
       const run = newRun({ workflow: `test.${name}`, input: '{}', ...more });
       await store.create([run]);
@@ -111,6 +92,34 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     },
     tasks: (id) => store.tasks(id, { limit: 1_000 }),
   };
+}
+
+function startEngine(
+  t: TestContext,
+  store: RunStore,
+  parts: Parameters<typeof toolsOver>[1],
+  { tasks = 8, lease, renews, claims }: GatewayOptions = {},
+): RunEngine {
+  const claim: RunStore['claim'] = (options) => store.claim(options);
+  const renew: RunStore['renew'] = (options) => store.renew(options);
+  const stopped: RunStore['renew'] = () => Promise.reject(new Error('is stopped'));
+  const own: RunStore = {
+    ...store,
+    claim: claims?.(claim) ?? claim,
+    renew: renews === false ? stopped : (renews?.(renew) ?? renew),
+  };
+  const engine = createRunEngine({
+    store: own,
+    tools: toolsOver(own, parts),
+    tasks,
+    log: noLog,
+    ...(lease !== undefined && { lease }),
+  });
+  t.after(async () => {
+    engine.abort();
+    await engine.stop();
+  });
+  return engine;
 }
 
 function toolsOver(

@@ -31,17 +31,21 @@ export function watchedSave(run: ClaimedRun, save: Save, watchers: RunWatchers):
     const outcome = await save(write);
     // A write whose first answer was lost may be `lost` at its repetition, and then no one learns of it.
     if (outcome === 'lost') return outcome;
-    const over = write.tasks.filter(({ end }) => end !== undefined);
-    const isSuspended = write.status === 'suspended' && status !== 'suspended';
-    const ending = endingOf(write);
+    for (const watcher of watchers) tell(watcher, { run, write, before: status });
     ({ status } = write);
-    for (const watcher of watchers) {
-      if (over.length > 0) watcher.tasksEnded?.(over);
-      if (isSuspended) watcher.suspended?.(run, write.suspendedBy ?? 'people');
-      if (ending !== undefined) watcher.ended?.(run, ending);
-    }
     return outcome;
   };
+}
+
+function tell(
+  watcher: Partial<RunWatcher>,
+  { run, write, before }: { readonly run: ClaimedRun; readonly write: RunWrite; readonly before: RunWrite['status'] },
+): void {
+  const over = write.tasks.filter(({ end }) => end !== undefined);
+  if (over.length > 0) watcher.tasksEnded?.(over);
+  if (write.status === 'suspended' && before !== 'suspended') watcher.suspended?.(run, write.suspendedBy ?? 'people');
+  const ending = endingOf(write);
+  if (ending !== undefined) watcher.ended?.(run, ending);
 }
 
 function endingOf({ status, startedAt, endedAt, error }: RunWrite): RunEnding | undefined {
