@@ -40,6 +40,8 @@ interface EnteringCall {
   readonly call: Call;
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
+  /** False: the gateway may have lost the run, so nothing that changes something leaves. */
+  readonly holds: () => boolean;
 }
 
 /** What came of one way through the call path. */
@@ -76,6 +78,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       record,
       delegated: run.delegated,
       wait: undefined,
+      mayLeave: entering.holds,
       whenEnded: (callback) => life.whenEnded(callback),
       whenStopping: (callback) => life.whenStopping(callback),
     });
