@@ -108,7 +108,11 @@ async function fetched(effect: FetchEffect, { run, trace, tools }: Working, sign
   return { kind: 'fetched', at: tools.clock.now(), key: effect.key, document: tools.secrets.mask(answer.document) };
 }
 
-async function called(effect: CallEffect, { run, trace, tools, holds, begunAt }: Working, signal: AbortSignal): Promise<RunEvent> {
+async function called(
+  effect: CallEffect,
+  { run, trace, tools, holds, begunAt }: Working,
+  signal: AbortSignal,
+): Promise<RunEvent> {
   const args = await argument(tools, effect.with);
   const { key, activity, attempt, reference } = effect;
   if ('error' in args) return { kind: 'callEnded', at: tools.clock.now(), key, result: { kind: 'error', error: args.error } };

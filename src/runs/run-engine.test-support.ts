@@ -24,9 +24,8 @@ export type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResu
 interface GatewayOptions {
   readonly tasks?: number;
   readonly lease?: number;
-  /** `false`: as one that stands still, it lets its leases end. Else how it renews them. */
-  readonly renews?: false | ((renew: RunStore['renew']) => RunStore['renew']);
-  readonly claims?: (claim: RunStore['claim']) => RunStore['claim'];
+  /** What this gateway has instead of methods of its store. */
+  readonly changed?: (store: RunStore) => Partial<RunStore>;
 }
 
 /** Runs on a store, and as many gateways as a test starts on it. */
@@ -95,13 +94,9 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = (renew) => renew, claims = (claim) => claim } = {}) {
+    async gateway({ tasks = 8, lease, changed }: GatewayOptions = {}) {
       const opened = await open();
-      const own: RunStore = {
-        ...opened,
-        claim: claims(opened.claim),
-        renew: renews === false ? () => Promise.reject(new Error('stands still')) : renews(opened.renew),
-      };
+      const own: RunStore = { ...opened, ...changed?.(opened) };
       const engine = createRunEngine({
         store: own,
         tools: toolsOver(own),

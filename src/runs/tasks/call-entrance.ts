@@ -41,7 +41,7 @@ interface EnteringCall {
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
   /** False: the gateway may have lost the run, so nothing that changes something leaves. */
-  readonly holds: () => boolean;
+  readonly holds?: (() => boolean) | undefined;
 }
 
 /** What came of one way through the call path. */
@@ -78,7 +78,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       record,
       delegated: run.delegated,
       wait: undefined,
-      mayLeave: entering.holds,
+      ...(entering.holds && { mayLeave: entering.holds }),
       whenEnded: (callback) => life.whenEnded(callback),
       whenStopping: (callback) => life.whenStopping(callback),
     });
