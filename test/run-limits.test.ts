@@ -5,7 +5,7 @@ import { actionTask, type SeenRun, type TaskDocument } from './support/runs/run-
 import { runStage } from './support/runs/run-stage.ts';
 import { until } from './support/until.ts';
 
-// Cancelling, and workflows that ask for too much. An ordinary run completes at the same time.
+// Cancelling, and workflows that ask for too much. An ordinary run completes with each of these.
 
 const { far, caller } = await runStage({ after });
 const ordinary = await caller.automation('ordinary', [actionTask('act', '$workflow.input.run')]);
@@ -16,7 +16,7 @@ async function startOf(tasks: readonly TaskDocument[]): Promise<SeenRun> {
   return await caller.start(await caller.automation(`hostile${count}`, tasks));
 }
 
-/** The detail of the error with which a run of these tasks ends. Another run completes at the same time. */
+/** The detail of the error with which a run of these tasks ends. Another run completes meanwhile. */
 async function faultOf(tasks: readonly TaskDocument[]): Promise<string> {
   const run = await startOf(tasks);
   const other = await caller.start(ordinary, { input: { run: `other${count}` } });

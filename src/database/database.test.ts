@@ -392,7 +392,7 @@ eachStore((store) => {
     await assert.rejects(work, isUnavailable);
   });
 
-  test('a transaction that is idle holds its locks for some seconds only', {
+  test('a transaction without a statement holds its locks for some seconds only', {
     skip: store.dialect === 'sqlite' && 'PostgreSQL only',
   }, async (t) => {
     const options = await store.fresh(t);

@@ -25,8 +25,8 @@ export function sqliteSources([own, runs]: readonly StoreFile[]): StoreSources {
 }
 
 /**
- * One pool for all: only the way a transaction begins differs. A gateway that is stopped within a transaction has its locks no longer than
- * its leases.
+ * One pool for all: only the way a transaction begins differs. A gateway that stops within a transaction has its locks no longer than its
+ * leases.
  */
 export async function postgresSources(url: Secret): Promise<StoreSources> {
   const sessions = await postgresSessions({ url, connections: 10, statementLimit: 10_000, idleLimit: 5_000 });

@@ -24,9 +24,8 @@ type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | O
 interface GatewayOptions {
   readonly tasks?: number;
   readonly lease?: number;
-  /** `false`: as a stopped one it lets its leases end. Else how it renews them. */
-  readonly renews?: false | ((renew: RunStore['renew']) => RunStore['renew']);
-  readonly claims?: (claim: RunStore['claim']) => RunStore['claim'];
+  /** What this gateway has instead of methods of its store. */
+  readonly changed?: (store: RunStore) => Partial<RunStore>;
 }
 
 /** Runs on a store, and as many gateways as a test starts on it. */
@@ -98,16 +97,9 @@ function startEngine(
   t: TestContext,
   store: RunStore,
   parts: Parameters<typeof toolsOver>[1],
-  { tasks = 8, lease, renews, claims }: GatewayOptions = {},
+  { tasks = 8, lease, changed }: GatewayOptions = {},
 ): RunEngine {
-  const claim: RunStore['claim'] = (options) => store.claim(options);
-  const renew: RunStore['renew'] = (options) => store.renew(options);
-  const stopped: RunStore['renew'] = () => Promise.reject(new Error('is stopped'));
-  const own: RunStore = {
-    ...store,
-    claim: claims?.(claim) ?? claim,
-    renew: renews === false ? stopped : (renews?.(renew) ?? renew),
-  };
+  const own: RunStore = { ...store, ...changed?.(store) };
   const engine = createRunEngine({
     store: own,
     tools: toolsOver(own, parts),

@@ -298,7 +298,10 @@ eachStore((store) => {
   test('a gateway whose lease another one took over writes nothing more', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
-    const first = await world.gateway({ lease: 600, renews: false });
+    const first = await world.gateway({
+      lease: 600,
+      changed: () => ({ renew: () => Promise.reject(new Error('it is stopped')) }),
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     world.answer(async () => {
       if (world.calls.length > 1) return { kind: 'ok', output: '"second"' };
@@ -328,13 +331,15 @@ eachStore((store) => {
     let renewals = 0;
     const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
     await world.gateway({
-      lease: 1_000,
-      renews: (renew) => async (options) => {
-        const renewed = await renew(options);
-        renewals += 1;
-        await goesOn;
-        return renewed;
-      },
+      lease: 5_000,
+      changed: (own) => ({
+        async renew(options) {
+          const renewed = await own.renew(options);
+          renewals += 1;
+          await goesOn;
+          return renewed;
+        },
+      }),
     });
     const ids = [await world.begin('one')];
     await until('the lease of the first run is renewed', () => renewals === 1);
@@ -359,15 +364,17 @@ eachStore((store) => {
     const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
     let looks = 0;
     await world.gateway({
-      lease: 300,
-      renews: (renew) => async (options) => {
-        await goesOn;
-        return await renew(options);
-      },
-      claims: (claim) => async (options) => {
-        looks += 1;
-        return await claim(options);
-      },
+      lease: 3_000,
+      changed: (own) => ({
+        async renew(options) {
+          await goesOn;
+          return await own.renew(options);
+        },
+        async claim(options) {
+          looks += 1;
+          return await own.claim(options);
+        },
+      }),
     });
     const id = await world.begin('one');
     await until('the call is in flight', () => world.calls.length === 1);

@@ -42,6 +42,8 @@ interface EnteringCall {
   readonly call: Call;
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
+  /** False: the gateway may have lost the run, so nothing that changes something leaves. */
+  readonly holds?: (() => boolean) | undefined;
 }
 
 /** What came of one way through the call path. */
@@ -78,6 +80,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       record,
       delegated: run.delegated,
       wait: undefined,
+      ...(entering.holds && { mayLeave: entering.holds }),
       whenEnded: (callback) => life.whenEnded(callback),
       whenStopping: (callback) => life.whenStopping(callback),
     });

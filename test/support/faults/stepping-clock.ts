@@ -3,7 +3,7 @@ import type { Owner } from '../owner.ts';
 import { temporaryFile } from '../temporary-file.ts';
 
 /** The clock of a gateway, which steps like that of a machine whose time is corrected. Its monotonic clock does not step. */
-export interface SteppingClock {
+interface SteppingClock {
   /** For the gateway. */
   readonly environment: Readonly<Record<string, string>>;
   /** The clock is now so many milliseconds ahead of the machine's. */
