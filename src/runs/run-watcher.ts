@@ -31,17 +31,21 @@ export function watchedSave(run: ClaimedRun, save: Save, watchers: RunWatchers):
     const outcome = await save(write);
     // A write whose first answer was lost may be `lost` at its repetition, and then no one learns of it.
     if (outcome === 'lost') return outcome;
-    const over = write.tasks.filter(({ end }) => end !== undefined);
     const isSuspended = write.status === 'suspended' && status !== 'suspended';
-    const ending = endingOf(write);
     ({ status } = write);
-    for (const watcher of watchers) {
-      if (over.length > 0) watcher.tasksEnded?.(over);
-      if (isSuspended) watcher.suspended?.(run, write.suspendedBy ?? 'people');
-      if (ending !== undefined) watcher.ended?.(run, ending);
-    }
+    tell(run, write, watchers);
+    if (isSuspended) for (const watcher of watchers) watcher.suspended?.(run, write.suspendedBy ?? 'people');
     return outcome;
   };
+}
+
+function tell(run: ClaimedRun, write: RunWrite, watchers: RunWatchers): void {
+  const over = write.tasks.filter(({ end }) => end !== undefined);
+  const ending = endingOf(write);
+  for (const watcher of watchers) {
+    if (over.length > 0) watcher.tasksEnded?.(over);
+    if (ending !== undefined) watcher.ended?.(run, ending);
+  }
 }
 
 function endingOf({ status, startedAt, endedAt, error }: RunWrite): RunEnding | undefined {

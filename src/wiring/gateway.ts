@@ -86,7 +86,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   measureAdapters(metrics.registry, () => live.adapters().all());
   measureAudit(metrics.registry, () => audit.counts());
   const pressure = openPressure(started, options);
-  telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
+  const pingStore = (): Promise<void> => store.ping();
+  const isOverloaded = (): boolean => pressure.overloaded;
+  telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
   const calls = createCallPath({ ...live, userAgent });
   const catalogues = openCatalogues(started, { database, clock, live });
@@ -100,13 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs: runs.catalogue,
     live,
     calls,
-    operations: {
-      ...config.server,
-      metrics,
-      pingStore: () => store.ping(),
-      isOverloaded: () => pressure.overloaded,
-      runFigures: runs.figures,
-    },
+    operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
   const server = createHttpServer({
