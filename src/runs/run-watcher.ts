@@ -31,21 +31,21 @@ export function watchedSave(run: ClaimedRun, save: Save, watchers: RunWatchers):
     const outcome = await save(write);
     // A write whose first answer was lost may be `lost` at its repetition, and then no one learns of it.
     if (outcome === 'lost') return outcome;
-    for (const watcher of watchers) tell(watcher, { run, write, before: status });
+    const isSuspended = write.status === 'suspended' && status !== 'suspended';
     ({ status } = write);
+    tell(run, write, watchers);
+    if (isSuspended) for (const watcher of watchers) watcher.suspended?.(run, write.suspendedBy ?? 'people');
     return outcome;
   };
 }
 
-function tell(
-  watcher: Partial<RunWatcher>,
-  { run, write, before }: { readonly run: ClaimedRun; readonly write: RunWrite; readonly before: RunWrite['status'] },
-): void {
+function tell(run: ClaimedRun, write: RunWrite, watchers: RunWatchers): void {
   const over = write.tasks.filter(({ end }) => end !== undefined);
-  if (over.length > 0) watcher.tasksEnded?.(over);
-  if (write.status === 'suspended' && before !== 'suspended') watcher.suspended?.(run, write.suspendedBy ?? 'people');
   const ending = endingOf(write);
-  if (ending !== undefined) watcher.ended?.(run, ending);
+  for (const watcher of watchers) {
+    if (over.length > 0) watcher.tasksEnded?.(over);
+    if (ending !== undefined) watcher.ended?.(run, ending);
+  }
 }
 
 function endingOf({ status, startedAt, endedAt, error }: RunWrite): RunEnding | undefined {

@@ -1,5 +1,4 @@
 import type { Access } from '#access/access.ts';
-import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
@@ -40,7 +39,7 @@ import { openAccess } from './open-access.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { openRuns, type Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
-import { openStore, type Store } from './open-store.ts';
+import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
 
@@ -81,10 +80,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
-  const live = openLiveParts(started, options, { resolve, userAgent, pooled, ownListeners: () => server.listeners() });
+  const needs = { resolve, userAgent, pooled, ownListeners: () => server.listeners() };
+  const live = openLiveParts(started, options, needs);
   const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
+  measureAdapters(metrics.registry, () => live.adapters().all());
+  measureAudit(metrics.registry, () => audit.counts());
   const pressure = openPressure(started, options);
-  measureParts({ metrics, telemetry, live, audit, store, pressure });
+  const pingStore = (): Promise<void> => store.ping();
+  const isOverloaded = (): boolean => pressure.overloaded;
+  telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
   const calls = createCallPath({ ...live, userAgent });
   const catalogues = openCatalogues(started, { database, clock, live });
@@ -98,13 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs: runs.catalogue,
     live,
     calls,
-    operations: {
-      ...config.server,
-      metrics,
-      pingStore: () => store.ping(),
-      isOverloaded: () => pressure.overloaded,
-      runFigures: runs.figures,
-    },
+    operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
   const server = createHttpServer({
@@ -185,27 +183,6 @@ function runningGateway({
   };
 }
 
-/** Registers the gauges that ask these parts at each scrape. */
-function measureParts({
-  metrics: { registry },
-  telemetry,
-  live,
-  audit,
-  store,
-  pressure,
-}: {
-  readonly metrics: Metrics;
-  readonly telemetry: Pick<ReturnType<typeof createTelemetry>, 'measure'>;
-  readonly live: LiveParts;
-  readonly audit: Pick<AuditLog, 'counts'>;
-  readonly store: Pick<Store, 'figures' | 'ping'>;
-  readonly pressure: Pressure;
-}): void {
-  measureAdapters(registry, () => live.adapters().all());
-  measureAudit(registry, () => audit.counts());
-  telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
-}
-
 /** Measures the load of the process until the gateway stops. */
 function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOptions): Pressure {
   return started.adopt(createPressure({ gauge: createPressureGauge(memory), log }), (measured) => measured.close());
@@ -239,7 +216,7 @@ function servedRoutes({
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
 }): readonly Route[] {
   return [
-    ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
+    ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
