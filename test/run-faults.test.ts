@@ -24,7 +24,12 @@ function startRuns(caller: RunCaller, automation: string, count: number, prefix 
 }
 
 /** Every run completes, and each of its actions arrived exactly once. */
-async function allComplete(caller: RunCaller, far: CountingFarSide, ids: readonly string[], actionsOfEach: number): Promise<void> {
+async function allComplete(
+  caller: RunCaller,
+  far: CountingFarSide,
+  ids: readonly string[],
+  actionsOfEach: number,
+): Promise<void> {
   for (const id of ids) {
     const run = await caller.reaches(id, 'completed', 'faulted', 'suspended', 'cancelled');
     assert.equal(run.status, 'completed', `${JSON.stringify(run)} ${JSON.stringify(await caller.tasks(id))}`);

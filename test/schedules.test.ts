@@ -58,7 +58,14 @@ function gatewayOn(
     await scheduler.close();
     await runs.close();
   });
-  return { catalogue: createAutomationCatalogue({ database, clock, whyNotWriter: async () => undefined }), runs, scheduler, database, skipped, owners };
+  return {
+    catalogue: createAutomationCatalogue({ database, clock, whyNotWriter: async () => undefined }),
+    runs,
+    scheduler,
+    database,
+    skipped,
+    owners,
+  };
 }
 
 async function opened(t: TestContext, store: TestStore, start: string, options?: Parameters<typeof gatewayOn>[2]) {

@@ -79,7 +79,12 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = (renew: RunStore['renew']) => renew, claims = (claim: RunStore['claim']) => claim } = {}) {
+    async gateway({
+      tasks = 8,
+      lease,
+      renews = (renew: RunStore['renew']) => renew,
+      claims = (claim: RunStore['claim']) => claim,
+    } = {}) {
       const opened = await open();
       const own: RunStore = {
         ...opened,

@@ -148,7 +148,8 @@ class Engine implements RunEngine {
       const until = this.#leaseEnd();
       const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except: [...this.#held.keys()] });
       for (const run of claimed) this.#hold(run, until);
-      if (claimed.length < limit) return ((await store.nextWake({ except: [...this.#held.keys()] })) ?? Infinity) - tools.clock.now();
+      if (claimed.length < limit)
+        return ((await store.nextWake({ except: [...this.#held.keys()] })) ?? Infinity) - tools.clock.now();
     }
     return longestWait;
   }

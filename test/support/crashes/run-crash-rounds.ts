@@ -172,7 +172,11 @@ class CrashWork {
     this.check();
     const runs = await this.#caller.list();
     assert.equal(runs.length, this.wanted.length, 'each start made one run');
-    for (const name of this.wanted) await this.#prove(name, runs.find(({ id }) => id === this.#started.get(name)));
+    for (const name of this.wanted)
+      await this.#prove(
+        name,
+        runs.find(({ id }) => id === this.#started.get(name)),
+      );
   }
 
   async #prove(name: string, run: SeenRun | undefined): Promise<void> {
