@@ -62,7 +62,8 @@ export function createRunTimeline(): RunTimeline {
       const { of, kind, at, id } = event;
       begin ??= at;
       const begun = open.get(id);
-      if (of === 'task' && kind === 'created') open.set(id, event);
+      // A task that is skipped is created and never started.
+      if (of === 'task' && kind === 'started') open.set(id, event);
       if (of === 'task' && ends.has(kind)) open.delete(id);
       if (!isShown(event)) return undefined;
       return lineOf(event, at - begin, begun === undefined ? undefined : at - begun.at);
