@@ -37,6 +37,7 @@ if (Number(major) < 26) {
     demo: async (options) => (await import('./demo.ts')).demo(options, process),
     withAudit: async (...use) => (await import('#wiring/stored-audit.ts')).withStoredAudit(...use),
     withCatalogue: async (...use) => (await import('#wiring/stored-catalogue.ts')).withStoredCatalogue(...use),
+    explain: async (...asked) => (await import('#wiring/explain-offline.ts')).explainOffline(...asked),
     untilInterrupted: (work) => untilInterrupted(process, work),
   });
 }

@@ -164,15 +164,19 @@ async function followed(options: {
           `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
         );
       }
-      hop = nextHop(hop, reply.status, location);
-      const refusal = refuseHop(hop);
-      if (refusal !== undefined) throw refusal;
+      hop = allowedHop(nextHop(hop, reply.status, location), refuseHop);
       // The address may be another far side, so it goes on record before the call leaves for it.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
     throw answered === undefined ? failure : failureAfterRedirect(options.first.method, answered, failure);
   }
+}
+
+function allowedHop(hop: Hop, refuseHop: (hop: Hop) => GatewayError | undefined): Hop {
+  const refusal = refuseHop(hop);
+  if (refusal !== undefined) throw refusal;
+  return hop;
 }
 
 function noRefusal(): undefined {
