@@ -5,8 +5,8 @@ import { Readable, Writable } from 'node:stream';
 import { runCli } from '../../../src/cli/cli.ts';
 import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../../src/cli/command.ts';
 import type { StoredConfig } from '../../../src/config/stored-config.ts';
-import { withRemoteGateway } from '../../../src/wiring/remote-gateway.ts';
 import { explainOffline } from '../../../src/wiring/explain-offline.ts';
+import { withRemoteGateway } from '../../../src/wiring/remote-gateway.ts';
 import type { Owner } from '../owner.ts';
 
 interface Given {
