@@ -39,6 +39,7 @@ if (Number(major) < 26) {
     withAudit: async (...use) => (await import('#wiring/stored-audit.ts')).withStoredAudit(...use),
     withCatalogue: async (...use) => (await import('#wiring/stored-catalogue.ts')).withStoredCatalogue(...use),
     withGateway: async (...use) => (await import('#wiring/remote-gateway.ts')).withRemoteGateway(...use),
+    explain: async (...asked) => (await import('#wiring/explain-offline.ts')).explainOffline(...asked),
     untilInterrupted: (work) => untilInterrupted(process, work),
   });
 }

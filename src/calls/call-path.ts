@@ -11,7 +11,7 @@ import { type Call, methodOf } from './call.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { traitsOf } from './custom-rights.ts';
-import { type Asked, decideCall, decideGrant } from './decide-call.ts';
+import { type AskedCall, decideCall, decideGrant } from './decide-call.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { recorded } from './recorded.ts';
 
@@ -41,7 +41,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
     async perform(call, context) {
       const { record, delegated } = context;
       const { principal } = record;
-      const asked: Asked = { principal, delegated, customRoles: options.customRoles(), call: traitsOf(call) };
+      const asked: AskedCall = { principal, delegated, customRoles: options.customRoles(), call: traitsOf(call) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -75,7 +75,7 @@ async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord):
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
 function relayedCall(
   call: Call,
-  { asked, record }: { readonly asked: Asked; readonly record: CallRecord },
+  { asked, record }: { readonly asked: AskedCall; readonly record: CallRecord },
   { adapters, outbound, userAgent }: CallPathOptions,
 ): RelayedCall {
   if (call.operation === 'restCall') {
@@ -93,7 +93,7 @@ function relayedCall(
 
 /** Asks for each redirect whether a role or a right allows a call to its path: the far side chose it, not the caller. */
 function hopRefusal(
-  asked: Asked,
+  asked: AskedCall,
 ): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
   return ({ method, url }) => {
     const decision = decideGrant({ ...asked, call: { ...asked.call, method, path: url.pathname } });

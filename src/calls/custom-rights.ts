@@ -26,7 +26,7 @@ export function traitsOf(call: Call): CallTraits {
 type Mismatch = 'route' | 'adapter instance' | 'method' | 'path';
 
 /** Whether a right of the principal's own roles allows a call. */
-export type RightDecision =
+type RightDecision =
   | { readonly allowed: true; readonly role: CustomRole /** The index in `allows`. */; readonly right: number }
   /** `reason`: a sentence about the right that comes closest; undefined where the principal has no role with rights. */
   | { readonly allowed: false; readonly reason: string | undefined };

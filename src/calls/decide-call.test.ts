@@ -5,7 +5,7 @@ import type { CustomRoleOptions, RightOptions } from '#access/access-options.ts'
 import { rightMethods, rightRoutes } from '#access/access-options.ts';
 import { roles as builtInRoles, customRole, type Principal, type RoleName } from '#access/principal.ts';
 import type { CallTraits } from './custom-rights.ts';
-import { type Asked, callRoles, decideCall, decideGrant } from './decide-call.ts';
+import { type AskedCall, callRoles, decideCall, decideGrant } from './decide-call.ts';
 
 const any: RightOptions = { routes: [], adapters: [], paths: [], methods: [] };
 const devices: RightOptions = {
@@ -31,7 +31,7 @@ const query: CallTraits = {
   path: 'restconf/data/tailf-ncs:devices/device=a',
 };
 
-function askedOf(call: Partial<CallTraits>, more: Partial<Asked> = {}): Asked {
+function askedOf(call: Partial<CallTraits>, more: Partial<AskedCall> = {}): AskedCall {
   return { principal: holding(customRole('noc')), customRoles: [noc], call: { ...query, ...call }, ...more };
 }
 

@@ -14,7 +14,7 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
 };
 
 /** Who asks for which call. */
-export interface Asked {
+export interface AskedCall {
   readonly principal: Principal;
   /** See CallContext. */
   readonly delegated?: readonly Role[] | undefined;
@@ -47,7 +47,7 @@ export type CallDecision<Prepared> =
  * comes before the rules.
  */
 export function decideCall<Prepared extends { decide(): RuleDecision }>(
-  asked: Asked,
+  asked: AskedCall,
   prepare: () => Prepared,
 ): CallDecision<Prepared> {
   const granted = decideGrant(asked);
@@ -64,7 +64,7 @@ export function decideCall<Prepared extends { decide(): RuleDecision }>(
  * Whether a role or a right lets the principal make the call. What is not known of the call is not judged: so an entrance may ask early,
  * before it reads a body. A refusal then holds for every call that could follow.
  */
-export function decideGrant({ principal, delegated, customRoles, call }: Asked): GrantDecision {
+export function decideGrant({ principal, delegated, customRoles, call }: AskedCall): GrantDecision {
   const roles = callRoles[call.operation];
   if (delegated !== undefined) return decideDelegated(call.operation, roles, delegated);
   for (const role of roles) if (principal.roles.includes(role)) return grantedBy[role];

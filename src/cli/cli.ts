@@ -3,6 +3,7 @@ import { packageVersion } from '#base/package-version.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
+import { accessExplain } from './commands/access-explain.ts';
 import { auditList } from './commands/audit-list.ts';
 import { auditVerify } from './commands/audit-verify.ts';
 import { automationExport } from './commands/automation-export.ts';
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   configInit,
   demoRun,
   configCheck,
+  accessExplain,
   workflowCheck,
   passwordHash,
   automationImport,

@@ -1,7 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
+import type { AskedPrincipal } from '#access/asked-principal.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AuditVerdict } from '#audit/audit-verification.ts';
 import type { Checkpoint } from '#audit/checkpoint.ts';
+import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import type { StoredConfig } from '#config/stored-config.ts';
 
@@ -42,9 +44,31 @@ export interface CommandContext {
   ) => Promise<T>;
   /** Sends requests to the running gateway at that address until `work` ends. */
   readonly withGateway: <T>(url: URL, work: (gateway: RemoteGateway) => Promise<T>) => Promise<T>;
+  /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
+  readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
   /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }
+
+/** A question about a call; texts as they were typed. */
+export interface ExplainQuestion extends AskedPrincipal {
+  readonly route: string;
+  readonly adapter?: string | undefined;
+  readonly method?: string | undefined;
+  readonly path?: string | undefined;
+}
+
+export type ExplainAnswer =
+  /** `keys`: the key paths of the configuration that led to the answer. */
+  | {
+      readonly allowed: boolean;
+      readonly rule: string;
+      readonly reason: string;
+      readonly approvals: readonly string[];
+      readonly keys: readonly string[];
+    }
+  /** `pointer`: a member of the question (RFC 6901). */
+  | { readonly problems: readonly { readonly pointer: string; readonly detail: string }[] };
 
 /** The audit log of a store, without a running gateway. */
 export interface StoredAudit extends AuditReader {

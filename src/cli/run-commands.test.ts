@@ -83,8 +83,9 @@ test('run --follow prints each task that ended and the output, without control c
       response.setHeader('Content-Type', 'text/event-stream');
       return `:\n\n${frames(
         event('workflow', 'started', '00.010'),
-        event('task', 'created', '00.020', { task: '/do/0/all', id: '1' }),
-        event('task', 'created', '00.030', { task: '/do/0/all/do/0/a~1b', id: '2', iteration: 3, attempt: 2 }),
+        event('task', 'created', '00.015', { task: '/do/0/all', id: '1' }),
+        event('task', 'started', '00.020', { task: '/do/0/all', id: '1' }),
+        event('task', 'started', '00.030', { task: '/do/0/all/do/0/a~1b', id: '2', iteration: 3, attempt: 2 }),
         event('task', 'faulted', '01.530', { task: '/do/0/all/do/0/a~1b', id: '2', iteration: 3, attempt: 2, error }),
         JSON.stringify({ type: 'net.example.told.v1', data: { anything: 1 } }),
         event('task', 'completed', '02.020', { task: '/do/0/all', id: '1', attempt: 1 }),
@@ -113,6 +114,27 @@ test('run --follow prints each task that ended and the output, without control c
   const start = gateway.requests.find(({ method }) => method === 'POST');
   assert.equal(start?.body, '{}');
   assert.equal(start?.headers.authorization, `Basic ${Buffer.from('ann:pass').toString('base64')}`);
+});
+
+test('run --follow names the tasks under way on a terminal: those that started, not skipped ones, nor those that contain others', async (t) => {
+  const gateway = await fakeGateway(t, {
+    [`GET /runs/${id}/events`]: (_request, response) => {
+      response.setHeader('Content-Type', 'text/event-stream');
+      return frames(
+        event('task', 'started', '00.000', { task: '/do/0/all', id: '1' }),
+        event('task', 'created', '00.010', { task: '/do/0/all/do/0/skipped', id: '2' }),
+        event('task', 'started', '00.020', { task: '/do/0/all/do/1/push', id: '3', iteration: 0 }),
+        event('workflow', 'completed', '02.030'),
+      );
+    },
+  });
+  const { err } = await said(t, gateway, ['run', automation._id, '--follow'], { progressColumns: 60, outputColumns: 60 });
+  // Each text comes after the erased one before it.
+  const shown = err.split('\r\u001b[2K').filter((text) => text !== '');
+  assert.deepEqual(
+    shown.filter((text, at) => text !== shown[at - 1]),
+    ['under way: all', 'under way: all/push[0]'],
+  );
 });
 
 test('run --follow goes on after the last event when the stream breaks off and the gateway is away', async (t) => {

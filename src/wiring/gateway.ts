@@ -4,6 +4,7 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
+import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
@@ -16,6 +17,7 @@ import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
+import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
@@ -104,10 +106,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     calls,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
+    allRoutes: () => routes,
   });
+  const routes = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
   const server = createHttpServer({
     server: config.server,
-    routes: [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })],
+    routes,
     access,
     audit,
     clock,
@@ -201,6 +205,7 @@ function servedRoutes({
   calls,
   operations,
   reload,
+  allRoutes,
 }: {
   /** In front of a path that a reply names. */
   readonly base: string;
@@ -214,19 +219,34 @@ function servedRoutes({
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
+  /** These and those of the documentation. */
+  readonly allRoutes: () => readonly Route[];
 }): readonly Route[] {
   return [
-    ...relayRoutes({ adapters: () => live.adapters(), calls }),
+    ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
     ...sessionRoutes(access),
+    ...explainRoutes({
+      principalNamed: (username) => access.principalNamed(username),
+      rules: () => rulesInForce(live),
+      routes: allRoutes,
+    }),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
     ...reloadRoutes(reload),
   ];
+}
+
+function rulesInForce(live: LiveParts): CallRules {
+  return {
+    customRoles: live.customRoles(),
+    adapters: live.adapters().all(),
+    refusal: (url) => live.outbound().refusal(url),
+  };
 }
 
 /** Updates the parts that a new configuration changes without replacing them. Its loader has already checked certificates and hashes. */

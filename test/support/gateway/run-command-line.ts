@@ -5,6 +5,7 @@ import { Readable, Writable } from 'node:stream';
 import { runCli } from '../../../src/cli/cli.ts';
 import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../../src/cli/command.ts';
 import type { StoredConfig } from '../../../src/config/stored-config.ts';
+import { explainOffline } from '../../../src/wiring/explain-offline.ts';
 import { withRemoteGateway } from '../../../src/wiring/remote-gateway.ts';
 import type { Owner } from '../owner.ts';
 
@@ -73,6 +74,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       return work(given.catalogue);
     },
     withGateway: withRemoteGateway,
+    explain: async (config, question) => explainOffline(config, question),
     untilInterrupted: given.untilInterrupted ?? ((work) => work(new AbortController().signal)),
   });
   return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated, opened };
