@@ -139,12 +139,12 @@ eachStore((store) => {
     const { environment } = clock;
     const hour = 3_600_000;
     const { far, gateway } = await runStage(t, { url: storeUrl(await store.fresh(t)), environment });
-    // A token would have ended with the hour.
+    // The second step goes back by an hour. A token would have ended with the first.
     const caller = runCaller(() => gateway, gateway.basicFor('admin'));
     const tasks = actions(4).flatMap((action, index) => [action, { [`pause${index}`]: { wait: { milliseconds: 300 } } }]);
     const automation = await caller.automation('four', tasks);
     const ids: string[] = [];
-    for (const [round, offset] of [hour, 0, -hour, 0].entries()) {
+    for (const [round, offset] of [hour, 0].entries()) {
       const held = far.hold((action) => /\/[13]$/u.test(action));
       ids.push(...(await startRuns(caller, automation, 2, `step${round}-`)));
       await until('actions are in flight', () => held.actions.length === 2);
