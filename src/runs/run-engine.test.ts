@@ -105,11 +105,10 @@ eachStore((store) => {
     const id = await world.begin('unknown');
     await world.reaches(id, 'suspended');
     const [task] = await world.tasks(id);
-    assert.deepEqual([task?.status, task?.error?.type, task?.error?.detail], [
-      'suspended',
-      'urn:orchestration-gateway:errors:outcome-unknown',
-      'the connection broke',
-    ]);
+    assert.deepEqual(
+      [task?.status, task?.error?.type, task?.error?.detail],
+      ['suspended', 'urn:orchestration-gateway:errors:outcome-unknown', 'the connection broke'],
+    );
     const decide = {
       kind: 'decide',
       activity: 1,

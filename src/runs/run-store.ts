@@ -99,14 +99,28 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     keyOf: ({ run }) => run,
     sizeOf: ({ state, output }) => (state?.text.length ?? 0) + (output?.length ?? 0) + sizeOfValues(state?.values),
   });
+  const creations = new Gathering<readonly NewRun[], undefined>({
+    write: (items) => createRuns(context, items),
+    // Two requests with one Idempotency-Key create the same run, and the first of them counts.
+    keyOf: ([first]) => first?.id ?? '',
+    sizeOf: (runs) => runs.reduce((size, { input }) => size + input.length, 0),
+  });
+  const commandReads = new Gathering<readonly string[], readonly QueuedCommand[]>({
+    async write(items) {
+      const found = Map.groupBy(await queuedCommands(context, items.flat()), ({ run }) => run);
+      return items.map((runs) => runs.flatMap((run) => found.get(run) ?? []).toSorted((one, other) => one.number - other.number));
+    },
+    keyOf: ([first]) => first ?? '',
+    sizeOf: () => 0,
+  });
   return {
-    create: (runs) => createRuns(context, runs),
+    create: (runs) => creations.add(runs),
     claim: (options) => claimRuns(context, options),
     renew: (options) => renewLeases(context, options),
     save: (write) => writes.add(write),
     nextWake: () => nextWake(context),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
-    commandsOf: (runs) => queuedCommands(context, runs),
+    commandsOf: (runs) => commandReads.add(runs),
     read: (id) => readRun(context, id),
     summary: (id) => readSummary(context, id),
     readState: (id) => readRunState(context, id),
@@ -121,18 +135,24 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     forget: (options) => forgetRuns(context, options),
     onChange: (listener) => changes.onChange(listener),
     async close() {
-      await writes.settled();
+      await Promise.all([creations, writes, commandReads].map((gathering) => gathering.settled()));
       changes.close();
     },
   };
 }
 
-async function createRuns({ changes, now, clock }: RunStoreContext, runs: readonly NewRun[]): Promise<void> {
-  if (runs.length === 0) return;
-  await changes.commit(async (transaction) => {
-    const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
-    return { result: undefined, runs: created, events: false };
-  });
+async function createRuns(
+  { changes, now, clock }: RunStoreContext,
+  items: readonly (readonly NewRun[])[],
+): Promise<readonly undefined[]> {
+  const runs = items.flat();
+  if (runs.length > 0) {
+    await changes.commit(async (transaction) => {
+      const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
+      return { result: undefined, runs: created, events: false };
+    });
+  }
+  return items.map(() => undefined);
 }
 
 function sizeOfValues(values: ReadonlyMap<string, string> = new Map()): number {
