@@ -108,5 +108,7 @@ export function actionTask(name: string, number: string): TaskDocument {
 
 /** A task that makes a query. */
 export function queryTask(name: string): TaskDocument {
-  return { [name]: { call: 'orchestratorQuery', with: { adapter: 'Far', params: { path: '/ask', accept: 'application/json' } } } };
+  return {
+    [name]: { call: 'orchestratorQuery', with: { adapter: 'Far', params: { path: '/ask', accept: 'application/json' } } },
+  };
 }
