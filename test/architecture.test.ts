@@ -142,6 +142,35 @@ test('the entrances to the call path are the ones listed here', async () => {
   assert.deepEqual(importers.toSorted(), entrances, 'see CONTRIBUTING.md, "Add an entrance"');
 });
 
+/** Files that ask the decision about a call: the path itself, the early question of HTTP, and what explains a decision. */
+const deciders = [
+  'src/calls/call-path.ts',
+  'src/calls/explain-call.ts',
+  'src/http/routes/relay-routes.ts',
+  'src/wiring/explain-offline.ts',
+];
+
+test('every entrance hands its calls to the call path, which alone makes one that can be sent, after the decision', async () => {
+  const { modules } = await cruise(root);
+  const importersOf = (file: string): readonly string[] =>
+    modules
+      .filter(({ source }) => source.startsWith('src/') && !source.endsWith('.test.ts'))
+      .filter(({ dependencies }) => dependencies.some(({ resolved }) => resolved === file))
+      .map(({ source }) => source)
+      .toSorted();
+  assert.deepEqual(importersOf('src/calls/decide-call.ts'), deciders);
+  assert.deepEqual(importersOf('src/relay/orchestrator-call.ts'), ['src/calls/call-path.ts']);
+  // The wiring takes only a type.
+  assert.deepEqual(importersOf('src/relay/rest-call.ts'), ['src/calls/call-path.ts', 'src/wiring/outbound-calls.ts']);
+  const path = await readFile(join(root, 'src/calls/call-path.ts'), 'utf8');
+  assert.deepEqual(path.match(/.*\brelayedCall\(/gu), [
+    '      const decision = decideCall(asked, () => relayedCall(',
+    'function relayedCall(',
+  ]);
+  for (const entrance of entrances.filter((file) => !file.startsWith('src/wiring/')))
+    assert.match(await readFile(join(root, entrance), 'utf8'), /\bcalls\.perform\(/u, entrance);
+});
+
 test('lint refuses the names of the HTTP client of Node in src/http', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'lint-'));
   t.after(() => rm(directory, { recursive: true }));

@@ -171,6 +171,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/audit', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
   { method: 'POST', path: '/adapters/reload', may: ['admin'] },
+  { method: 'POST', path: '/access/explain', body: { roles: [], route: 'restQuery' }, may: ['admin'] },
   { method: 'GET', path: '/whoami', may: 'all' },
   { method: 'POST', path: '/logout', may: 'all' },
   { method: 'GET', path: '/healthz', may: 'open' },

@@ -1,4 +1,4 @@
-import type { Role } from './principal.ts';
+import type { CustomRole, RoleName } from './principal.ts';
 
 /** The `access` section of the configuration, read and checked. */
 export interface AccessOptions {
@@ -7,13 +7,38 @@ export interface AccessOptions {
   readonly users: readonly UserOptions[];
   readonly clients: readonly ClientOptions[];
   readonly oidc: readonly IssuerOptions[];
+  readonly roles: readonly CustomRoleOptions[];
 }
+
+/** A role that the operator defines. It adds rights to those of the specification's roles, and takes none. */
+export interface CustomRoleOptions {
+  readonly name: CustomRole;
+  readonly allows: readonly RightOptions[];
+}
+
+/** A right: it allows the relayed calls that match every list. An empty list matches any call. */
+export interface RightOptions {
+  /** By the operationId of their routes. */
+  readonly routes: readonly RightRoute[];
+  /** Names of adapter instances. A call without an adapter instance matches no name. */
+  readonly adapters: readonly string[];
+  /** Globs over the path before its `?`. */
+  readonly paths: readonly string[];
+  readonly methods: readonly RightMethod[];
+}
+
+/** The operationIds of the routes that relay a call. */
+export const rightRoutes = ['restCall', 'restAction', 'restQuery', 'restRequest'] as const;
+export const rightMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'] as const;
+
+type RightRoute = (typeof rightRoutes)[number];
+type RightMethod = (typeof rightMethods)[number];
 
 /** A person. `parsePasswordHash` says which argon2id PHC strings are accepted as hashes. */
 export interface UserOptions {
   readonly username: string;
   readonly passwordHash: string;
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleName[];
   readonly groups: readonly string[];
 }
 
@@ -21,7 +46,7 @@ export interface UserOptions {
 export interface ClientOptions {
   readonly clientId: string;
   readonly secretHash: string;
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleName[];
   readonly groups: readonly string[];
 }
 

@@ -3,12 +3,15 @@ import type { Log } from '#base/log.ts';
 import type { AccessOptions, IssuerOptions } from './access-options.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createIssuerKeys, type FetchDocument, type IssuerKeys } from './oidc-keys.ts';
+import type { CustomRole } from './principal.ts';
 
 /** The rules of one configuration. A reload makes new rules; a call in progress ends under the rules with which it began. */
 export interface AccessRules {
   /** Milliseconds. */
   readonly tokenLifetime: number;
   readonly accounts: Accounts;
+  /** The names of the operator's own roles. */
+  readonly customRoles: readonly CustomRole[];
   /** The key is the issuer. */
   readonly issuers: ReadonlyMap<string, TrustedIssuer>;
 }
@@ -35,5 +38,10 @@ export function createAccessRules({ config, fetchDocument, clock, log, previous 
     const keys = known?.keys ?? createIssuerKeys({ issuer: issuer.issuer, fetchDocument, clock, log });
     issuers.set(issuer.issuer, { issuer, keys });
   }
-  return { tokenLifetime: config.tokenLifetime, accounts: createAccounts(config), issuers };
+  return {
+    tokenLifetime: config.tokenLifetime,
+    accounts: createAccounts(config),
+    customRoles: config.roles.map(({ name }) => name),
+    issuers,
+  };
 }

@@ -15,7 +15,7 @@ function configWith(...memories: number[]): AccessOptions {
     roles: [],
     groups: [],
   }));
-  return { tokenLifetime: 1, users, clients: [], oidc: [] };
+  return { tokenLifetime: 1, users, clients: [], oidc: [], roles: [] };
 }
 
 test('unknown names have the hash costs of the known ones, in their proportions, and each name always the same', () => {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { AccessOptions } from './access-options.ts';
 import { defaultHashParameters, type HashParameters, type PasswordHash, parsePasswordHash } from './password-hash.ts';
-import type { Principal, Role } from './principal.ts';
+import type { Principal, RoleName } from './principal.ts';
 
 export type AccountKind = 'user' | 'client';
 
@@ -53,7 +53,7 @@ function lookOf(name: string): string {
 }
 
 interface Grants {
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleName[];
   readonly groups: readonly string[];
 }
 

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { principalOfClaims } from './oidc-claims.ts';
+import { customRole } from './principal.ts';
 
-const names = { issuer: 'https://a', rolesClaim: 'roles', groupsClaim: 'groups', isTaken: (name: string) => name === 'admin' };
+const names = {
+  issuer: 'https://a',
+  rolesClaim: 'roles',
+  groupsClaim: 'groups',
+  customRoles: [customRole('noc')],
+  isTaken: (name: string) => name === 'admin',
+};
+
+test('a role of the operator is one of the roles that claims can give', () => {
+  assert.deepEqual(principalOfClaims({ sub: 's', roles: 'noc readonly pilot' }, names)?.roles, ['readonly', 'noc']);
+});
 
 test('roles and groups are arrays or texts, and unknown roles are dropped', () => {
   assert.deepEqual(principalOfClaims({ sub: 's', roles: ['admin', 'pilot', 7, 'admin'], groups: 'noc, core  edge' }, names), {

@@ -1,9 +1,10 @@
-import { roles as knownRoles, type Principal, type Role } from './principal.ts';
+import { type CustomRole, roles as knownRoles, type Principal, type RoleName } from './principal.ts';
 
 interface TrustedClaims {
   readonly issuer: string;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
+  readonly customRoles: readonly CustomRole[];
   /** Whether a user or client of the configuration has that name, or one that looks like it. */
   readonly isTaken: (name: string) => boolean;
 }
@@ -23,14 +24,14 @@ const unreadable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poi
  */
 export function principalOfClaims(
   claims: Claims,
-  { issuer, rolesClaim, groupsClaim, isTaken }: TrustedClaims,
+  { issuer, rolesClaim, groupsClaim, customRoles, isTaken }: TrustedClaims,
 ): Principal | undefined {
   const { sub: subject, preferred_username: preferred } = claims;
   const name = [preferred, subject].find((each) => typeof each === 'string' && each !== '');
   if (!isReadable(subject) || !isReadable(name)) return undefined;
   const username = isTaken(name) ? `${name}@${issuer}` : name;
   const named = new Set(listOf(claimAt(claims, rolesClaim)));
-  const roles: readonly Role[] = knownRoles.filter((role) => named.has(role));
+  const roles: readonly RoleName[] = [...knownRoles, ...customRoles].filter((role) => named.has(role));
   const groups = [...new Set(listOf(claimAt(claims, groupsClaim)))];
   // `sub` is unique only within its issuer, and `preferred_username` is not unique (OpenID Connect Core, section 5.7).
   const id = `oidc:${JSON.stringify([issuer, subject])}`;

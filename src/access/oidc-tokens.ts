@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { IssuerOptions } from './access-options.ts';
 import { principalOfClaims } from './oidc-claims.ts';
 import type { IssuerKeys } from './oidc-keys.ts';
-import type { Principal } from './principal.ts';
+import type { CustomRole, Principal } from './principal.ts';
 import { type RefusedToken, tokenFault } from './token-fault.ts';
 
 /**
@@ -24,6 +24,7 @@ interface VerifyOptions {
   readonly issuer: IssuerOptions;
   readonly keys: IssuerKeys;
   readonly clock: Clock;
+  readonly customRoles: readonly CustomRole[];
   /** Whether a user or client of the configuration has that name, or one that looks like it. */
   readonly isTaken: (name: string) => boolean;
 }
@@ -42,7 +43,7 @@ const unknownKey: RefusedToken = { refused: 'unknown key' };
 async function verifiedClaims(
   token: string,
   keys: JWTVerifyGetKey,
-  { issuer, clock, isTaken }: VerifyOptions,
+  { issuer, clock, customRoles, isTaken }: VerifyOptions,
 ): Promise<OidcToken | RefusedToken> {
   try {
     const { payload, protectedHeader } = await jwtVerify(token, keys, {
@@ -55,7 +56,7 @@ async function verifiedClaims(
     });
     const { typ } = protectedHeader;
     if (typ !== undefined && !acceptableTypes.has(typ.toLowerCase())) return { refused: 'wrong type' };
-    return toOidcToken(payload, principalOfClaims(payload, { ...issuer, isTaken }));
+    return toOidcToken(payload, principalOfClaims(payload, { ...issuer, customRoles, isTaken }));
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return unknownKey;
     const fault = tokenFault(error);

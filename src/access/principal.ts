@@ -3,6 +3,28 @@ export const roles = ['admin', 'engineering', 'other', 'readonly', 'apiread'] as
 
 export type Role = (typeof roles)[number];
 
+declare const custom: unique symbol;
+
+/** The name of a role that the operator defines (`access.roles`). It is no Role, so no route and no table can name it. */
+export type CustomRole = string & { readonly [custom]: true };
+
+/** A role that a principal can have. */
+export type RoleName = Role | CustomRole;
+
+export function isRole(name: string): name is Role {
+  return (roles as readonly string[]).includes(name);
+}
+
+/** `name` must be one that the configuration defines. */
+export function customRole(name: string): CustomRole {
+  return name as CustomRole;
+}
+
+/** Whether the principal has at least one of the roles. */
+export function hasRole(principal: Pick<Principal, 'roles'>, wanted: readonly Role[]): boolean {
+  return wanted.some((role) => principal.roles.includes(role));
+}
+
 /** The user, client or token subject for which a call is made, with its roles and groups. */
 export interface Principal {
   /**
@@ -16,7 +38,7 @@ export interface Principal {
    * has too is followed by `@` and the issuer.
    */
   readonly username: string;
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleName[];
   readonly groups: readonly string[];
   /** Only for the subject of a token: its `iss` and `sub`. */
   readonly issuer?: string;

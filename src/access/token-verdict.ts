@@ -125,7 +125,12 @@ async function verifyForeign(
   if (via === 'session') return { refused: 'no token of /login' };
   const trusted = rules.issuers.get(issuer);
   if (trusted === undefined) return { refused: 'unknown issuer' };
-  return await verifyOidcToken(token, { ...trusted, clock, isTaken: (name) => rules.accounts.isTaken(name) });
+  return await verifyOidcToken(token, {
+    ...trusted,
+    clock,
+    customRoles: rules.customRoles,
+    isTaken: (name) => rules.accounts.isTaken(name),
+  });
 }
 
 /**

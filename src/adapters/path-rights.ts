@@ -24,11 +24,19 @@ export function decidePath(rights: PathRights, operation: 'actions' | 'queries',
     if (readings.some((reading) => matchesRule(rule, reading)))
       return { allowed: false, reason: `denyPaths.${operation} has "${rule.text}"` };
   }
-  const rules = rulesOf(rights.allowPaths[operation]);
-  for (const reading of readings) {
-    if (!matchesAny(rules, reading)) return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
-  }
-  return allowedBy[operation];
+  if (matchesEvery(rulesOf(rights.allowPaths[operation]), readings)) return allowedBy[operation];
+  return { allowed: false, reason: `no entry of allowPaths.${operation} matches it` };
+}
+
+/**
+ * Whether the globs match every reading of the path. A path that can be read in too many ways is not matched. Neither is one with a `..`
+ * segment in a reading, because it leads out of the glob. No path to an orchestrator has one (`pathProblem`).
+ */
+export function matchesPaths(globs: readonly string[], path: string): boolean {
+  const texts = pathReadings(beforeQuery(path));
+  if (texts === undefined) return false;
+  const readings = texts.map(readPath);
+  return readings.every(({ segments }) => !segments.includes('..')) && matchesEvery(rulesOf(globs), readings);
 }
 
 const allowedBy = {
@@ -54,6 +62,11 @@ function rulesOf(texts: readonly string[]): readonly Rule[] {
 /** A percent-encoded rule also matches what it decodes to: `%c3%A9` and `é` are the same. */
 function readRule(text: string): Rule {
   return { text, globs: (text.includes('%') ? [text, decodedRule(text)] : [text]).map(readGlob) };
+}
+
+function matchesEvery(rules: readonly Rule[], readings: readonly Path[]): boolean {
+  for (const reading of readings) if (!matchesAny(rules, reading)) return false;
+  return true;
 }
 
 function matchesAny(rules: readonly Rule[], reading: Path): boolean {

@@ -1,4 +1,4 @@
-import type { Principal, Role } from '#access/principal.ts';
+import { hasRole, type Principal, type Role } from '#access/principal.ts';
 import { type Automation, readersOf } from './automation.ts';
 import type { Viewer } from './automation-audience-store.ts';
 
@@ -18,14 +18,14 @@ export function viewerOf({ roles, groups }: Principal): Viewer {
 export function maySee(principal: Principal, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
   if (!isAmong(principal, readersOf(automation))) return false;
-  return holds(principal, listingRoles) || mayWrite(principal, automation);
+  return hasRole(principal, listingRoles) || mayWrite(principal, automation);
 }
 
 /** Whether the principal may change an automation that it may see. */
 export function mayWrite(principal: Principal, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
   const writers = automation.data?.gbac?.write ?? [];
-  return holds(principal, writingRoles) && (writers.length === 0 || isAmong(principal, new Set(writers)));
+  return hasRole(principal, writingRoles) && (writers.length === 0 || isAmong(principal, new Set(writers)));
 }
 
 /**
@@ -35,10 +35,6 @@ export function mayRun(principal: Principal, automation: Automation): boolean {
   const writers = automation.data?.gbac?.write ?? [];
   if (writers.length > 0 && isAmong(principal, new Set(writers))) return true;
   return mayWrite(principal, automation) && maySee(principal, automation);
-}
-
-function holds({ roles }: Principal, wanted: readonly Role[]): boolean {
-  return roles.some((role) => wanted.includes(role));
 }
 
 /** `undefined`: every principal is among them. */

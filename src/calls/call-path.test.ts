@@ -58,6 +58,7 @@ adapters:
   const calls = createCallPath({
     adapters: () => live.adapters(),
     outbound: () => live.outbound(),
+    customRoles: () => live.customRoles(),
     rateLimit: () => rateLimit,
     userAgent: 'test',
   });

@@ -1,6 +1,8 @@
+import type { CustomRoleOptions } from '#access/access-options.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
+import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { orchestratorCall } from '#relay/orchestrator-call.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import type { RelayedCall } from '#relay/relayed-call.ts';
@@ -8,7 +10,8 @@ import { type OutboundSection, restCall } from '#relay/rest-call.ts';
 import { type Call, methodOf } from './call.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
-import { decideCall } from './decide-call.ts';
+import { traitsOf } from './custom-rights.ts';
+import { type AskedCall, decideCall, decideGrant } from './decide-call.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { recorded } from './recorded.ts';
 
@@ -25,6 +28,8 @@ export interface CallPath {
 interface CallPathOptions {
   readonly adapters: () => AdapterInstances;
   readonly outbound: () => OutboundSection;
+  /** The operator's own roles. */
+  readonly customRoles: () => readonly CustomRoleOptions[];
   /** Undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
   /** `User-Agent` of what is sent. */
@@ -36,8 +41,8 @@ export function createCallPath(options: CallPathOptions): CallPath {
     async perform(call, context) {
       const { record, delegated } = context;
       const { principal } = record;
-      const { operation } = call;
-      const decision = decideCall({ principal, delegated, operation }, () => relayedCall(call, record, options));
+      const asked: AskedCall = { principal, delegated, customRoles: options.customRoles(), call: traitsOf(call) };
+      const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
       options.rateLimit()?.count(principal);
@@ -68,17 +73,34 @@ async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord):
 }
 
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
-function relayedCall(call: Call, record: CallRecord, { adapters, outbound, userAgent }: CallPathOptions): RelayedCall {
+function relayedCall(
+  call: Call,
+  { asked, record }: { readonly asked: AskedCall; readonly record: CallRecord },
+  { adapters, outbound, userAgent }: CallPathOptions,
+): RelayedCall {
   if (call.operation === 'restCall') {
     const { request, reply, follows } = call;
     record.note({ verb: request.verb, address: request.destination.href });
     const { principal, trace } = record;
-    return restCall({ request, reply, follows, section: outbound(), caller: principal.id, trace, userAgent });
+    const refuseHop = hopRefusal(asked);
+    return restCall({ request, reply, follows, section: outbound(), caller: principal.id, trace, userAgent, refuseHop });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);
   record.note({ adapter: adapter.name, verb: method, address: call.params.path });
   return orchestratorCall({ passedOn: {}, ...call, adapter, method, trace: record.trace, userAgent });
+}
+
+/** Asks for each redirect whether a role or a right allows a call to its path: the far side chose it, not the caller. */
+function hopRefusal(
+  asked: AskedCall,
+): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
+  return ({ method, url }) => {
+    const decision = decideGrant({ ...asked, call: { ...asked.call, method, path: url.pathname } });
+    if (decision.allowed) return undefined;
+    const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
+    return new GatewayError('forbidden', detail);
+  };
 }
 
 /** Opens the time of a call: `limit` in milliseconds, or less where the caller asked for less. It ends when the caller leaves, unless

@@ -1,5 +1,6 @@
 import type { Checked } from '#relay/checked.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
+import type { CallOperation } from '#relay/relayed-call.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
 import type { WholeReply } from '#relay/whole-reply.ts';
 
@@ -34,9 +35,14 @@ interface OfAdapter {
   readonly adapter: string;
 }
 
-const methods = { restAction: 'POST', restQuery: 'GET' } as const;
+const fixedMethods = { restAction: 'POST', restQuery: 'GET', restCall: undefined, restRequest: undefined } as const;
+
+/** The method that every call of the operation has at the far side; undefined where the caller names it. */
+export function fixedMethod(operation: CallOperation): 'GET' | 'POST' | undefined {
+  return fixedMethods[operation];
+}
 
 /** The method of a call to an orchestrator at the far side. */
 export function methodOf(call: Exclude<Call, { readonly operation: 'restCall' }>): RequestParams['method'] {
-  return call.operation === 'restRequest' ? call.params.method : methods[call.operation];
+  return call.operation === 'restRequest' ? call.params.method : fixedMethods[call.operation];
 }

@@ -1,9 +1,11 @@
+import type { CustomRoleOptions } from '#access/access-options.ts';
 import { decide } from '#access/decide.ts';
-import type { Principal, Role } from '#access/principal.ts';
+import { roles as allRoles, type CustomRole, type Principal, type Role } from '#access/principal.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import type { CallOperation, RelayedCall, RuleDecision } from '#relay/relayed-call.ts';
+import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';
+import { type CallTraits, decideRights, rightName } from './custom-rights.ts';
 
-/** Who may make which call (docs/reference/specification-coverage.md, "Authentication"). An entrance may ask this table early. */
+/** Who may make which call (docs/reference/specification-coverage.md, "Authentication"). Roles of the operator add rights to it. */
 export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
   restCall: ['admin', 'engineering'],
   restAction: ['admin'],
@@ -11,37 +13,83 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
   restRequest: ['admin'],
 };
 
-interface Asked {
+/** Who asks for which call. */
+export interface AskedCall {
   readonly principal: Principal;
   /** See CallContext. */
   readonly delegated?: readonly Role[] | undefined;
-  readonly operation: CallOperation;
+  /** The operator's own roles (`access.roles`). */
+  readonly customRoles: readonly CustomRoleOptions[];
+  readonly call: CallTraits;
 }
 
-/** Only an allowed decision has the call that can be sent. */
-type CallDecision =
-  | { readonly allowed: true; readonly rule: string | undefined; readonly call: RelayedCall }
-  | Extract<RuleDecision, { readonly allowed: false }>;
+/** What lets a principal make a call: a role of the specification, or a right of one of the operator's roles. */
+export type Grant =
+  | { readonly kind: 'role'; readonly role: Role }
+  | { readonly kind: 'right'; readonly role: CustomRole; readonly right: number };
+
+type GrantDecision = { readonly allowed: true; readonly grant: Grant } | { readonly allowed: false; readonly reason: string };
+
+/** Only an allowed decision has the call that can be sent. `rule`: for the audit log. */
+export type CallDecision<Prepared> =
+  | { readonly allowed: true; readonly grant: Grant; readonly rule: string | undefined; readonly call: Prepared }
+  /** `grant` is undefined where neither a role nor a right allows the call. Otherwise a rule of its destination refused it. */
+  | {
+      readonly allowed: false;
+      readonly grant: Grant | undefined;
+      readonly rule: string | undefined;
+      readonly refusal: GatewayError;
+    };
 
 /**
- * The one decision about a call. First the role of its principal, or a delegated one, then the operator's rules for its destination (path rights, outbound policy).
- * `prepare` is called once the role allows the operation; what it throws (404 `adapter-not-found`, 400) comes before the rules.
+ * The one decision about a call. First the role of its principal, or a delegated one, or a right; then the operator's rules for its
+ * destination (path rights, outbound policy). `prepare` is called once the call is granted. What it throws (404 `adapter-not-found`, 400)
+ * comes before the rules.
  */
-export function decideCall(asked: Asked, prepare: () => RelayedCall): CallDecision {
-  const role = decideRole(asked);
-  if (!role.allowed) return { allowed: false, rule: undefined, refusal: new GatewayError('forbidden', role.reason) };
+export function decideCall<Prepared extends { decide(): RuleDecision }>(
+  asked: AskedCall,
+  prepare: () => Prepared,
+): CallDecision<Prepared> {
+  const granted = decideGrant(asked);
+  if (!granted.allowed)
+    return { allowed: false, grant: undefined, rule: undefined, refusal: new GatewayError('forbidden', granted.reason) };
+  const { grant } = granted;
   const call = prepare();
   const decision = call.decide();
-  return decision.allowed ? { ...decision, call } : decision;
+  if (!decision.allowed) return { ...decision, grant };
+  return { allowed: true, grant, rule: ruleOf(grant, decision.rule), call };
 }
 
-function decideRole({ principal, delegated, operation }: Asked): ReturnType<typeof decide> {
-  const roles = callRoles[operation];
-  if (delegated === undefined) return decide({ principal, roles });
-  const decision = decide({ principal: { ...principal, roles: delegated }, roles });
-  if (decision.allowed) return decision;
+/**
+ * Whether a role or a right lets the principal make the call. What is not known of the call is not judged: so an entrance may ask early,
+ * before it reads a body. A refusal then holds for every call that could follow.
+ */
+export function decideGrant({ principal, delegated, customRoles, call }: AskedCall): GrantDecision {
+  const roles = callRoles[call.operation];
+  if (delegated !== undefined) return decideDelegated(call.operation, roles, delegated);
+  for (const role of roles) if (principal.roles.includes(role)) return grantedBy[role];
+  const decision = decideRights(customRoles, principal, call);
+  if (decision.allowed) return { allowed: true, grant: { kind: 'right', role: decision.role, right: decision.right } };
+  const { reason } = decide({ principal, roles });
+  return { allowed: false, reason: decision.reason === undefined ? reason : `${reason} ${decision.reason}` };
+}
+
+function decideDelegated(operation: CallOperation, roles: readonly Role[], delegated: readonly Role[]): GrantDecision {
+  for (const role of roles) if (delegated.includes(role)) return grantedBy[role];
   const needed = roles.length === 1 ? `the role ${roles.join()}` : `one of the roles ${roles.join(', ')}`;
   const had = delegated.length === 0 ? 'had no role' : `had ${delegated.join(', ')}`;
   const advice = 'A person with that role can store a new version of the workflow.';
   return { allowed: false, reason: `${operation} needs ${needed}; the workflow's writer ${had}. ${advice}` };
+}
+
+/** One value for each role: every call asks. */
+const grantedBy = Object.fromEntries(
+  allRoles.map((role) => [role, { allowed: true, grant: { kind: 'role', role } }]),
+) as unknown as Readonly<Record<Role, GrantDecision>>;
+
+/** A right is always on record, a role of the specification only with the principal. */
+function ruleOf(grant: Grant, rule: string | undefined): string | undefined {
+  if (grant.kind === 'role') return rule;
+  const name = rightName(grant.role, grant.right);
+  return rule === undefined ? name : `${name}; ${rule}`;
 }

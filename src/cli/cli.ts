@@ -3,6 +3,7 @@ import { packageVersion } from '#base/package-version.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
+import { accessExplain } from './commands/access-explain.ts';
 import { auditList } from './commands/audit-list.ts';
 import { auditVerify } from './commands/audit-verify.ts';
 import { automationExport } from './commands/automation-export.ts';
@@ -12,6 +13,10 @@ import { configInit } from './commands/config-init.ts';
 import { demoRun } from './commands/demo-run.ts';
 import { gatewayServe } from './commands/gateway-serve.ts';
 import { passwordHash } from './commands/password-hash.ts';
+import { runCancel } from './commands/run-cancel.ts';
+import { runList } from './commands/run-list.ts';
+import { runShow } from './commands/run-show.ts';
+import { runStart } from './commands/run-start.ts';
 import { workflowCheck } from './commands/workflow-check.ts';
 import { commandHelp, program, programHelp, usage } from './help.ts';
 import { OutputFailed, print } from './output.ts';
@@ -22,10 +27,15 @@ export const commands: readonly Command[] = [
   configInit,
   demoRun,
   configCheck,
+  accessExplain,
   workflowCheck,
   passwordHash,
   automationImport,
   automationExport,
+  runStart,
+  runList,
+  runShow,
+  runCancel,
   auditList,
   auditVerify,
 ];

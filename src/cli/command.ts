@@ -1,7 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
+import type { AskedPrincipal } from '#access/asked-principal.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AuditVerdict } from '#audit/audit-verification.ts';
 import type { Checkpoint } from '#audit/checkpoint.ts';
+import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import type { StoredConfig } from '#config/stored-config.ts';
 
@@ -19,6 +21,8 @@ export interface CommandContext {
   readonly isTerminal: boolean;
   /** True if standard output is a terminal. */
   readonly printsToTerminal: boolean;
+  /** Columns of the terminal on standard output. Undefined if standard output is not a terminal: then no line is shortened. */
+  readonly outputColumns: number | undefined;
   /** Columns of the terminal on standard error. Undefined if standard error is not a terminal: then no progress is shown. */
   readonly progressColumns: number | undefined;
   /** Runs a gateway until a signal stops it. Resolves with the exit code. */
@@ -38,9 +42,33 @@ export interface CommandContext {
     use: 'read' | 'write',
     work: (catalogue: StoredCatalogue) => Promise<T>,
   ) => Promise<T>;
+  /** Sends requests to the running gateway at that address until `work` ends. */
+  readonly withGateway: <T>(url: URL, work: (gateway: RemoteGateway) => Promise<T>) => Promise<T>;
+  /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
+  readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
   /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }
+
+/** A question about a call; texts as they were typed. */
+export interface ExplainQuestion extends AskedPrincipal {
+  readonly route: string;
+  readonly adapter?: string | undefined;
+  readonly method?: string | undefined;
+  readonly path?: string | undefined;
+}
+
+export type ExplainAnswer =
+  /** `keys`: the key paths of the configuration that led to the answer. */
+  | {
+      readonly allowed: boolean;
+      readonly rule: string;
+      readonly reason: string;
+      readonly approvals: readonly string[];
+      readonly keys: readonly string[];
+    }
+  /** `pointer`: a member of the question (RFC 6901). */
+  | { readonly problems: readonly { readonly pointer: string; readonly detail: string }[] };
 
 /** The audit log of a store, without a running gateway. */
 export interface StoredAudit extends AuditReader {
@@ -59,6 +87,30 @@ export interface StoredCatalogue {
   ): Promise<{ readonly imported: number; readonly replaced: number }>;
   /** Every document of a snapshot as a line of JSON without its newline, in groups. */
   export(): AsyncIterable<readonly string[]>;
+}
+
+/** A running gateway, over HTTP. */
+export interface RemoteGateway {
+  /** Resolves with the head of the reply. Rejects with a GatewayError (502, 504) where none came, or with CallerLeft after an abort. */
+  send(request: RemoteRequest): Promise<RemoteReply>;
+}
+
+export interface RemoteRequest {
+  readonly method?: 'DELETE' | 'GET' | 'POST' | 'PUT';
+  /** With its query, percent-encoded. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Aborts the request, also while its reply is read. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RemoteReply {
+  readonly status: number;
+  /** The value of a header, by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
+  /** As it arrives; to be read once, or left with `return`. Throws what `send` rejects with where the reply breaks off. */
+  readonly body: AsyncGenerator<Buffer, void, undefined>;
 }
 
 interface ImportOptions {
@@ -87,6 +139,8 @@ export interface ServeOptions extends LoadedConfig {
 }
 
 export interface DemoOptions {
+  /** How this program was started, for the printed commands. */
+  readonly invocation: string;
   /** Undefined: the password of the last demo in this folder, or a new one. Part of the printed calls, which can be copied and run. */
   readonly adminPassword: string | undefined;
 }

@@ -1,9 +1,9 @@
 import { signatureAlgorithms } from '#access/access-options.ts';
 import { parsePasswordHash } from '#access/password-hash.ts';
-import { roles } from '#access/principal.ts';
 import { httpUrl } from './address-shapes.ts';
 import { basicUsername } from './dialling-shapes.ts';
 import { itemsOf, memberOf, scalarOf } from './place.ts';
+import { customRoleList, roleList, rolesAreDefined } from './role-shapes.ts';
 import { choice, duration, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
 
@@ -20,10 +20,10 @@ const argon2idHash: Shape<string> = text({
       : { value },
 });
 
-const roleList = list(choice(...roles), { checks: [unique()] });
 const groupList = list(label({ type: 'group', example: 'network-team', atMost: 256 }), { checks: [unique()] });
 
-const rolesMeaning = 'What the principal may do. A principal without a role gets 403 from every route that needs a role.';
+const rolesMeaning =
+  'What the principal may do: admin, engineering, other, readonly, apiread, or a role of `access.roles`. A principal without a role gets 403 from every route that needs a role.';
 const groupsMeaning = 'Groups of the principal, for the access lists of automations (gbac).';
 
 const user = mapping({
@@ -96,7 +96,9 @@ export const accessSection = mapping(
       '[]',
       'OpenID Connect issuers whose bearer tokens the gateway accepts.',
     ),
+    roles: defaulted(customRoleList, '[]', 'Roles of your own. They add rights to relay calls, and take none.'),
   },
   clientsAreNoUsers,
+  rolesAreDefined,
   hasPrincipals,
 );

@@ -1,6 +1,7 @@
 import { hostName, httpUrl } from './address-shapes.ts';
 import type { AdapterAuthConfig, AdapterConfig } from './config.ts';
 import { basicUsername, proxy, timeouts, tlsFiles } from './dialling-shapes.ts';
+import { pathGlobs } from './path-globs.ts';
 import { certificateWithKey, clientTls } from './pem-shapes.ts';
 import { memberOf, memberPath, scalarOf } from './place.ts';
 import { choice, duration, flag, integer, label, size } from './scalar-shapes.ts';
@@ -85,16 +86,6 @@ const health: Shape<AdapterConfig['health']> = {
     return undefined;
   },
 };
-
-const pathGlobs = list(
-  label({
-    type: 'glob',
-    example: '"restconf/data/**"',
-    atMost: 1024,
-    refuse: (glob) =>
-      /[?#]/u.test(glob) ? 'has a "?" or "#"; a glob has only * and **, and matches the path before its "?"' : undefined,
-  }),
-);
 
 function pathRights(defaultText: string, verb: string) {
   return mapping({

@@ -20,10 +20,12 @@ const expectedKeys = [
   ...members('server.tls', 'certFile', 'keyFile'),
   ...members('server.rateLimit', 'calls', 'per'),
   ...members('store', 'url'),
-  ...members('access', 'tokenLifetime', 'users', 'clients', 'oidc'),
+  ...members('access', 'tokenLifetime', 'users', 'clients', 'oidc', 'roles'),
   ...members('access.users[]', 'username', 'passwordHash', 'roles', 'groups'),
   ...members('access.clients[]', 'clientId', 'secretHash', 'roles', 'groups'),
   ...members('access.oidc[]', 'issuer', 'audience', 'rolesClaim', 'groupsClaim', 'algorithms'),
+  ...members('access.roles[]', 'name', 'allows'),
+  ...members('access.roles[].allows[]', 'routes', 'adapters', 'paths', 'methods'),
   ...members('outbound', 'allow', 'deny', 'timeouts', 'responseLimit', 'redirects', 'tls', 'proxy'),
   ...['outbound', 'adapters[]'].flatMap((parent) => [
     ...members(`${parent}.timeouts`, 'dns', 'connect', 'firstByte', 'idle', 'total'),

@@ -4,6 +4,7 @@ import { automationsSection } from './automations-section.ts';
 import type { Config } from './config.ts';
 import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
+import { rightsMatchAdapters } from './role-shapes.ts';
 import { duration, size } from './scalar-shapes.ts';
 import { serverSection } from './server-section.ts';
 import { defaulted, mapping, optional, required, type Shape } from './shape.ts';
@@ -20,12 +21,15 @@ const auditSection = mapping({
 });
 
 /** The whole file: the only source of its keys, types, defaults and meanings. */
-export const configShape: Shape<Config> = mapping({
-  server: defaulted(serverSection, '{}', 'Where and how the gateway listens.'),
-  store: defaulted(storeSection, '{}', 'Database for sessions, login throttles, the catalogue and the audit log.'),
-  access: required(accessSection, 'Users, clients and issuers that may call the gateway.'),
-  outbound: defaulted(outboundSection, '{}', 'Destinations and limits of `POST /tools/restCall`.'),
-  adapters: defaulted(adaptersSection, '[]', 'Adapter instances: the orchestrators.'),
-  audit: defaulted(auditSection, '{}', 'The audit log.'),
-  automations: defaulted(automationsSection, '{}', 'Runs of automations.'),
-});
+export const configShape: Shape<Config> = mapping(
+  {
+    server: defaulted(serverSection, '{}', 'Where and how the gateway listens.'),
+    store: defaulted(storeSection, '{}', 'Database for sessions, login throttles, the catalogue and the audit log.'),
+    access: required(accessSection, 'Users, clients and issuers that may call the gateway.'),
+    outbound: defaulted(outboundSection, '{}', 'Destinations and limits of `POST /tools/restCall`.'),
+    adapters: defaulted(adaptersSection, '[]', 'Adapter instances: the orchestrators.'),
+    audit: defaulted(auditSection, '{}', 'The audit log.'),
+    automations: defaulted(automationsSection, '{}', 'Runs of automations.'),
+  },
+  rightsMatchAdapters,
+);

@@ -42,7 +42,8 @@ const store = `store:
 `;
 
 function access(adminPasswordHash: string, program: string): string {
-  return `# Users, clients and issuers that may call the gateway. Roles: admin, engineering, other, readonly, apiread.
+  return `# Users, clients and issuers that may call the gateway. Roles: admin, engineering, other, readonly, apiread,
+# and your own.
 access:
 #  tokenLifetime: 1h # lifetime of sessions and access tokens
   users:
@@ -64,6 +65,11 @@ access:
 #      rolesClaim: roles
 #      groupsClaim: groups
 #      algorithms: [RS256, ES256, EdDSA]
+  # Roles of your own add rights to relay calls. An empty list matches anything.
+#  roles:
+#    - name: noc
+#      allows:
+#        - { routes: [restQuery], adapters: [Local NSO], paths: ["restconf/data/tailf-ncs:devices/**"], methods: [] }
 `;
 }
 

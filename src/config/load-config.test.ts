@@ -67,6 +67,7 @@ test('every section but access has its documented default', async (t) => {
       users: [{ username: 'admin', passwordHash: hash, roles: ['admin'], groups: [] }],
       clients: [],
       oidc: [],
+      roles: [],
     },
     outbound: {
       allow: [],

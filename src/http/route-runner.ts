@@ -17,7 +17,7 @@ import { writeReply } from './reply-writer.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaTypes, isOptional, type Route, type RouteAccess, type RouteReply } from './route.ts';
+import { bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
@@ -173,7 +173,7 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
   if (caller !== undefined) {
     request.caller = caller;
     request.scope.record.principal = caller.principal;
-    refuseRole(route.access, request.scope);
+    refuseRole(route, request);
   }
   route.precondition?.(request.params);
   if (route.body !== undefined) {
@@ -193,8 +193,9 @@ function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
 
 const unusedBody = 16_384;
 
-function refuseRole(access: RouteAccess, scope: RequestScope): void {
+function refuseRole({ access, admits }: Route, { scope, params }: ServedRequest): void {
   if (access === 'everyone' || access === 'callers') return;
-  const decision = decide({ principal: scope.record.principal, roles: access });
+  const { principal } = scope.record;
+  const decision = admits === undefined ? decide({ principal, roles: access }) : admits(principal, params);
   if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
 }

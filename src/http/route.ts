@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Role } from '#access/principal.ts';
+import type { Principal, Role } from '#access/principal.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
@@ -10,12 +10,17 @@ import type { CallOperation } from '#relay/relayed-call.ts';
 /** Who may call a route: everyone, every authenticated caller, or callers with one of the roles. */
 export type RouteAccess = 'everyone' | 'callers' | readonly Role[];
 
+/** Whether a caller may call a route; `reason` is for the caller. */
+type Admission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
 /** One route. The server serves it; the OpenAPI document and the role matrix are made from it. */
 export interface Route extends RouteTraits {
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   /** With `:name` for path parameters. */
   readonly url: string;
   readonly access: RouteAccess;
+  /** Asked in place of `access` where not the role alone decides. It is asked before the body is read. */
+  readonly admits?: (principal: Principal, params: Readonly<Record<string, string>>) => Admission;
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
   readonly precondition?: (params: Readonly<Record<string, string>>) => void;
   readonly body?: JsonBody | FormBody | StreamBody | DocumentBody;

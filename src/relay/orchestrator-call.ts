@@ -1,12 +1,11 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
-import { decidePath } from '#adapters/path-rights.ts';
-import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
 import { refuseErrorStatus, refuseRedirect } from './orchestrator-errors.ts';
 import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request.ts';
+import { decideDestination } from './path-decision.ts';
 import { type RelayReply, renderOrDiscard } from './relay-reply.ts';
-import type { CallOperation, RelayedCall, RuleDecision } from './relayed-call.ts';
+import type { CallOperation, RelayedCall } from './relayed-call.ts';
 import { isEmptyObject, writeRequestBody } from './request-body.ts';
 import { renderResult } from './rest-action.ts';
 import { renderInstances } from './rest-query.ts';
@@ -64,13 +63,6 @@ function renderingOf({ operation, reply: whole }: OrchestratorCall): (reply: Far
     refuse(reply);
     return renderWhole(reply, whole.content);
   };
-}
-
-function decideDestination(adapter: AdapterInstance, method: OutboundCall['method'], path: string): RuleDecision {
-  const { allowed, reason } = decidePath(adapter.settings, method === 'GET' ? 'queries' : 'actions', path);
-  if (allowed) return { allowed, rule: reason };
-  const detail = `The adapter instance "${adapter.name}" does not allow this path: ${reason}. Ask its operator.`;
-  return { allowed, rule: reason, refusal: new GatewayError('path-denied', detail) };
 }
 
 function contentType(call: OrchestratorCall): string {

@@ -54,8 +54,10 @@ export function restCall(options: {
   readonly caller: string;
   readonly trace: TraceContext;
   readonly userAgent: string;
+  /** The refusal of a redirect to this address, if there is one. The outbound policy judges the address in any case. */
+  readonly refuseHop?: (hop: Pick<Hop, 'method' | 'url'>) => GatewayError | undefined;
 }): RelayedCall {
-  const { request, reply: whole, follows = true, section, caller } = options;
+  const { request, reply: whole, follows = true, section, caller, refuseHop = noRefusal } = options;
   const { sender } = section;
   const limits = follows ? section.limits : { ...section.limits, redirects: 0 };
   const first = firstHop(options);
@@ -69,7 +71,7 @@ export function restCall(options: {
     },
     hold: () => section.hold(),
     async send(scope, record) {
-      const { reply, url } = await followed({ record, first, limits, sender, scope, caller });
+      const { reply, url } = await followed({ record, first, limits, sender, scope, caller, refuseHop });
       record.note({ upstreamStatus: reply.status });
       const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
       return renderOrDiscard(reply, () => rendered(reply, { request, whole, endedElsewhere }));
@@ -128,8 +130,9 @@ async function followed(options: {
   readonly sender: Sender;
   readonly scope: CallScope;
   readonly caller: string;
+  readonly refuseHop: (hop: Hop) => GatewayError | undefined;
 }): Promise<{ readonly reply: FarSideReply; readonly url: URL }> {
-  const { limits, sender, scope, caller } = options;
+  const { limits, sender, scope, caller, refuseHop } = options;
   let hop = options.first;
   /** The status of the first redirect. */
   let answered: number | undefined;
@@ -151,23 +154,36 @@ async function followed(options: {
         },
         scope,
       );
-      const { location } = reply.headers;
-      if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
+      const location = limits.redirects === 0 ? undefined : redirectOf(reply);
+      if (location === undefined) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
-      if (redirects === limits.redirects) {
-        throw new GatewayError(
-          'too-many-redirects',
-          `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
-        );
-      }
+      if (redirects === limits.redirects) throw tooManyRedirects(limits);
       hop = nextHop(hop, reply.status, location);
+      const refusal = refuseHop(hop);
+      if (refusal !== undefined) throw refusal;
       // The address may be another far side, so it goes on record before the call leaves for it.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
     throw answered === undefined ? failure : failureAfterRedirect(options.first.method, answered, failure);
   }
+}
+
+/** Where the reply redirects to, if it does. */
+function redirectOf({ status, headers: { location } }: FarSideReply): FarSideReply['headers']['location'] {
+  return isRedirect(status) ? location : undefined;
+}
+
+function tooManyRedirects({ redirects }: RestCallLimits): GatewayError {
+  return new GatewayError(
+    'too-many-redirects',
+    `The far side redirected more than ${redirects} times (outbound.redirects). Call its final address.`,
+  );
+}
+
+function noRefusal(): undefined {
+  return undefined;
 }
 
 /** The failure of a later hop: the error says that the first address has answered the call, so that no caller takes it for unsent. */

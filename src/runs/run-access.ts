@@ -1,4 +1,4 @@
-import type { Principal, Role } from '#access/principal.ts';
+import { hasRole, type Principal } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
 import { mayRun, maySee, writingRoles } from '#automations/automation-access.ts';
 import type { Clock } from '#base/clock.ts';
@@ -20,8 +20,8 @@ export function seesRun(
 }
 
 /** Whether the principal may see messages that callers sent: those who may send them. */
-export function seesMessages({ roles }: Principal): boolean {
-  return roles.some((role) => (writingRoles as readonly Role[]).includes(role));
+export function seesMessages(principal: Principal): boolean {
+  return hasRole(principal, writingRoles);
 }
 
 /** Answers who may see a run or an event, from what it looked up a moment ago. */

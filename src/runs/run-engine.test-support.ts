@@ -24,8 +24,8 @@ type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | O
 interface GatewayOptions {
   readonly tasks?: number;
   readonly lease?: number;
-  /** `false`: as a stopped one it lets its leases end. Else how it renews them. */
-  readonly renews?: false | ((renew: RunStore['renew']) => RunStore['renew']);
+  /** What this gateway has instead of methods of its store. */
+  readonly changed?: (store: RunStore) => Partial<RunStore>;
 }
 
 /** Runs on a store, and as many gateways as a test starts on it. */
@@ -78,25 +78,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = (renew) => renew } = {}) {
-      const opened = await open();
-      const own: RunStore = {
-        ...opened,
-        renew: renews === false ? () => Promise.reject(new Error('is stopped')) : renews(opened.renew),
-      };
-      const engine = createRunEngine({
-        store: own,
-        tools: toolsOver(own, { expressions, workflows, perform }),
-        tasks,
-        log: noLog,
-        ...(lease !== undefined && { lease }),
-      });
-      t.after(async () => {
-        engine.abort();
-        await engine.stop();
-      });
-      return engine;
-    },
+    gateway: async (given) => startEngine(t, await open(), { expressions, workflows, perform }, given),
     async begin(name, more = {}) {
       const run = newRun({ workflow: `test.${name}`, input: '{}', ...more });
       await store.create([run]);
@@ -109,6 +91,27 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     },
     tasks: (id) => store.tasks(id, { limit: 1_000 }),
   };
+}
+
+function startEngine(
+  t: TestContext,
+  store: RunStore,
+  parts: Parameters<typeof toolsOver>[1],
+  { tasks = 8, lease, changed }: GatewayOptions = {},
+): RunEngine {
+  const own: RunStore = { ...store, ...changed?.(store) };
+  const engine = createRunEngine({
+    store: own,
+    tools: toolsOver(own, parts),
+    tasks,
+    log: noLog,
+    ...(lease !== undefined && { lease }),
+  });
+  t.after(async () => {
+    engine.abort();
+    await engine.stop();
+  });
+  return engine;
 }
 
 function toolsOver(

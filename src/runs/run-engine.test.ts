@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
@@ -250,9 +250,25 @@ eachStore((store) => {
     assert.match(endless.error?.detail ?? '', /More than 20 runs/u);
   });
 
-  test('a task at which gateways died three times fails, and is not tried again', async (t) => {
+  const deadly = {
+    query: `do:
+  - look:
+      call: orchestratorQuery
+      with: { adapter: Far, params: { path: x, accept: application/json } }
+`,
+    // A `retry` would make the action again.
+    action: `do:
+  - attempt:
+      try:
+      ${call('act').replaceAll('\n', '\n      ')}
+      catch: { errors: { with: { type: 'https://serverlessworkflow.io/spec/1.0.0/errors/runtime' } }, retry: { limit: { attempt: { count: 5 } } } }
+`,
+  } as const;
+
+  /** A run whose gateways die at its call three times. */
+  async function deadRun(t: TestContext, tasks: string) {
     const world = await runWorld(t, store);
-    await world.workflow('deadly', `do:\n${call('act')}`);
+    await world.workflow('deadly', tasks);
     const first = await world.gateway();
     world.answer(
       (_call, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' }))),
@@ -265,9 +281,22 @@ eachStore((store) => {
       await until('the run can be claimed', async () => (await world.store.claim({ owner, limit: 1, lease: 200 })).length === 1);
     }
     await world.gateway();
-    const run = await world.reaches(id, 'faulted', 'completed');
-    assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+    const run = await world.reaches(id, 'faulted', 'completed', 'suspended');
     assert.equal(world.calls.length, 1);
+    return { run, error: (await world.tasks(id)).at(-1)?.error };
+  }
+
+  test('a task at which gateways died three times fails, and is not tried again', async (t) => {
+    const { run } = await deadRun(t, deadly.query);
+    assert.equal(run.status, 'faulted');
+    assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+  });
+
+  test('an action at which gateways died three times has an unknown outcome, which no retry takes', async (t) => {
+    const { run, error } = await deadRun(t, deadly.action);
+    assert.equal(run.status, 'suspended');
+    assert.match(error?.type ?? '', /outcome-unknown$/u);
+    assert.match(error?.detail ?? '', /3 gateways ended/u);
   });
 
   test('a run that never got beyond its beginning is faulted after three deaths', async (t) => {
@@ -298,7 +327,10 @@ eachStore((store) => {
   test('a gateway whose lease another one took over writes nothing more', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
-    const first = await world.gateway({ lease: 600, renews: false });
+    const first = await world.gateway({
+      lease: 600,
+      changed: () => ({ renew: () => Promise.reject(new Error('it is stopped')) }),
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     world.answer(async () => {
       if (world.calls.length > 1) return { kind: 'ok', output: '"second"' };
@@ -328,13 +360,15 @@ eachStore((store) => {
     let renewals = 0;
     const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
     await world.gateway({
-      lease: 1_000,
-      renews: (renew) => async (options) => {
-        const renewed = await renew(options);
-        renewals += 1;
-        await goesOn;
-        return renewed;
-      },
+      lease: 5_000,
+      changed: (own) => ({
+        async renew(options) {
+          const renewed = await own.renew(options);
+          renewals += 1;
+          await goesOn;
+          return renewed;
+        },
+      }),
     });
     const ids = [await world.begin('one')];
     await until('the lease of the first run is renewed', () => renewals === 1);
@@ -346,6 +380,40 @@ eachStore((store) => {
     for (const id of ids) await world.reaches(id, 'completed');
     assert.deepEqual(aborted, []);
     assert.equal(world.calls.length, 2);
+  });
+
+  test('a gateway does not take a run from itself after its lease has ended', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    world.answer(async () => {
+      await answered;
+      return { kind: 'ok', output: '1' };
+    });
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    let looks = 0;
+    await world.gateway({
+      lease: 3_000,
+      changed: (own) => ({
+        async renew(options) {
+          await goesOn;
+          return await own.renew(options);
+        },
+        async claim(options) {
+          looks += 1;
+          return await own.claim(options);
+        },
+      }),
+    });
+    const id = await world.begin('one');
+    await until('the call is in flight', () => world.calls.length === 1);
+    await until('the lease has ended', async () => ((await world.store.nextWake()) ?? Infinity) < Date.now() - 100);
+    const before = looks;
+    await until('the gateway looks for runs', () => looks >= before + 2);
+    goOn();
+    answer();
+    await world.reaches(id, 'completed');
+    assert.equal(world.calls.length, 1);
   });
 
   test('a loop over 1,000 items runs in two gateways with others, and only its last state is kept', async (t) => {

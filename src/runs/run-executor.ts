@@ -3,7 +3,7 @@ import type { Workflow } from '#workflows/workflow.ts';
 import { childRun, childRunId, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
-import type { RunEvent } from './interpreter/run-events.ts';
+import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
@@ -48,6 +48,10 @@ const longestTimer = 60_000;
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
 
+function unknownAfter({ detail = '' }: EffectError): OutsideResult {
+  return { kind: 'unknown', detail: `outcome-unknown: ${detail}` };
+}
+
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
@@ -68,13 +72,14 @@ export class RunExecutor {
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
-    const { run, workflow, tools } = options;
+    const { run, workflow, tools, holds } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
       tools,
+      holds,
       arrived: (event) => void this.#arrivals.push({ event }),
       wake: () => this.#wake(),
     });
@@ -134,7 +139,10 @@ export class RunExecutor {
     this.#work.inherit(effect);
     const { deaths } = this.#options.run;
     if (effect.kind === 'listen' || deaths < mostDeaths) return;
-    this.#fail(effect, gatewaysEnded(deaths));
+    const error = gatewaysEnded(deaths);
+    // The action may have happened: an error that a `retry` takes would make it again.
+    if (mayChange([effect])) this.#arrive({ kind: 'callEnded', at: this.#now(), key: effect.key, result: unknownAfter(error) });
+    else this.#fail(effect, error);
   }
 
   async #round(): Promise<RunEnd | undefined> {

@@ -1,4 +1,4 @@
-import type { Principal, Role } from '#access/principal.ts';
+import { hasRole, type Principal } from '#access/principal.ts';
 import { listingRoles } from '#automations/automation-access.ts';
 import type { RunSight } from './run-access.ts';
 import type { RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
@@ -46,7 +46,7 @@ export async function listVisible(
 
 /** Whether the principal may see a run that the store answered. */
 function seesListed({ roles, id, ...principal }: Principal, sight: RunSight): (run: StoredRunSummary) => Promise<boolean> {
-  const listsAutomations = roles.some((role) => (listingRoles as readonly Role[]).includes(role));
+  const listsAutomations = hasRole({ roles }, listingRoles);
   return async ({ principal: owner, automation }) => {
     if (listsAutomations || owner.id === id) return true;
     return automation !== undefined && (await sight.seesAutomation({ roles, id, ...principal }, automation.id));

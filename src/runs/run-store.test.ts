@@ -59,6 +59,9 @@ eachStore((store) => {
     assert.deepEqual(await runs.claim({ owner: 'two', limit: 1, lease }), []);
     assert.equal(await runs.nextWake(), clock.now() + lease);
     clock.pass(lease);
+    const except = ['r', 'none'];
+    assert.deepEqual(await runs.claim({ owner: 'main', limit: 1, lease, except }), []);
+    assert.equal(await runs.nextWake({ except }), undefined);
     const second = await claimOne(runs, 'two');
     clock.pass(lease);
     const third = await claimOne(runs, 'three');

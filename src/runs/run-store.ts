@@ -1,5 +1,7 @@
+import type { Transaction } from 'kysely';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
 import {
   type EventsOptions,
   lastEventNumber,
@@ -38,6 +40,8 @@ import { type WriteOutcome, writeSteps } from './run-write-store.ts';
 export interface RunStore {
   /** Creates the runs that do not exist yet (by id); they can be claimed at once. */
   create(runs: readonly NewRun[]): Promise<void>;
+  /** Runs `work` in a transaction of the part `runs`, and creates in it the runs that `work` answers. */
+  createWith<T>(work: CreatingWork<T>): Promise<T>;
   /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
   renew(options: RenewOptions): Promise<Renewed>;
@@ -46,8 +50,8 @@ export interface RunStore {
    * rejection the write may be in the store: the same write again changes nothing more, but is `lost` where it released the run.
    */
   save(write: RunWrite): Promise<WriteOutcome>;
-  /** When the earliest run can be claimed, in milliseconds since the epoch. A lease that ends counts, also one of this gateway. */
-  nextWake(): Promise<number | undefined>;
+  /** When the earliest run can be claimed, apart from those in `except`, in milliseconds since the epoch. A lease that ends counts. */
+  nextWake(options?: Pick<ClaimOptions, 'except'>): Promise<number | undefined>;
   /** False where the run does not exist or has ended. With a key, also where it has had a command with the key. */
   command(run: string, command: RunCommand, key?: string): Promise<boolean>;
   /** Commands that are not consumed, in order. */
@@ -94,31 +98,16 @@ interface RunStoreOptions {
 export function createRunStore({ database, clock, visible, time = 'server' }: RunStoreOptions): RunStore {
   const changes = createRunChanges(database);
   const context: RunStoreContext = { database, clock, visible, changes, now: storeTime(database, clock, time) };
-  const writes = new Gathering<RunWrite, WriteOutcome>({
-    write: (items) => writeSteps(context, items),
-    keyOf: ({ run }) => run,
-    sizeOf: ({ state, output }) => (state?.text.length ?? 0) + (output?.length ?? 0) + sizeOfValues(state?.values),
-  });
-  const creations = new Gathering<readonly NewRun[], undefined>({
-    write: (items) => createRuns(context, items),
-    // Two requests with one Idempotency-Key create the same run, and the first of them counts.
-    keyOf: ([first]) => first?.id ?? '',
-    sizeOf: (runs) => runs.reduce((size, { input }) => size + input.length, 0),
-  });
-  const commandReads = new Gathering<readonly string[], readonly QueuedCommand[]>({
-    async write(items) {
-      const found = Map.groupBy(await queuedCommands(context, items.flat()), ({ run }) => run);
-      return items.map((runs) => runs.flatMap((run) => found.get(run) ?? []).toSorted((one, other) => one.number - other.number));
-    },
-    keyOf: ([first]) => first ?? '',
-    sizeOf: () => 0,
-  });
+  const writes = gatheredWrites(context);
+  const creations = gatheredCreations(context);
+  const commandReads = gatheredCommandReads(context);
   return {
     create: (runs) => creations.add(runs),
+    createWith: (work) => createRunsWith(context, work),
     claim: (options) => claimRuns(context, options),
     renew: (options) => renewLeases(context, options),
     save: (write) => writes.add(write),
-    nextWake: () => nextWake(context),
+    nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
     commandsOf: (runs) => commandReads.add(runs),
     read: (id) => readRun(context, id),
@@ -141,18 +130,47 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
   };
 }
 
-async function createRuns(
-  { changes, now, clock }: RunStoreContext,
-  items: readonly (readonly NewRun[])[],
-): Promise<readonly undefined[]> {
-  const runs = items.flat();
-  if (runs.length > 0) {
-    await changes.commit(async (transaction) => {
-      const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
-      return { result: undefined, runs: created, events: false };
-    });
-  }
-  return items.map(() => undefined);
+function gatheredWrites(context: RunStoreContext): Gathering<RunWrite, WriteOutcome> {
+  return new Gathering({
+    write: (items) => writeSteps(context, items),
+    keyOf: ({ run }) => run,
+    sizeOf: ({ state, output }) => (state?.text.length ?? 0) + (output?.length ?? 0) + sizeOfValues(state?.values),
+  });
+}
+
+function gatheredCreations(context: RunStoreContext): Gathering<readonly NewRun[], undefined> {
+  return new Gathering({
+    async write(items) {
+      const runs = items.flat();
+      if (runs.length > 0) await createRunsWith(context, async () => ({ result: undefined, runs }));
+      return items.map(() => undefined);
+    },
+    // Two requests with one Idempotency-Key create the same run, and the first of them counts.
+    keyOf: ([first]) => first?.id ?? '',
+    sizeOf: (runs) => runs.reduce((size, { input }) => size + input.length, 0),
+  });
+}
+
+/** Runs that were claimed together ask for their commands together. */
+function gatheredCommandReads(context: RunStoreContext): Gathering<readonly string[], readonly QueuedCommand[]> {
+  return new Gathering({
+    async write(items) {
+      const found = await queuedCommands(context, items.flat());
+      return items.map((runs) => found.filter(({ run }) => runs.includes(run)));
+    },
+    keyOf: ([first]) => first ?? '',
+    sizeOf: () => 0,
+  });
+}
+
+type CreatingWork<T> = (transaction: Transaction<Tables>) => Promise<{ readonly result: T; readonly runs: readonly NewRun[] }>;
+
+function createRunsWith<T>({ changes, now, clock }: RunStoreContext, work: CreatingWork<T>): Promise<T> {
+  return changes.commit(async (transaction) => {
+    const { result, runs } = await work(transaction);
+    const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
+    return { result, runs: created, events: false };
+  });
 }
 
 function sizeOfValues(values: ReadonlyMap<string, string> = new Map()): number {

@@ -1,9 +1,11 @@
 import type { Access } from '#access/access.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
+import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
@@ -16,6 +18,7 @@ import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
+import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
@@ -38,6 +41,7 @@ import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { openRuns, type Runs } from './open-runs.ts';
+import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
@@ -73,7 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const userAgent = `orchestration-gateway/${version}`;
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
+  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
@@ -82,14 +86,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const needs = { resolve, userAgent, pooled, ownListeners: () => server.listeners() };
   const live = openLiveParts(started, options, needs);
   const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
-  measureAdapters(metrics.registry, () => live.adapters().all());
-  measureAudit(metrics.registry, () => audit.counts());
+  measureParts(metrics, live, audit);
   const pressure = openPressure(started, options);
-  telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
+  const pingStore = (): Promise<void> => store.ping();
+  const isOverloaded = (): boolean => pressure.overloaded;
+  telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
   const calls = createCallPath({ ...live, userAgent });
   const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, tracing, calls });
+  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const served = servedRoutes({
     base,
     access,
@@ -98,12 +104,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs: runs.catalogue,
     live,
     calls,
-    operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
+    operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
+    allRoutes: () => routes,
   });
+  const routes = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
   const server = createHttpServer({
     server: config.server,
-    routes: [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })],
+    routes,
     access,
     audit,
     clock,
@@ -179,6 +187,12 @@ function runningGateway({
   };
 }
 
+/** Registers the gauges that ask these parts at each scrape. */
+function measureParts({ registry }: Metrics, live: LiveParts, audit: Pick<AuditLog, 'counts'>): void {
+  measureAdapters(registry, () => live.adapters().all());
+  measureAudit(registry, () => audit.counts());
+}
+
 /** Measures the load of the process until the gateway stops. */
 function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOptions): Pressure {
   return started.adopt(createPressure({ gauge: createPressureGauge(memory), log }), (measured) => measured.close());
@@ -197,6 +211,7 @@ function servedRoutes({
   calls,
   operations,
   reload,
+  allRoutes,
 }: {
   /** In front of a path that a reply names. */
   readonly base: string;
@@ -210,19 +225,34 @@ function servedRoutes({
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
+  /** These and those of the documentation. */
+  readonly allRoutes: () => readonly Route[];
 }): readonly Route[] {
   return [
-    ...relayRoutes({ adapters: () => live.adapters(), calls }),
+    ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
     ...sessionRoutes(access),
+    ...explainRoutes({
+      principalNamed: (username) => access.principalNamed(username),
+      rules: () => rulesInForce(live),
+      routes: allRoutes,
+    }),
     ...auditRoutes(auditReader),
     ...operationsRoutes({ ...operations, adapterStates: () => live.adapters().states() }),
     ...reloadRoutes(reload),
   ];
+}
+
+function rulesInForce(live: LiveParts): CallRules {
+  return {
+    customRoles: live.customRoles(),
+    adapters: live.adapters().all(),
+    refusal: (url) => live.outbound().refusal(url),
+  };
 }
 
 /** Updates the parts that a new configuration changes without replacing them. Its loader has already checked certificates and hashes. */

@@ -1,3 +1,4 @@
+import type { CustomRoleOptions } from '#access/access-options.ts';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
 import type { Log } from '#base/log.ts';
@@ -29,6 +30,7 @@ export interface LiveParts {
   adapters(): AdapterInstances;
   outbound(): OutboundCalls;
   rateLimit(): RateLimit | undefined;
+  customRoles(): readonly CustomRoleOptions[];
   /** Throws, and leaves nothing open, where a part cannot be created. To be called for one configuration at a time. */
   prepare(config: Config): PreparedParts;
   close(): Promise<void>;
@@ -85,6 +87,7 @@ export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: Li
     adapters: () => current.adapters,
     outbound: () => current.outbound,
     rateLimit: () => current.rateLimit,
+    customRoles: () => current.config.access.roles,
     prepare(next) {
       const before = current;
       const { parts, made } = make(next, before);

@@ -1,8 +1,11 @@
+import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { Principal } from '#access/principal.ts';
 import type { KnownAdapters } from '#adapters/known-adapters.ts';
 import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import { Type } from '#base/json-schema.ts';
+import { fixedMethod } from '#calls/call.ts';
 import type { CallPath } from '#calls/call-path.ts';
-import { callRoles } from '#calls/decide-call.ts';
+import { callRoles, decideGrant } from '#calls/decide-call.ts';
 import type { Judgement, Route, RouteRequest } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import type { Checked } from '#relay/checked.ts';
@@ -17,62 +20,16 @@ import type { CallOperation } from '#relay/relayed-call.ts';
 import { type CheckedRestCall, judgeRestCall } from '#relay/rest-call-request.ts';
 import { relayDocs } from './relay-docs.ts';
 import { relayPatterns } from './relay-patterns.ts';
+import { restActionBody, restCallBody, restQueryBody, restRequestBody } from './relay-schemas.ts';
 import { relayedCall } from './route-traits.ts';
 
 interface RelayRoutesOptions {
   /** Read for each request, since a reload replaces them. */
   readonly adapters: () => KnownAdapters;
+  /** The operator's own roles. Read for each request. */
+  readonly customRoles: () => readonly CustomRoleOptions[];
   readonly calls: CallPath;
 }
-
-/** The verbs a call can have. */
-const verbs = Type.Enum(['DELETE', 'GET', 'PATCH', 'PUT', 'POST']);
-
-const restCallBody = namedObject('RestCall', {
-  uri: Type.String({ description: 'Absolute http or https address, at most 8,192 characters, without userinfo.' }),
-  verb: verbs,
-  user: Type.Optional(Type.String({ description: 'User name for the target API (HTTP Basic).' })),
-  password: Type.Optional(Type.String({ description: 'Password for the target API, in clear text.' })),
-  headers: Type.Optional({ type: 'object', additionalProperties: { type: 'string' }, description: 'Headers to send.' }),
-  body: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Sent byte for byte.' })),
-  responseHeaders: Type.Boolean({
-    description: 'True: `response` is the JSON text of { statusCode, headers, body }. False: only the body.',
-  }),
-});
-
-const pathSchema = Type.String({
-  description: 'Resource path relative to the orchestrator, with an optional query string; sent unchanged.',
-});
-const acceptSchema = Type.String({
-  description: 'Value of the Accept header: the media type for the reply, or a list of them.',
-});
-const contentTypeSchema = Type.Optional(
-  Type.String({ description: 'Media type of the body; the default depends on the adapter kind.' }),
-);
-const anyObject = Type.Object(
-  {},
-  {
-    additionalProperties: true,
-    description: 'Sent byte for byte for JSON types, otherwise written as XML or as a form.',
-  },
-);
-
-const restActionBody = namedObject('RestAction', {
-  params: namedObject('RestActionParams', { path: pathSchema, accept: acceptSchema, contentType: contentTypeSchema }),
-  body: anyObject,
-});
-const restQueryBody = namedObject('RestQuery', {
-  params: namedObject('RestQueryParams', { path: pathSchema, accept: acceptSchema }),
-});
-const restRequestBody = namedObject('RestRequest', {
-  params: namedObject('RestRequestParams', {
-    method: verbs,
-    path: pathSchema,
-    accept: acceptSchema,
-    contentType: contentTypeSchema,
-  }),
-  body: Type.Optional(anyObject),
-});
 
 const replyHeaders = {
   'X-Upstream-Status': 'Status of the far side’s reply.',
@@ -121,8 +78,20 @@ export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
 type PathParameters = Readonly<Record<string, string>>;
 
 /** The members that all relay routes have in common. */
-function relayRoute(operation: CallOperation) {
-  return { ...relayedCall, method: 'POST' as const, url: relayPatterns[operation], access: callRoles[operation], operation };
+function relayRoute(operation: CallOperation, { customRoles }: RelayRoutesOptions) {
+  return {
+    ...relayedCall,
+    method: 'POST' as const,
+    url: relayPatterns[operation],
+    access: callRoles[operation],
+    admits: (principal: Principal, params: PathParameters) =>
+      decideGrant({
+        principal,
+        customRoles: customRoles(),
+        call: { operation, adapter: params['adapterId'], method: fixedMethod(operation), path: undefined },
+      }),
+    operation,
+  };
 }
 
 /** Answers 404 for an unknown adapter instance before the body is read. */
@@ -136,14 +105,14 @@ function adapterIn(params: PathParameters): string {
 
 const pathParameters = { adapterId: 'Name of the adapter instance, URL-encoded, such as `Local%20NSO`.' };
 
-function restCallRoute({ calls }: RelayRoutesOptions): Route {
+function restCallRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restCall'),
+    ...relayRoute('restCall', options),
     idempotency: { headers: [] },
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], judge: judgeRestCallBody },
     handle: ({ spans, judged, context }) => {
       const request = { ...(judged as CheckedRestCall), body: spans.get('/body') };
-      return calls.perform({ operation: 'restCall', request }, context);
+      return options.calls.perform({ operation: 'restCall', request }, context);
     },
     docs: {
       tag: 'relay',
@@ -164,7 +133,7 @@ function restCallRoute({ calls }: RelayRoutesOptions): Route {
 
 function restActionRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restAction'),
+    ...relayRoute('restAction', options),
     ...knownAdapter(options),
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restActionBody, opaque: ['/body'], judge: judgeOrchestratorBody },
@@ -199,7 +168,7 @@ function restActionRoute(options: RelayRoutesOptions): Route {
 
 function restQueryRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restQuery'),
+    ...relayRoute('restQuery', options),
     ...knownAdapter(options),
     body: { kind: 'json', schema: restQueryBody, judge: judgeOrchestratorBody },
     handle: (request) =>
@@ -231,7 +200,7 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
 
 function restRequestRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restRequest'),
+    ...relayRoute('restRequest', options),
     ...knownAdapter(options),
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], judge: judgeOrchestratorBody },

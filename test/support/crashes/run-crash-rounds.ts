@@ -6,7 +6,6 @@ import { type CountingFarSide, countingFarSide } from '../runs/counting-far-side
 import { actionTask, queryTask, type RunCaller, runCaller, type SeenRun, type SeenTask } from '../runs/run-caller.ts';
 import { type SeededRandom, seededRandom } from '../seeded-random.ts';
 import { storeUrl, type TestStore } from '../stores/stores.ts';
-import { until } from '../until.ts';
 
 interface RunCrashRoundsOptions {
   readonly store: TestStore;
@@ -27,6 +26,7 @@ interface RunCrashRoundsResult {
 
 const runsARound = 8;
 const actionsOfARun = 6;
+const statusesAtRest = ['completed', 'suspended', 'faulted', 'cancelled'];
 
 /** Six actions: three in a row, two at the same time, and one in a loop, with a query between them. */
 const sixActions = [
@@ -76,10 +76,7 @@ export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOption
   }
   const restarted = performance.now();
   await work.startAll();
-  await until('no run is under way', async () => {
-    await sleep(200);
-    return (await caller.list()).every(({ status }) => isQuiet(status));
-  });
+  await allAre(caller, isQuiet);
   const takenUpAfter = Math.round(performance.now() - restarted);
   await work.finish();
   assert.equal(await gateway.stop(), 0);
@@ -88,7 +85,7 @@ export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOption
 
 /** Kills the gateway some milliseconds after an action arrived, or after a while. */
 async function killAtRandom(gateway: Gateway, far: CountingFarSide, random: SeededRandom): Promise<void> {
-  const goal = far.arrivals.length + random.whole(1, runsARound * actionsOfARun);
+  const goal = far.arrivals.length + random.whole(1, 2 * runsARound * actionsOfARun);
   const [longest, later] = [random.whole(1_000, 8_000), random.whole(0, 25)];
   const from = performance.now();
   while (far.arrivals.length < goal && performance.now() - from < longest) await sleep(2);
@@ -104,8 +101,26 @@ function ignoreDead(gateway: Gateway): (error: unknown) => Promise<void> {
   };
 }
 
+/** Waits until all runs have such a status; fails after a minute in which their number does not grow. */
+async function allAre(
+  caller: RunCaller,
+  wanted: (status: string) => boolean,
+  between = async (): Promise<void> => {},
+): Promise<void> {
+  let [most, since] = [-1, performance.now()];
+  for (;;) {
+    await between();
+    await sleep(200);
+    const runs = await caller.list();
+    const open = runs.filter(({ status }) => !wanted(status));
+    if (open.length === 0) return;
+    if (runs.length - open.length > most) [most, since] = [runs.length - open.length, performance.now()];
+    assert.ok(performance.now() - since < 60_000, `these runs do not go on: ${JSON.stringify(open)}`);
+  }
+}
+
 function isQuiet(status: string): boolean {
-  return ['completed', 'suspended', 'faulted', 'cancelled'].includes(status);
+  return statusesAtRest.includes(status);
 }
 
 /** The runs of all rounds, and what is known of them. */
@@ -142,11 +157,10 @@ class CrashWork {
   }
 
   /** Decides every call with an unknown outcome by what the far side saw. */
-  async decideAll(): Promise<number> {
+  async decideAll(): Promise<void> {
     const suspended = (await this.#caller.list()).filter(({ status }) => status === 'suspended');
     const names = new Map([...this.#started].map(([name, id]) => [id, name]));
     for (const { id } of suspended) await this.#decide(id, names.get(id) ?? '');
-    return suspended.length;
   }
 
   async #decide(id: string, name: string): Promise<void> {
@@ -164,15 +178,19 @@ class CrashWork {
 
   /** Decides until every run has completed, and looks at each. */
   async finish(): Promise<void> {
-    await until('every run is completed', async () => {
-      await this.decideAll();
-      await sleep(100);
-      return (await this.#caller.list()).every(({ status }) => status !== 'suspended' && isQuiet(status));
-    });
+    await allAre(
+      this.#caller,
+      (status) => status !== 'suspended' && isQuiet(status),
+      () => this.decideAll(),
+    );
     this.check();
     const runs = await this.#caller.list();
     assert.equal(runs.length, this.wanted.length, 'each start made one run');
-    for (const name of this.wanted) await this.#prove(name, runs.find(({ id }) => id === this.#started.get(name)));
+    for (const name of this.wanted)
+      await this.#prove(
+        name,
+        runs.find(({ id }) => id === this.#started.get(name)),
+      );
   }
 
   async #prove(name: string, run: SeenRun | undefined): Promise<void> {

@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../../../src/access/access.ts';
 import type { AccessOptions, IssuerOptions } from '../../../src/access/access-options.ts';
 import type { FetchDocument } from '../../../src/access/oidc-keys.ts';
 import { formatPasswordHash, matchesPassword, type PasswordHash } from '../../../src/access/password-hash.ts';
-import type { Role } from '../../../src/access/principal.ts';
+import type { RoleName } from '../../../src/access/principal.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
 import type { Database } from '../../../src/database/database.ts';
@@ -34,8 +34,8 @@ export function quickHash(secret: string): string {
 }
 
 interface AccessConfigOptions {
-  readonly users?: Readonly<Record<string, readonly Role[]>>;
-  readonly clients?: Readonly<Record<string, readonly Role[]>>;
+  readonly users?: Readonly<Record<string, readonly RoleName[]>>;
+  readonly clients?: Readonly<Record<string, readonly RoleName[]>>;
   readonly passwordHash?: string;
   readonly oidc?: readonly IssuerOptions[];
 }
@@ -49,6 +49,7 @@ export function accessConfig(options: AccessConfigOptions = {}): AccessOptions {
     users: Object.entries(users).map(([username, roles]) => ({ username, passwordHash: hash, roles, groups: ['noc'] })),
     clients: Object.entries(clients).map(([clientId, roles]) => ({ clientId, secretHash: hash, roles, groups: [] })),
     oidc,
+    roles: [],
   };
 }
 

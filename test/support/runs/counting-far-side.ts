@@ -17,6 +17,8 @@ export interface CountingFarSide {
   reaches(count: number): Promise<void>;
   /** Answers after so many milliseconds from now on. */
   answerAfter(delay: () => number): void;
+  /** Answers with so many characters more from now on. */
+  fill(characters: number): void;
   /** Gives no answer to these actions until they are released. */
   hold(wanted: (action: string) => boolean): Held;
 }
@@ -30,12 +32,13 @@ interface Held {
   release(): void;
 }
 
-/** Answers an action with its number, and a query with its path. */
+/** Answers an action with its number and `from`, and a query with its path. */
 export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
   const arrived = new Map<string, number>();
   const arrivals: { readonly action: string; readonly from: string }[] = [];
   let queries = 0;
   let delay = (): number => 0;
+  let filler: string | undefined;
   let holding: { readonly wanted: (action: string) => boolean; readonly held: string[]; readonly left: string[] } | undefined;
   let free = Promise.withResolvers<void>();
   const far = await farSide(owner, async (request, socket) => {
@@ -55,7 +58,7 @@ export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
       await free.promise;
       isFree = true;
     } else await sleep(delay());
-    return jsonReply(JSON.stringify({ action }));
+    return jsonReply(JSON.stringify({ action, from, filler }));
   });
   return {
     url: far.url,
@@ -66,6 +69,7 @@ export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
     },
     reaches: (count) => until(`${count} actions arrive`, () => arrivals.length >= count),
     answerAfter: (next) => void (delay = next),
+    fill: (characters) => void (filler = characters === 0 ? undefined : 'x'.repeat(characters)),
     hold(wanted) {
       free = Promise.withResolvers();
       const { resolve } = free;

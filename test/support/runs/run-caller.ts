@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../callers/http-client.ts';
 import type { Gateway } from '../gateway/start-gateway.ts';
 import { until } from '../until.ts';
@@ -32,6 +33,8 @@ interface SeenError {
 export interface RunCaller {
   /** Stores a workflow of these tasks and an automation for it, and answers the `_id` of the automation. */
   automation(name: string, tasks: readonly TaskDocument[]): Promise<string>;
+  /** Stores a workflow of these tasks, and answers what the gateway says. `type`: of the document, which is JSON and so YAML too. */
+  store(name: string, tasks: readonly TaskDocument[], type?: string): Promise<Reply>;
   /** Starts a run. A repeated `key` starts none. */
   start(automation: string, options?: { readonly input?: object; readonly key?: string }): Promise<SeenRun>;
   read(id: string): Promise<SeenRun>;
@@ -44,10 +47,19 @@ export interface RunCaller {
   change(id: string, change: string, body?: object): Promise<Reply>;
 }
 
+type Ask = (method: string, target: string, body?: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>;
+
 /** `gateway` is asked for each request, since a test may start it again. `authorization` holds after a restart. */
 export function runCaller(gateway: () => Gateway, authorization: string): RunCaller {
-  const ask = (method: string, target: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> =>
-    gateway().send({ method, target, headers: { authorization, ...headers }, ...(body !== undefined && { body }) });
+  const ask: Ask = async (method, target, body, headers = {}) => {
+    for (;;) {
+      const request = { method, target, headers: { authorization, ...headers }, ...(body !== undefined && { body }) };
+      const reply = await gateway().send(request);
+      // The machine is busy with other processes: the gateway did nothing.
+      if (reply.status !== 503 || !reply.text.includes('"overloaded"')) return reply;
+      await sleep(200);
+    }
+  };
   const json = { 'content-type': 'application/json' };
   const read = async (id: string): Promise<SeenRun> => (await wanted(ask('GET', `/runs/${id}`), 200)).json() as SeenRun;
   const pages = async <T>(target: string): Promise<readonly T[]> => {
@@ -62,10 +74,14 @@ export function runCaller(gateway: () => Gateway, authorization: string): RunCal
       cursor = `&cursor=${encodeURIComponent(page.cursor)}`;
     }
   };
+  const store: RunCaller['store'] = (name, tasks, type = 'application/json') => {
+    const document = { dsl: '1.0.3', namespace: 'crash', name, version: '1.0.0' };
+    return ask('POST', '/automation_catalog/workflows', JSON.stringify({ document, do: tasks }), { 'content-type': type });
+  };
   return {
+    store,
     async automation(name, tasks) {
-      const document = { dsl: '1.0.3', namespace: 'crash', name, version: '1.0.0' };
-      await wanted(ask('POST', '/automation_catalog/workflows', JSON.stringify({ document, do: tasks }), json), 201);
+      await wanted(store(name, tasks), 201);
       const body = JSON.stringify({ name, data: { workflowId: `crash.${name}` } });
       const made = await wanted(ask('POST', '/automation_catalog/automations', body, json), 201);
       return (made.json() as { readonly _id: string })._id;

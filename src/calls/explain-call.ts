@@ -1,0 +1,141 @@
+import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { Principal } from '#access/principal.ts';
+import type { PathRights } from '#adapters/path-rights.ts';
+import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
+import { readDestination } from '#outbound/destination.ts';
+import type { OutboundCall } from '#outbound/outbound-call.ts';
+import { decideDestination } from '#relay/path-decision.ts';
+import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';
+import { pathProblem } from '#relay/relayed-path.ts';
+import { fixedMethod } from './call.ts';
+import type { CallTraits } from './custom-rights.ts';
+import { type CallDecision, decideCall, type Grant } from './decide-call.ts';
+
+/** Which call is asked about. What is not given is not judged. */
+export interface CallQuestion {
+  readonly route: CallOperation;
+  /** The name of an adapter instance. */
+  readonly adapter?: string | undefined;
+  readonly method?: OutboundCall['method'] | undefined;
+  /** The orchestrator's path. For restCall the URI, or its path alone. */
+  readonly path?: string | undefined;
+}
+
+/** The rules of one configuration. */
+export interface CallRules {
+  readonly customRoles: readonly CustomRoleOptions[];
+  readonly adapters: readonly { readonly name: string; readonly settings: PathRights }[];
+  /** See OutboundSection. */
+  refusal(url: URL): GatewayError | undefined;
+}
+
+/** The decision about a call that is not made. */
+export interface ExplainedCall {
+  readonly allowed: boolean;
+  /** The rules that allow the call, or the one that refuses it. */
+  readonly rule: string;
+  /** The names of the approvals that the call needs. */
+  readonly approvals: readonly string[];
+  /** The same in sentences. */
+  readonly reason: string;
+  /** Undefined where no role and no right allows the call. */
+  readonly grant: Grant | undefined;
+}
+
+interface Judged {
+  readonly call: CallTraits;
+  readonly adapter: CallRules['adapters'][number] | undefined;
+  /** Of a restCall, where the question has all of it. */
+  readonly url: URL | undefined;
+}
+
+/** Asks the decision of the call path, and changes nothing. Answers every problem of a question that no call could come from. */
+export function explainCall(
+  { principal, ...question }: CallQuestion & { readonly principal: Principal },
+  rules: CallRules,
+): ExplainedCall | { readonly problems: readonly RequestProblem[] } {
+  const problems: RequestProblem[] = [];
+  const judged =
+    question.route === 'restCall' ? readRestCall(question, problems) : readOrchestratorCall(question, rules, problems);
+  if (problems.length > 0) return { problems };
+  const { customRoles } = rules;
+  const decision = decideCall({ principal, customRoles, call: judged.call }, () => ({
+    decide: () => destinationRules(judged, rules),
+  }));
+  return { ...answerOf(decision, judged), approvals: [], grant: decision.grant };
+}
+
+function readRestCall({ adapter, method, path }: CallQuestion, problems: RequestProblem[]): Judged {
+  if (adapter !== undefined)
+    problems.push({ pointer: '/adapter', detail: 'has no meaning here: restCall has no adapter instance' });
+  const isWhole = path !== undefined && /^[a-z][a-z0-9+.-]*:/iu.test(path);
+  const url = path === undefined ? undefined : readUrl(isWhole ? path : withSomeHost(path), problems);
+  const call: CallTraits = { operation: 'restCall', adapter: undefined, method, path: url?.pathname };
+  return { call, adapter: undefined, url: isWhole ? url : undefined };
+}
+
+function readUrl(uri: string, problems: RequestProblem[]): URL | undefined {
+  const read = readDestination(uri);
+  if ('url' in read) return read.url;
+  problems.push({ pointer: '/path', detail: read.problem });
+  return undefined;
+}
+
+/** A path is judged as it would be in a URI; the host has no part in that. */
+function withSomeHost(path: string): string {
+  return `http://host.invalid/${path.replace(/^\/+/u, '')}`;
+}
+
+function readOrchestratorCall(question: CallQuestion, { adapters }: CallRules, problems: RequestProblem[]): Judged {
+  const { route: operation, adapter: name, path } = question;
+  const adapter = adapters.find((each) => each.name === name);
+  if (name !== undefined && adapter === undefined) problems.push({ pointer: '/adapter', detail: unknownAdapter(adapters) });
+  const fixed = fixedMethod(operation);
+  if (fixed !== undefined && question.method !== undefined && question.method !== fixed)
+    problems.push({ pointer: '/method', detail: `is always ${fixed} for ${operation}` });
+  const problem = path === undefined ? undefined : pathProblem(path);
+  if (problem !== undefined) problems.push({ pointer: '/path', detail: problem });
+  return { call: { operation, adapter: name, method: fixed ?? question.method, path }, adapter, url: undefined };
+}
+
+function unknownAdapter(adapters: CallRules['adapters']): string {
+  const names = adapters.map(({ name }) => JSON.stringify(name)).join(', ');
+  return `is no adapter instance; ${names === '' ? 'none is configured' : `there are ${names}`}`;
+}
+
+function destinationRules({ call, adapter, url }: Judged, rules: CallRules): RuleDecision {
+  const { method, path } = call;
+  if (adapter !== undefined && method !== undefined && path !== undefined) return decideDestination(adapter, method, path);
+  const refusal = url === undefined ? undefined : rules.refusal(url);
+  return refusal === undefined ? { allowed: true, rule: undefined } : { allowed: false, rule: refusal.rule, refusal };
+}
+
+function answerOf(decision: CallDecision<unknown>, judged: Judged): Pick<ExplainedCall, 'allowed' | 'rule' | 'reason'> {
+  const { operation } = judged.call;
+  if (!decision.allowed) {
+    const { code, status, message } = decision.refusal;
+    const rule = decision.grant === undefined ? `roles of ${operation}` : (decision.rule ?? code);
+    return { allowed: false, rule, reason: `The caller gets ${status} ${code}: ${message}` };
+  }
+  const { grant, rule = '' } = decision;
+  const reason = reasonOf(grant, judged);
+  // The rule on record has no role of the specification.
+  if (grant.kind === 'right') return { allowed: true, rule, reason };
+  const name = `role ${grant.role}`;
+  return { allowed: true, rule: rule === '' ? name : `${name}; ${rule}`, reason };
+}
+
+function reasonOf(grant: Grant, judged: Judged): string {
+  const { operation } = judged.call;
+  const by = grant.kind === 'right' ? ` by its right allows[${grant.right}]` : '';
+  const open = notJudged(judged);
+  const rest = open.length === 0 ? '' : ` Not judged, because the question does not say it: ${open.join(', ')}.`;
+  const later = operation === 'restCall' ? ' The outbound policy judges each address that a host name resolves to.' : '';
+  return `The role ${grant.role} allows this ${operation}${by}.${rest}${later}`;
+}
+
+function notJudged({ call, url }: Judged): readonly string[] {
+  const { operation, adapter, method, path } = call;
+  const destination = operation === 'restCall' ? { host: url } : { adapter };
+  return Object.entries({ ...destination, method, path }).flatMap(([name, value]) => (value === undefined ? [name] : []));
+}

@@ -1,0 +1,106 @@
+import { rightMethods, rightRoutes } from '#access/access-options.ts';
+import { roles as builtInRoles, customRole, isRole, type RoleName } from '#access/principal.ts';
+import { didYouMean } from '#yaml/nearest.ts';
+import { listed, shown } from '#yaml/wording.ts';
+import { pathGlobs } from './path-globs.ts';
+import { itemsOf, memberOf, type Place, scalarOf } from './place.ts';
+import { choice, label, type Parsed, text } from './scalar-shapes.ts';
+import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
+
+/** Issuers may write roles as a text with spaces or commas between them, so a name has neither. */
+const roleName = text({
+  type: 'role name',
+  example: 'noc',
+  parse: (value): Parsed<ReturnType<typeof customRole>> => {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u.test(value))
+      return { fault: 'is no role name: 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first' };
+    if (isRole(value.toLowerCase()))
+      return { fault: `${shown(value)} is a role of the specification, whose rights stay as they are; choose another name` };
+    return { value: customRole(value) };
+  },
+});
+
+const right = mapping({
+  routes: defaulted(
+    list(choice(...rightRoutes), { checks: [unique()] }),
+    '[]',
+    'Routes that relay a call, by their operationId. Empty: any of them.',
+  ),
+  adapters: defaulted(
+    list(label({ type: 'adapter instance', example: 'Local NSO' }), { checks: [unique()] }),
+    '[]',
+    'Adapter instances. Empty: any. A right with adapter instances never allows `restCall`.',
+  ),
+  paths: defaulted(
+    pathGlobs,
+    '[]',
+    'Globs of the paths, as in `allowPaths`. For `restCall` they match the path of the `uri`. Empty: any path.',
+  ),
+  methods: defaulted(
+    list(choice(...rightMethods), { checks: [unique()] }),
+    '[]',
+    'Methods at the far side: `restQuery` is GET, `restAction` is POST. Empty: any.',
+  ),
+});
+
+export const customRoleList = list(
+  mapping({
+    name: required(roleName, 'Name of the role, for `roles` of users and clients, and for the roles claim of issuers.'),
+    allows: defaulted(list(right), '[]', 'Rights of the role. Each allows the relayed calls that match all of its lists.'),
+  }),
+  { checks: [unique('name')] },
+);
+
+/** `rolesAreDefined` judges the names. */
+export const roleList: Shape<readonly RoleName[]> = list(
+  text({
+    type: 'role',
+    example: 'admin',
+    parse: (value): Parsed<RoleName> => ({ value: isRole(value) ? value : customRole(value) }),
+  }),
+  { checks: [unique()] },
+);
+
+/** For the section `access`: each role of a user or client is one of the specification, or one of `access.roles`. */
+export const rolesAreDefined: Check = (place) => {
+  const defined = membersIn(place, 'roles', 'name');
+  const names = [...builtInRoles, ...defined.map(scalarOf).filter((name) => typeof name === 'string')];
+  for (const kind of ['users', 'clients']) {
+    for (const role of membersIn(place, kind, 'roles').flatMap(itemsOf)) {
+      const name = scalarOf(role);
+      if (typeof name !== 'string' || names.includes(name)) continue;
+      role.reading.problem(role, `${shown(name)} is unknown here; write one of ${listed(names)}${didYouMean(name, names)}`);
+    }
+  }
+};
+
+/** For the whole file: a right names only adapter instances that exist, and can allow a call. */
+export const rightsMatchAdapters: Check = (root) => {
+  const access = memberOf(root, 'access');
+  if (access === undefined) return;
+  const names = membersIn(root, 'adapters', 'name')
+    .map(scalarOf)
+    .filter((name) => typeof name === 'string');
+  for (const place of membersIn(access, 'roles', 'allows').flatMap(itemsOf)) {
+    const adapters = itemsIn(place, 'adapters');
+    const routes = itemsIn(place, 'routes').map(scalarOf);
+    for (const adapter of adapters) {
+      const name = scalarOf(adapter);
+      if (typeof name !== 'string' || names.includes(name)) continue;
+      const known = names.length === 0 ? 'none is configured' : `there are ${listed(names)}`;
+      adapter.reading.problem(adapter, `is no adapter instance; ${known}${didYouMean(name, names)}`);
+    }
+    if (adapters.length > 0 && routes.length > 0 && routes.every((route) => route === 'restCall'))
+      place.reading.warning(place, 'allows nothing: restCall has no adapter instance; remove adapters, or add a route');
+  }
+};
+
+/** The places of the member `key` of each item of the list `section`. */
+function membersIn(place: Place, section: string, key: string): readonly Place[] {
+  return itemsIn(place, section).flatMap((item) => memberOf(item, key) ?? []);
+}
+
+function itemsIn(place: Place, key: string): readonly Place[] {
+  const member = memberOf(place, key);
+  return member === undefined ? [] : itemsOf(member);
+}
