@@ -1,8 +1,8 @@
 /**
  * What the gateway costs, with the marks and results of docs/performance.md.
  *
- *   npm run bench -- [small] [large] [many] [soak] [two] [--rounds 15] [--seconds 2] [--callers 32] [--mebibytes 1024] [--minutes 10]
- *                    [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
+ *   npm run bench -- [small] [large] [many] [soak] [two] [runs] [--rounds 15] [--seconds 2] [--callers 32] [--mebibytes 1024] [--minutes 10]
+ *                    [--runs 500] [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
  *   npm run bench -- --cpu-prof DIRECTORY [--route restQuery] [--seconds 10]
  *
  * Without a section all of them run, for about half an hour. Linux only: processor time and memory are read from /proc.
@@ -10,6 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runs } from './runs.ts';
 import { large } from './speed/large.ts';
 import { many } from './speed/many.ts';
 import { owning } from './speed/owning.ts';
@@ -20,7 +21,7 @@ import { small } from './speed/small.ts';
 import { soak } from './speed/soak.ts';
 import { two } from './speed/two.ts';
 
-const sections: Readonly<Record<string, Measure>> = { small, large, many, soak, two };
+const sections: Readonly<Record<string, Measure>> = { small, large, many, soak, two, runs };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -29,6 +30,7 @@ const { values, positionals } = parseArgs({
     callers: { type: 'string', default: '32' },
     mebibytes: { type: 'string', default: '1024' },
     minutes: { type: 'string', default: '10' },
+    runs: { type: 'string', default: '500' },
     rows: { type: 'string' },
     route: { type: 'string', default: 'restQuery' },
     write: { type: 'string' },
@@ -41,6 +43,7 @@ const options = {
   callers: Number(values.callers),
   mebibytes: Number(values.mebibytes),
   minutes: Number(values.minutes),
+  runs: Number(values.runs),
   rows: values.rows?.split(','),
 };
 

@@ -7,52 +7,24 @@
  * Exit code 1 where a call fails, or where the p99 next to failing neighbours is over three times the p99 alone. Both are medians of the
  * rounds. Callers and far sides share a process, and the machine with the gateway. The benchmark ends all of them.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { closedPort, farSide, jsonReply } from '../test/support/far-sides/far-side.ts';
 import { startGateway } from '../test/support/gateway/start-gateway.ts';
+import { type PacedFigures, pacedLoad } from './paced-load.ts';
 import { median, quantile } from './statistics.ts';
 
 const seconds = Number(process.argv[2] ?? 4);
 const rounds = Number(process.argv[3] ?? 5);
 const mark = 3;
-/** Calls a second. Each is made when it is due, even while earlier calls are in flight. */
+/** Calls a second. */
 const rate = { measured: 150, neighbour: 60 };
 
 const closers: (() => void | Promise<void>)[] = [];
 const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
 
-interface Figures {
-  /** Milliseconds from the time that a call was due, in ascending order. */
-  readonly latencies: readonly number[];
-  /** Number of replies by status. */
-  readonly statuses: ReadonlyMap<number, number>;
-}
-
 type Call = (adapter: string) => Promise<number>;
 
-/** Makes calls at a rate for the given time, and waits for their replies. */
-async function load(call: Call, adapter: string, perSecond: number): Promise<Figures> {
-  const started = performance.now();
-  const latencies: number[] = [];
-  const statuses = new Map<number, number>();
-  const underway: Promise<void>[] = [];
-  for (let count = 0; count < seconds * perSecond; count += 1) {
-    const due = started + (count * 1000) / perSecond;
-    const early = due - performance.now();
-    if (early > 0) await delay(early);
-    underway.push(
-      call(adapter).then((status) => {
-        latencies.push(performance.now() - due);
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      }),
-    );
-  }
-  await Promise.all(underway);
-  return { latencies: latencies.sort((one, other) => one - other), statuses };
-}
-
-function statusText({ statuses }: Figures): string {
+function statusText({ statuses }: PacedFigures): string {
   return [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
 }
 
@@ -99,12 +71,12 @@ const cases = [
 try {
   const call = await openCall();
   for (let count = 0; count < 500; count += 1) await call('measured');
-  const seen = cases.map((): Figures[] => []);
+  const seen = cases.map((): PacedFigures[] => []);
   const neighbourReplies = cases.map((): string[] => []);
   for (let round = 0; round < rounds; round += 1) {
     for (const [place, { neighbours }] of cases.entries()) {
-      const others = neighbours.map((name) => load(call, name, rate.neighbour));
-      seen[place]?.push(await load(call, 'measured', rate.measured));
+      const others = neighbours.map((name) => pacedLoad(() => call(name), { seconds, perSecond: rate.neighbour }));
+      seen[place]?.push(await pacedLoad(() => call('measured'), { seconds, perSecond: rate.measured }));
       neighbourReplies[place] = (await Promise.all(others)).map(
         (figures, which) => `${neighbours[which]}: ${statusText(figures)}`,
       );

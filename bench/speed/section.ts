@@ -18,6 +18,8 @@ export interface SectionOptions {
   readonly mebibytes: number;
   /** Length of the soak. */
   readonly minutes: number;
+  /** Runs of one measurement of `runs`. */
+  readonly runs: number;
   /** Names of other relays to measure where available; undefined: all. */
   readonly rows: readonly string[] | undefined;
 }

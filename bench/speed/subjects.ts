@@ -77,7 +77,8 @@ export async function startThisGateway(owner: Owner, options: GatewayOptions): P
   return { ...started, request: (route) => requestOf(route, { ...options, token }) };
 }
 
-async function tokenOf(port: number): Promise<string> {
+/** A bearer token of the administrator of a gateway that a benchmark started. */
+export async function tokenOf(port: number): Promise<string> {
   const reply = await fetch(`http://127.0.0.1:${port}/login`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

@@ -98,20 +98,18 @@ interface RunStoreOptions {
 export function createRunStore({ database, clock, visible, time = 'server' }: RunStoreOptions): RunStore {
   const changes = createRunChanges(database);
   const context: RunStoreContext = { database, clock, visible, changes, now: storeTime(database, clock, time) };
-  const writes = new Gathering<RunWrite, WriteOutcome>({
-    write: (items) => writeSteps(context, items),
-    keyOf: ({ run }) => run,
-    sizeOf: ({ state, output }) => (state?.text.length ?? 0) + (output?.length ?? 0) + sizeOfValues(state?.values),
-  });
+  const writes = gatheredWrites(context);
+  const creations = gatheredCreations(context);
+  const commandReads = gatheredCommandReads(context);
   return {
-    create: (runs) => createRuns(context, runs),
+    create: (runs) => creations.add(runs),
     createWith: (work) => createRunsWith(context, work),
     claim: (options) => claimRuns(context, options),
     renew: (options) => renewLeases(context, options),
     save: (write) => writes.add(write),
     nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
-    commandsOf: (runs) => queuedCommands(context, runs),
+    commandsOf: (runs) => commandReads.add(runs),
     read: (id) => readRun(context, id),
     summary: (id) => readSummary(context, id),
     readState: (id) => readRunState(context, id),
@@ -126,14 +124,43 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     forget: (options) => forgetRuns(context, options),
     onChange: (listener) => changes.onChange(listener),
     async close() {
-      await writes.settled();
+      await Promise.all([creations, writes, commandReads].map((gathering) => gathering.settled()));
       changes.close();
     },
   };
 }
 
-async function createRuns(context: RunStoreContext, runs: readonly NewRun[]): Promise<void> {
-  if (runs.length > 0) await createRunsWith(context, async () => ({ result: undefined, runs }));
+function gatheredWrites(context: RunStoreContext): Gathering<RunWrite, WriteOutcome> {
+  return new Gathering({
+    write: (items) => writeSteps(context, items),
+    keyOf: ({ run }) => run,
+    sizeOf: ({ state, output }) => (state?.text.length ?? 0) + (output?.length ?? 0) + sizeOfValues(state?.values),
+  });
+}
+
+function gatheredCreations(context: RunStoreContext): Gathering<readonly NewRun[], undefined> {
+  return new Gathering({
+    async write(items) {
+      const runs = items.flat();
+      if (runs.length > 0) await createRunsWith(context, async () => ({ result: undefined, runs }));
+      return items.map(() => undefined);
+    },
+    // Two requests with one Idempotency-Key create the same run, and the first of them counts.
+    keyOf: ([first]) => first?.id ?? '',
+    sizeOf: (runs) => runs.reduce((size, { input }) => size + input.length, 0),
+  });
+}
+
+/** Runs that were claimed together ask for their commands together. */
+function gatheredCommandReads(context: RunStoreContext): Gathering<readonly string[], readonly QueuedCommand[]> {
+  return new Gathering({
+    async write(items) {
+      const found = await queuedCommands(context, items.flat());
+      return items.map((runs) => found.filter(({ run }) => runs.includes(run)));
+    },
+    keyOf: ([first]) => first ?? '',
+    sizeOf: () => 0,
+  });
 }
 
 type CreatingWork<T> = (transaction: Transaction<Tables>) => Promise<{ readonly result: T; readonly runs: readonly NewRun[] }>;

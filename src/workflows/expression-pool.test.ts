@@ -130,6 +130,62 @@ test('a document of one megabyte is evaluated', async () => {
   assert.deepEqual(await patient.evaluate({ expressions: ['length'], dot: `[${list}]`, variables: {} }), { results: ['23000'] });
 });
 
+describe('evaluations of one program that wait together', () => {
+  const numbers = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => String(index));
+  const wait = async (
+    expressions: readonly string[],
+    dots: readonly string[],
+    timeLimit = 60_000,
+  ): Promise<readonly Evaluated[]> => {
+    const one = createExpressionPool({ threads: 1, timeLimit });
+    try {
+      return await Promise.all(dots.map((dot) => one.evaluate({ expressions, dot, variables: { place: dot } })));
+    } finally {
+      await one.close();
+    }
+  };
+
+  test('get each its own result, in batches of any size', async () => {
+    const dots = Array.from({ length: 200 }, (_, index) => JSON.stringify({ index, text: `${'x'.repeat(index * 40)}\n` }));
+    const found = await wait(['.index + 1', '$place', '[.]'], dots);
+    assert.deepEqual(
+      found,
+      dots.map((dot, index) => ({ results: [String(index + 1), dot, `[${dot}]`] })),
+    );
+  });
+
+  test('fail each for itself', async () => {
+    const found = await wait(
+      ['.', 'if . == 2 then empty elif . == 3 then error("no") elif . == 4 then 1, 2 else . end'],
+      numbers(7),
+    );
+    const details = found.map((one) => ('failed' in one ? `${one.failed} ${one.detail}` : one.results.join(' ')));
+    assert.deepEqual(details, [
+      '0 0',
+      '1 1',
+      '1 the expression gives no result; it must give exactly one',
+      '1 no',
+      '1 the expression gives more than one result; it must give exactly one',
+      '5 5',
+      '6 6',
+    ]);
+  });
+
+  test('are not spoiled by one that takes too much memory', async () => {
+    const found = await wait(['"x" * (if . == 3 then 100000000 else . + 1 end) | length'], numbers(6));
+    assert.deepEqual(
+      found.map((one) => ('failed' in one ? one.detail : one.results[0])),
+      ['1', '2', '3', 'the expression could not be evaluated within 64 MiB of memory', '5', '6'],
+    );
+  });
+
+  test('cannot read each other', async () => {
+    for (const expression of ['input', '[inputs]', 'first(inputs)', 'reduce inputs as $one (0; . + 1)']) {
+      for (const one of await wait([expression], numbers(6))) assert.ok('failed' in one, expression);
+    }
+  });
+});
+
 describe('problemOf', () => {
   const problem = (expression: string): Promise<string | undefined> => pool.problemOf(expression, ['device']);
 

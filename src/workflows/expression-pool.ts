@@ -1,4 +1,5 @@
-import { compilationPrograms, compileProblem, evaluationProgram, lineOf } from './jq-program.ts';
+import { JqBatches } from './jq-batches.ts';
+import { compilationPrograms, compileProblem, evaluationProgram, lineOf, linesOfResult } from './jq-program.ts';
 import { createJqThreads } from './jq-threads.ts';
 
 /** Expressions to evaluate together, in one program. */
@@ -41,17 +42,22 @@ export function createExpressionPool({
   memoryLimit = expressionLimits.memoryLimit,
 }: ExpressionPoolOptions): ExpressionPool {
   const jq = createJqThreads({ threads, timeLimit, memoryLimit });
+  const batches = new JqBatches(jq);
   return {
     async evaluate({ expressions, dot, variables }) {
       const names = Object.keys(variables);
       const members = names.map((name) => `${JSON.stringify(name)}:${variables[name]}`);
       const input = `{"dot":${dot},"variables":{${members.join(',')}}}`;
-      const answer = await jq.run({ program: evaluationProgram(expressions, names), input: withoutLoneSurrogates(input) });
+      const answer = await batches.run({
+        program: evaluationProgram(expressions, names),
+        input: withoutLoneSurrogates(input),
+        lines: linesOfResult * expressions.length,
+      });
       return answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
     },
     async problemOf(expression, variables) {
       for (const program of compilationPrograms(expression, variables)) {
-        const answer = await jq.run({ program, input: '' });
+        const answer = await jq.run(() => ({ program, input: '' }));
         if (answer.kind !== 'ended') return answer.detail;
         if (answer.exitCode !== 0) return compileProblem(answer.stderr);
       }
@@ -76,8 +82,8 @@ function readLines({ stdout, stderr }: { readonly stdout: string; readonly stder
   const lines = stdout.split('\n');
   const results: string[] = [];
   for (let index = 0; index < expected; index += 1) {
-    const ended = lines[2 * index];
-    const value = lines[2 * index + 1];
+    const ended = lines[linesOfResult * index];
+    const value = lines[linesOfResult * index + 1];
     if (ended !== lineOf.result || value === undefined) return { failed: index, detail: whyNoResult(ended, value, stderr) };
     results.push(value);
   }

@@ -38,6 +38,9 @@ export function evaluationProgram(expressions: readonly string[], variables: rea
   return `${closed}. as $${whole} | ${bound}.dot | null as $${whole} | ${parts.join(', ')}`;
 }
 
+/** Lines that each expression gives. */
+export const linesOfResult = 2;
+
 export const lineOf = { raised: '-1', noResult: '0', result: '1', severalResults: '2' } as const;
 
 /**

@@ -13,13 +13,14 @@ interface JqThreadsOptions {
 }
 
 /** `failed`: the program took too long or too much memory, and its thread was ended. */
-type JqEnd =
+export type JqEnd =
   | { readonly kind: 'ended'; readonly stdout: string; readonly stderr: string; readonly exitCode: number }
   | { readonly kind: 'failed'; readonly detail: string };
 
 /** Threads that run jq. */
-interface JqThreads {
-  run(request: JqRequest): Promise<JqEnd>;
+export interface JqThreads {
+  /** `request` is called once there is a thread for it. */
+  run(request: () => JqRequest): Promise<JqEnd>;
   close(): Promise<void>;
 }
 

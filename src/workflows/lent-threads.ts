@@ -30,12 +30,12 @@ export class LentThreads<Request, Answer> {
     this.#permits = new Semaphore(options.threads);
   }
 
-  /** Rejects where the threads are closed. */
-  run(request: Request): Promise<LentEnd<Answer>> {
+  /** `request` is called once there is a thread for it. Rejects where the threads are closed. */
+  run(request: () => Request): Promise<LentEnd<Answer>> {
     return this.#permits.run(async () => {
       this.#refuseClosed();
       const worker = this.#idle.pop() ?? (await this.#start());
-      return await this.#ask(worker, request);
+      return await this.#ask(worker, request());
     });
   }
 

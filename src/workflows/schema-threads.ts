@@ -39,7 +39,7 @@ export function createSchemaThreads({ threads, timeLimit = 1_000, memoryLimit = 
     keeps: () => true,
   });
   const judge = async (request: SchemaRequest): Promise<SchemaVerdict> => {
-    const end = await lent.run(request);
+    const end = await lent.run(() => request);
     if (end.kind === 'answered') return end.answer;
     const limit = end.kind === 'late' ? `${timeLimit} ms` : `${memoryLimit} MiB of memory`;
     return {

@@ -11,6 +11,8 @@ import type { Owner } from '../owner.ts';
 export interface OwnPostgres {
   /** A value for `store.url`. */
   readonly url: string;
+  /** Its first process; undefined while it is stopped. */
+  readonly pid: number | undefined;
   /** Starts it on the data it has, and waits until it answers. */
   start(): Promise<void>;
   /** `fast` ends every connection and shuts down in order; `immediate` is a crash, with recovery at the next start. */
@@ -59,7 +61,14 @@ export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
   // Without waiting for connected clients: the gateways of the test may stop later.
   owner.after(() => stop('immediate'));
   await start();
-  return { url, start, stop };
+  return {
+    url,
+    get pid() {
+      return server?.pid;
+    },
+    start,
+    stop,
+  };
 }
 
 /** PostgreSQL refuses to run as root: it runs as the user of its package, or as the daemon user. */

@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Owner } from '../../test/support/owner.ts';
+import { temporaryDirectory } from '../speed/child.ts';
+import type { Side } from './side.ts';
+import { type OwnServer, runCounter } from './stored-runs.ts';
+
+/** Another engine of runs. */
+interface Peer {
+  readonly name: string;
+  /** The package that has to be installed. */
+  readonly module: string;
+  /** In this folder: the program that works for it. */
+  readonly program: string;
+  /** SQL for the number of runs that ended well, and of those that failed; on SQLite tables are in no schema. */
+  counts(dialect: 'sqlite' | 'postgres'): { readonly good: string; readonly bad: string };
+  readonly stores: readonly ('sqlite' | 'postgres')[];
+}
+
+export const openWorkflow: Peer = {
+  name: 'OpenWorkflow',
+  module: 'openworkflow',
+  program: 'open-workflow.ts',
+  stores: ['sqlite', 'postgres'],
+  counts(dialect) {
+    const table = dialect === 'sqlite' ? 'workflow_runs' : 'openworkflow.workflow_runs';
+    return {
+      good: `select count(*) from ${table} where status in ('completed', 'succeeded')`,
+      bad: `select count(*) from ${table} where status in ('failed', 'canceled')`,
+    };
+  },
+};
+
+export const pgBoss: Peer = {
+  name: 'pg-boss',
+  module: 'pg-boss',
+  program: 'pg-boss.ts',
+  stores: ['postgres'],
+  counts: () => ({
+    good: `select count(*) from pgboss.job where name like '%-3' and state = 'completed'`,
+    bad: `select count(*) from pgboss.job where state in ('failed', 'cancelled', 'retry')`,
+  }),
+};
+
+export const peers: readonly Peer[] = [openWorkflow, pgBoss];
+
+interface PeerSideOptions {
+  /** Undefined: a new SQLite file. */
+  readonly server: OwnServer | undefined;
+}
+
+/** Starts a process of the peer, which creates runs and executes them. */
+export async function peerSide(owner: Owner, peer: Peer, { server }: PeerSideOptions): Promise<Side> {
+  const directory = temporaryDirectory(owner);
+  const file = join(directory, 'runs.db');
+  let child = await started(owner, peer, server?.url ?? `sqlite:${file}`);
+  const ended = await runCounter(owner, { store: server ?? file, ...peer.counts(server === undefined ? 'sqlite' : 'postgres') });
+  return {
+    name: peer.name,
+    serverPid: server?.pid,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    ended,
+    async create(order) {
+      const answer = once(child, 'message', { signal: AbortSignal.timeout(300_000) });
+      child.send(order);
+      const [message] = (await answer) as readonly unknown[];
+      if (message !== 'created') throw new Error(`${peer.name}: ${String(message)}`);
+    },
+    async replace() {
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+      child = await started(owner, peer, server?.url ?? `sqlite:${file}`);
+    },
+  };
+}
+
+async function started(owner: Owner, { name, program }: Peer, store: string): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, program), [store], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  owner.after(() => void child.kill('SIGKILL'));
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${name} ended before it was ready`);
+  });
+  ended.catch(() => undefined);
+  await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(60_000) }), ended]);
+  return child;
+}

@@ -1,0 +1,72 @@
+import type { JqEnd, JqThreads } from './jq-threads.ts';
+
+interface BatchedInput {
+  readonly program: string;
+  /** JSON text. */
+  readonly input: string;
+  /** Lines of output that the program gives for each input. */
+  readonly lines: number;
+}
+
+interface Batch {
+  readonly inputs: string[];
+  characters: number;
+  readonly end: Promise<JqEnd>;
+}
+
+const inputsAtMost = 32;
+/** An input that makes a batch longer waits for the next one, so that a batch takes little of the time limit. */
+const charactersAtMost = 65_536;
+
+/**
+ * Inputs of the same program that wait for a thread go into one jq. It takes a millisecond to start and some microseconds for a short input.
+ * A program sees one input alone, since it has no function that reads the next one.
+ */
+export class JqBatches {
+  readonly #threads: Pick<JqThreads, 'run'>;
+  /** By program, those that can take a further input. */
+  readonly #waiting = new Map<string, Batch>();
+
+  constructor(threads: Pick<JqThreads, 'run'>) {
+    this.#threads = threads;
+  }
+
+  async run({ program, input, lines }: BatchedInput): Promise<JqEnd> {
+    const batch = this.#batchFor(program, input);
+    const index = batch.inputs.push(input) - 1;
+    batch.characters += input.length;
+    const end = await batch.end;
+    if (batch.inputs.length === 1) return end;
+    // Evaluations change nothing, so that each can be repeated alone where one of them ended all.
+    return partOf(end, { index, inputs: batch.inputs.length, lines }) ?? this.#threads.run(() => ({ program, input }));
+  }
+
+  #batchFor(program: string, { length }: string): Batch {
+    const known = this.#waiting.get(program);
+    if (known !== undefined && known.inputs.length < inputsAtMost && known.characters + length <= charactersAtMost) return known;
+    const inputs: string[] = [];
+    const close = (): void => {
+      if (this.#waiting.get(program) === batch) this.#waiting.delete(program);
+    };
+    const end = this.#threads.run(() => {
+      close();
+      return { program, input: inputs.join('\n') };
+    });
+    // No later input may wait for a thread that did not start.
+    end.catch(close);
+    const batch: Batch = { inputs, characters: 0, end };
+    this.#waiting.set(program, batch);
+    return batch;
+  }
+}
+
+/** The output for one input; undefined where the output is not that of all inputs. */
+function partOf(
+  end: JqEnd,
+  { index, inputs, lines }: { readonly index: number; readonly inputs: number; readonly lines: number },
+): JqEnd | undefined {
+  if (end.kind !== 'ended' || end.stderr !== '') return undefined;
+  const all = end.stdout.split('\n');
+  if (all.length !== inputs * lines) return undefined;
+  return { ...end, stdout: all.slice(index * lines, (index + 1) * lines).join('\n') };
+}
