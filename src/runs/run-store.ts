@@ -153,7 +153,7 @@ function gatheredCreations(context: RunStoreContext): Gathering<readonly NewRun[
 
 /** Runs that were claimed together ask for their commands together. */
 function gatheredCommandReads(context: RunStoreContext): Gathering<readonly string[], readonly QueuedCommand[]> {
-  return new Gathering({
+  return new Gathering<readonly string[], readonly QueuedCommand[]>({
     async write(items) {
       const found = await queuedCommands(context, items.flat());
       return items.map((runs) => found.filter(({ run }) => runs.includes(run)));
