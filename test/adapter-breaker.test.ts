@@ -22,7 +22,7 @@ const gateway = await startGateway(
       { name: 'ill', kind: 'nso', url: far.url, timeouts, breaker: { failures: 3, openFor: `${openFor}ms` } },
       { name: 'hasty', kind: 'nso', url: far.url, timeouts: { total: '2s' }, breaker: { failures: 3, openFor: `${openFor}ms` } },
       { name: 'gone', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, breaker: { failures: 3, openFor: '1h' } },
-      { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '1s' } },
+      { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '4s' } },
       { name: 'patient', kind: 'nso', url: far.url, breaker: { failures: 3, openFor: '1h' } },
       { name: 'quick', kind: 'nso', url: far.url, timeouts: { total: '1s' }, breaker: { failures: 3, openFor: '1h' } },
       { name: 'touchy', kind: 'nso', url: far.url, breaker: { failures: 1, openFor: '1h' } },
