@@ -48,6 +48,10 @@ test('a device action replies 200 with result false and a reason where the devic
     assert.deepEqual(await output(`${device(name)}/compare-config`), { info });
   }
   assert.deepEqual(await output(`${device('ce21')}/check-sync`), { result: 'locked', info: 'Device ce21 is southbound locked' });
+  assert.deepEqual(await output(`${device('ce23')}/check-sync`), {
+    result: 'error',
+    info: 'Failed to connect to device ce23: connection refused',
+  });
 });
 
 test('compare-config shows the difference, and none after sync-from', async (t) => {

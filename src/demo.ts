@@ -3,9 +3,13 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { hashPassword } from '#access/password-hash.ts';
 import { shellQuoted } from '#base/shell-quoted.ts';
 import { systemCode } from '#base/system-code.ts';
+import { visible } from '#base/visible.ts';
 import type { DemoOptions } from '#cli/command.ts';
 import { generatedPassword } from '#cli/generated-password.ts';
+import { shellWord } from '#cli/invocation.ts';
 import { loadConfig } from '#config/load-config.ts';
+import { withRemoteGateway } from '#wiring/remote-gateway.ts';
+import { readDemoAutomations } from '../demo/demo-automations.ts';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import { freePort } from '../demo/free-port.ts';
 import { type ServingProcess, serve } from './serve.ts';
@@ -23,7 +27,10 @@ interface Passwords {
 }
 
 /** Runs a gateway and the demo orchestrator on loopback only, and prints example calls; resolves to the exit code. */
-export async function demo({ adminPassword }: DemoOptions, process: ServingProcess & { cwd(): string }): Promise<number> {
+export async function demo(
+  { adminPassword, invocation }: DemoOptions,
+  process: ServingProcess & { cwd(): string },
+): Promise<number> {
   const keptData = existsSync(storeFile);
   const kept = await keptPasswords();
   const generated = { admin: kept.admin ?? generatedPassword(), orchestrator: kept.orchestrator ?? generatedPassword() };
@@ -41,14 +48,39 @@ export async function demo({ adminPassword }: DemoOptions, process: ServingProce
     }
     const env = { DEMO_ORCHESTRATOR_PASSWORD: passwords.orchestrator };
     const loaded = await loadConfig({ file: configFile, cwd: process.cwd(), env });
-    return await serve({ ...loaded, configFile }, process, (url) =>
-      process.stdout.write(
-        invitation({ gateway: url, orchestrator: orchestrator.url, passwords, movedPort: port !== usualPort, keptData }),
-      ),
-    );
+    const movedPort = port !== usualPort;
+    return await serve({ ...loaded, configFile }, process, (gateway) => {
+      const invite = (problems: readonly string[]): void =>
+        void process.stdout.write(
+          invitation({ gateway, orchestrator: orchestrator.url, passwords, movedPort, keptData, invocation, problems }),
+        );
+      storeAutomations(gateway, passwords.admin).then(invite, () => invite(['its automations could not be stored']));
+    });
   } finally {
     await orchestrator.close();
   }
+}
+
+/**
+ * Puts the workflows and automations of the demo into the catalogue, as a caller does. Those of an earlier demo stay as they are.
+ * Resolves with what the gateway refused.
+ */
+async function storeAutomations(gateway: string, password: string): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const login = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };
+  await withRemoteGateway(new URL(gateway), async (remote) => {
+    const post = async (path: string, type: string, body: string): Promise<void> => {
+      const reply = await remote.send({ method: 'POST', path, body, headers: { ...login, 'Content-Type': type } });
+      const text = Buffer.concat(await Array.fromAsync(reply.body)).toString('utf8');
+      const { code, detail } = JSON.parse(text) as { readonly code?: string; readonly detail?: string };
+      if (reply.status >= 300 && code !== 'automation-exists') problems.push(detail ?? `status ${reply.status}`);
+    };
+    for (const { name, data, workflow } of await readDemoAutomations()) {
+      await post('/automation_catalog/workflows', 'application/yaml', workflow);
+      await post('/automation_catalog/automations', 'application/json', JSON.stringify({ name, data }));
+    }
+  });
+  return problems;
 }
 
 /** The generated passwords of the last demo in this folder, as far as they can be read. */
@@ -120,9 +152,13 @@ interface Invitation {
   readonly passwords: Passwords;
   readonly movedPort: boolean;
   readonly keptData: boolean;
+  readonly invocation: string;
+  /** Why automations of the demo could not be stored. */
+  readonly problems: readonly string[];
 }
 
-function invitation({ gateway, orchestrator, passwords, movedPort, keptData }: Invitation): string {
+function invitation(options: Invitation): string {
+  const { gateway, orchestrator, passwords, movedPort, keptData } = options;
   const password = passwords.admin;
   const curl = (path: string, body: string): string =>
     `curl -s -u ${shellQuoted(`admin:${password}`)} -H 'Content-Type: application/json' ${gateway}${path} -d ${shellQuoted(body)}`;
@@ -147,6 +183,17 @@ ${curl('/orchestrator_manager/restAction/Local%20NSO', JSON.stringify({ params: 
 A REST call:
 ${curl('/tools/restCall', JSON.stringify({ uri: `${orchestrator}/demo/echo`, verb: 'POST', body: { id: 1 }, responseHeaders: false }))}
 
+${automationWords(options)}
+
 Ctrl-C stops both.
 `;
+}
+
+/** How to run an automation in another terminal and watch it. */
+function automationWords({ gateway, passwords, movedPort, invocation, problems }: Invitation): string {
+  const login = `GATEWAY_USER=admin GATEWAY_PASSWORD=${shellWord(passwords.admin)}`;
+  const address = movedPort ? `GATEWAY_URL=${gateway} ` : '';
+  const faults = problems.map((problem) => `\nAn automation of the demo was not stored: ${visible(problem)}`);
+  return `An automation, in another terminal in this folder; it brings up a VPN:
+${address}${login} ${invocation} run 'Bring up a VPN' --follow${faults.join('')}`;
 }

@@ -31,6 +31,7 @@ if (Number(major) < 26) {
     isTerminal: process.stdin.isTTY,
     printsToTerminal: process.stdout.isTTY,
     // Some terminals report 0 columns.
+    outputColumns: process.stdout.isTTY ? process.stdout.columns || 80 : undefined,
     progressColumns: process.stderr.isTTY ? process.stderr.columns || 80 : undefined,
     // Only the commands that need these modules load them: those of a server take half a second.
     serve: async (options) => (await import('./serve.ts')).serve(options, process, () => flushCompileCache()),
@@ -38,6 +39,7 @@ if (Number(major) < 26) {
     withAudit: async (...use) => (await import('#wiring/stored-audit.ts')).withStoredAudit(...use),
     withCatalogue: async (...use) => (await import('#wiring/stored-catalogue.ts')).withStoredCatalogue(...use),
     explain: async (...asked) => (await import('#wiring/explain-offline.ts')).explainOffline(...asked),
+    withGateway: async (...use) => (await import('#wiring/remote-gateway.ts')).withRemoteGateway(...use),
     untilInterrupted: (work) => untilInterrupted(process, work),
   });
 }

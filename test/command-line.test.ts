@@ -238,7 +238,7 @@ describe('wrong usage', () => {
 });
 
 describe('demo', () => {
-  test('prints three curl commands that work unchanged', { timeout: 90_000 }, async (t) => {
+  test('prints three curl commands and the run of an automation, which work unchanged', { timeout: 90_000 }, async (t) => {
     // A shell would split this password or expand parts of it.
     const password = 'it\'s $HOME `x` "ü"';
     const child = spawnCommand(['demo'], { directory: temporary(t), environment: { GATEWAY_ADMIN_PASSWORD: password } });
@@ -246,7 +246,7 @@ describe('demo', () => {
     const output = collect(child);
     const port = await readyPort(child, output);
     const printed = (): readonly string[] => curlLines(output.stdout);
-    await until('three curl commands', () => printed().length >= 3);
+    await until('the last line', () => output.stdout.includes('Ctrl-C stops both.'));
     assert.equal(printed().length, 3, output.stdout.join('\n'));
     const routes: string[] = [];
     for (const line of printed()) {
@@ -264,6 +264,10 @@ describe('demo', () => {
       else assert.ok('result' in value && value.result.length > 0, stdout);
     }
     assert.deepEqual(routes.sort(), ['restAction', 'restCall', 'restQuery']);
+    const run = output.stdout.find((line) => line.includes(' run ')) ?? '';
+    const followed = await shell(run);
+    assert.equal(followed.code, 0, `${run}\n${followed.stdout}${followed.stderr}`);
+    assert.match(followed.stdout, /^completed after /mu);
     const who = await send(port, { target: '/whoami', headers: { Authorization: basic('admin', password) } });
     assert.equal(who.status, 200);
     child.kill('SIGTERM');

@@ -110,7 +110,7 @@ function syncTo(call: ActionCall, device: Device): DeviceResult {
 function checkSync(call: ActionCall, device: Device): DeviceResult {
   const { network } = call.orchestrator;
   const obstacle = network.obstacle(device);
-  if (obstacle !== undefined) return failure(call, device.adminState.includes('lock') ? 'locked' : 'error', obstacle);
+  if (obstacle !== undefined) return failure(call, device.adminState === 'unlocked' ? 'error' : 'locked', obstacle);
   if (network.isInSync(device)) return { result: 'in-sync', positive: true, more: [] };
   const got = digest(network.runningConfig(device.name));
   return failure(call, 'out-of-sync', `got: ${got} expected: ${digest(device.config)}`);

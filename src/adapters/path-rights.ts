@@ -29,8 +29,8 @@ export function decidePath(rights: PathRights, operation: 'actions' | 'queries',
 }
 
 /**
- * Whether the globs match every reading of the path. They match no path that can be read in too many ways, and none with a `..` segment
- * in a reading. It leads out of the glob; no path to an orchestrator has one (`pathProblem`).
+ * Whether the globs match every reading of the path. A path that can be read in too many ways is not matched. Neither is one with a `..`
+ * segment in a reading, because it leads out of the glob. No path to an orchestrator has one (`pathProblem`).
  */
 export function matchesPaths(globs: readonly string[], path: string): boolean {
   const texts = pathReadings(beforeQuery(path));

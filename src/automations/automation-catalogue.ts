@@ -74,6 +74,8 @@ export interface AutomationCatalogue {
   find(id: string): Promise<Automation | undefined>;
   /** See `AutomationStore.noteRun`; for runs, which need no principal. */
   noteRun: AutomationStore['noteRun'];
+  /** See `CatalogueChanges`. */
+  onChange: AutomationStore['onChange'];
 }
 
 interface AutomationCatalogueOptions {
@@ -133,6 +135,7 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
     export: () => store.export(),
     find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
     noteRun: (id, facts) => store.noteRun(id, facts),
+    onChange: (listener) => store.onChange(listener),
   };
 }
 

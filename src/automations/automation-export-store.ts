@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely';
-import type { Tables } from '#database/tables.ts';
+import { sql } from 'kysely';
+import type { Database } from '#database/database.ts';
 import { type AlphabeticalPlace, placed } from './automation-block-store.ts';
 import { ownerFactColumns } from './automation-row.ts';
 import { hasNotes, textsOf } from './run-fact-store.ts';
@@ -8,9 +8,14 @@ import { hasNotes, textsOf } from './run-fact-store.ts';
 const exportedAtOnce = 50;
 
 /** Every document of one moment in alphabetical order, as JSON texts. The transaction ends with the generator. */
-export async function* exportAutomations(read: Kysely<Tables>): AsyncGenerator<readonly string[], void, undefined> {
+export async function* exportAutomations({
+  read,
+  dialect,
+}: Pick<Database, 'read' | 'dialect'>): AsyncGenerator<readonly string[], void, undefined> {
   const moment = await read.startTransaction().execute();
   try {
+    // The caller may read slowly, and this transaction holds no lock that others wait for.
+    if (dialect === 'postgres') await sql`set local idle_in_transaction_session_timeout = 60000`.execute(moment);
     // Reads the notes first (run-fact-store.ts).
     const isNoted = await hasNotes(moment);
     let last: AlphabeticalPlace = { nameKey: new Uint8Array(), name: new Uint8Array() };

@@ -11,6 +11,7 @@ import { type BlockChanges, createBlockChanges } from './automation-block-store.
 import { exportAutomations } from './automation-export-store.ts';
 import { type AutomationPage, listAutomations } from './automation-list-store.ts';
 import { automationOf, columnsOfFacts, ownerFactColumns, ownerFactsOf, rowOf } from './automation-row.ts';
+import { createCatalogueChanges } from './catalogue-changes.ts';
 import type { ListOptions } from './list-options.ts';
 import { forgetNotes, hex, noteRun, notesOf } from './run-fact-store.ts';
 import { factsInEffect, type NotedFacts, type OwnerFacts, withFactsOf } from './run-facts.ts';
@@ -28,6 +29,8 @@ export interface AutomationStore {
   change<T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T>;
   /** Notes what a run did; false where there is no such automation. Waits for no change, and no change waits for it. */
   noteRun(id: string, facts: NotedFacts): Promise<boolean>;
+  /** See `CatalogueChanges`. */
+  onChange(listener: () => void): () => void;
   /** Every document of one moment in alphabetical order, as JSON texts, some at a time. Holds a reading connection until it ends. */
   export(): AsyncGenerator<readonly string[], void, undefined>;
 }
@@ -87,7 +90,8 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
   let exporting = 0;
   const listings = new Semaphore(listingsAtOnce);
   // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for runs and readers.
-  const changes = new Semaphore(1);
+  const permits = new Semaphore(1);
+  const changes = createCatalogueChanges(database);
   const change = async <T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T> => {
     const { result, removed } = await database.exclusively('automation', async (transaction) => {
       // Every statement of a change has its index. PostgreSQL, which has no statistics of what an import is just inserting, would
@@ -95,8 +99,11 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
       if (database.dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(transaction);
       const { writer, finish } = createWriter({ transaction, database, blockSize: sizes.block });
       const worked = await work(writer);
-      return { result: worked, removed: await finish() };
+      const gone = await finish();
+      await changes.announce(transaction);
+      return { result: worked, removed: gone };
     });
+    changes.committed();
     // The change is committed. Notes that are not deleted here cost some bytes and have no effect.
     await forgetNotes(database, removed).catch(() => {});
     return result;
@@ -110,13 +117,14 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
       }),
     read: (id) => readAutomation({ notes: read, rows: read }, id),
     change: (work) =>
-      changes.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
+      permits.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
     noteRun: (id, facts) => noteRun(database, exactKey(id), facts),
+    onChange: (listener) => changes.onChange(listener),
     async *export() {
       if (exporting >= exportsAtOnce) throw tooManyExports();
       exporting += 1;
       try {
-        yield* exportAutomations(read);
+        yield* exportAutomations(database);
       } finally {
         exporting -= 1;
       }

@@ -38,8 +38,8 @@ export function factsInEffect(owner: OwnerFacts, notes: readonly RunNote[]): Run
   return facts;
 }
 
-/** The key of a timestamp is the timestamp in lower case. */
-function timeOf(key: Uint8Array): string {
+/** The timestamp of a key: the key has it in lower case. */
+export function timeOf(key: Uint8Array): string {
   return Buffer.from(key).toString('latin1').toUpperCase();
 }
 

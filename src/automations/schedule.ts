@@ -24,7 +24,7 @@ export function scheduleOf({ data, repeatInterval }: Automation, anchor: string 
 export function nextDue(schedule: Schedule, after: number): number | undefined {
   if (schedule.kind === 'cron') return nextOfCron(schedule, after);
   const { interval, timeZone } = schedule;
-  const next = nextAfter({ interval, timeZone, anchor: timeOf(schedule.anchor), after: timeOf(after) });
+  const next = nextAfter({ interval, timeZone, anchor: isoTime(schedule.anchor), after: isoTime(after) });
   return next === undefined ? undefined : Date.parse(next);
 }
 
@@ -41,6 +41,6 @@ export function latestDue(schedule: Schedule, { from, now }: { readonly from: nu
   return latest;
 }
 
-function timeOf(milliseconds: number): string {
+function isoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }

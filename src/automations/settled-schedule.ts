@@ -42,36 +42,43 @@ export function withSettledSchedule(write: ScheduleWrite): GivenAutomation & Pic
   };
 }
 
+/** Before an automation is created. */
+const nothing: Automation = { _id: '', name: '' };
+
 /** True where the caller writes `nextRunAt`. A whole document that repeats the value in effect does not. */
-function writesNext({ current, given: { nextRunAt }, patched }: ScheduleWrite): boolean {
-  return nextRunAt !== undefined && (patched === 'written' || nextRunAt !== current?.nextRunAt);
+function writesNext({ current = nothing, given: { nextRunAt }, patched }: ScheduleWrite): boolean {
+  return nextRunAt !== undefined && (patched === 'written' || nextRunAt !== current.nextRunAt);
 }
 
 /** With `cron`. */
 function computed(write: ScheduleWrite): SettledTimes {
-  const { current, given, patched, now } = write;
-  const { nextRunAt, data = {} } = given;
+  const { current = nothing, given, patched, now } = write;
+  const { nextRunAt } = given;
   const from = (after: number): SettledTimes => ({ nextRunAt: firstOf(given, { after }) });
+  const isChanged = (field: 'cron' | 'timeZone'): boolean => given.data?.[field] !== current.data?.[field];
   if (patched === 'removed') return {};
   if (nextRunAt !== undefined && writesNext(write)) return from(Math.max(now, Date.parse(nextRunAt) - 1));
-  if (data.cron !== current?.data?.cron) return from(now);
-  if (current?.nextRunAt === undefined) return {};
-  if (nextRunAt === undefined || data.timeZone !== current.data?.timeZone) return from(now);
-  return { nextRunAt };
+  if (isChanged('cron')) return from(now);
+  if (current.nextRunAt === undefined) return {};
+  return nextRunAt === undefined || isChanged('timeZone') ? from(now) : { nextRunAt };
 }
 
 /** With a repeat interval, or without any repetition. */
 function counted(write: ScheduleWrite): SettledTimes {
-  const { current, given, patched, now } = write;
+  const { current = nothing, given } = write;
   const { nextRunAt, repeatInterval } = given;
-  const anchor = current?.data?.scheduleFrom;
   if (writesNext(write)) return { nextRunAt, scheduleFrom: nextRunAt };
-  const isChanged = repeatInterval !== current?.repeatInterval;
-  if (nextRunAt !== undefined) return { nextRunAt, scheduleFrom: isChanged ? nextRunAt : anchor };
-  if (repeatInterval === undefined) return {};
-  if (patched === 'removed' || current?.nextRunAt !== undefined) return { scheduleFrom: anchor ?? current?.nextRunAt };
-  if (!isChanged || anchor === undefined) return { scheduleFrom: anchor };
-  return { nextRunAt: firstOf(given, { after: now, anchor }), scheduleFrom: anchor };
+  if (nextRunAt === undefined) return repeatInterval === undefined ? {} : pausedOrResumed(write);
+  const isChanged = repeatInterval !== current.repeatInterval;
+  return { nextRunAt, scheduleFrom: isChanged ? nextRunAt : current.data?.scheduleFrom };
+}
+
+/** A repeat interval without `nextRunAt`. It keeps its anchor. */
+function pausedOrResumed({ current = nothing, given, patched, now }: ScheduleWrite): SettledTimes {
+  const scheduleFrom = current.data?.scheduleFrom ?? current.nextRunAt;
+  const isPaused = patched === 'removed' || current.nextRunAt !== undefined;
+  if (isPaused || scheduleFrom === undefined || given.repeatInterval === current.repeatInterval) return { scheduleFrom };
+  return { nextRunAt: firstOf(given, { after: now, anchor: scheduleFrom }), scheduleFrom };
 }
 
 function firstOf(

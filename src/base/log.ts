@@ -33,6 +33,12 @@ export interface LogFields {
   readonly errorName?: string | undefined;
   /** The stack frames, without the message. */
   readonly stack?: string | undefined;
+  /** The id of a run. */
+  readonly run?: string | undefined;
+  /** `namespace.name`. */
+  readonly workflow?: string | undefined;
+  /** `_id` of an automation. */
+  readonly automation?: string | undefined;
   readonly address?: string | undefined;
   readonly file?: string | undefined;
   readonly reason?: string | undefined;

@@ -24,4 +24,15 @@ export interface Tracing {
     readonly received: ReceivedTrace | undefined;
     readonly facts: SpanFacts;
   }): Span;
+  /** Whether a trace with this id is recorded that begins in the gateway. */
+  isRecorded(traceId: string): boolean;
+  /** Records a step that is over, in no other one. `trace` names it. `from` and `to` are milliseconds since the epoch. */
+  ended(step: {
+    readonly name: string;
+    readonly trace: TraceContext;
+    readonly from: number;
+    readonly to: number;
+    readonly facts: SpanFacts;
+    readonly failed: boolean;
+  }): void;
 }

@@ -8,6 +8,8 @@ export interface CallContext {
   readonly delegated?: readonly Role[];
   /** Milliseconds that the caller is willing to wait, where it said so. */
   readonly wait: number | undefined;
+  /** Asked when the call is on record. False: its entrance may not make it any more, so nothing leaves. */
+  readonly mayLeave?: () => boolean;
   /** Calls back once: when the reply is out (`complete`), or when the caller left before that. */
   whenEnded(callback: (complete: boolean) => void): void;
   /** Calls back where the gateway stops before the call ends; the result takes that back. */

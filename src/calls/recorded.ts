@@ -28,6 +28,7 @@ interface RecordedCall {
 async function recordedAhead({ context, scope }: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
   const earlier = await intended(context.record, scope);
   if (earlier !== undefined) return earlier;
+  if (context.mayLeave?.() === false) return await withOutcome(context.record, () => Promise.reject(tooLate()));
   scope.permitChange();
   const { record } = context;
   if (record.idempotent === undefined) return await withOutcome(record, send);
@@ -64,6 +65,14 @@ async function intended(record: CallRecord, scope: CallScope): Promise<RelayRepl
 function notInTime(cause: TimeLimitPassed): GatewayError {
   const detail = `The call could not be put on record within its ${cause.milliseconds} ms, so it did not leave the gateway: the store is slow.`;
   return new GatewayError('audit-unavailable', detail, { cause, headers: { 'Retry-After': '1' } });
+}
+
+function tooLate(): GatewayError {
+  return new GatewayError(
+    'audit-unavailable',
+    'The call was put on record so late that another gateway may have taken over its run, so it did not leave the gateway.',
+    { headers: { 'Retry-After': '1' } },
+  );
 }
 
 async function withOutcome(record: CallRecord, send: () => Promise<RelayReply>): Promise<RelayReply> {

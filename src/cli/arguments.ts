@@ -90,10 +90,15 @@ function optionFault(command: Command, token: OptionToken): string | undefined {
       [...Object.keys(command.options), ...Object.keys(command.flags ?? {}), 'help'].map((option) => `--${option}`),
     )}`;
   }
-  if (value === undefined || value === '' || (token.inlineValue !== true && value.startsWith('-'))) {
+  if (value === undefined || value === '' || isOptionAgain(token)) {
     return `${rawName} needs a value: ${rawName} ${known.value}`;
   }
   return undefined;
+}
+
+/** `--config --follow`. `-` alone is a value: standard input. */
+function isOptionAgain({ value, inlineValue }: OptionToken): boolean {
+  return inlineValue !== true && value !== '-' && value?.startsWith('-') === true;
 }
 
 function repetition({ name, rawName }: OptionToken, earlier: readonly OptionToken[]): string | undefined {

@@ -232,10 +232,11 @@ test('init never overwrites a file, and says how to write another', async (t) =>
 });
 
 test('demo takes its password from GATEWAY_ADMIN_PASSWORD, where that is not empty', async (t) => {
+  const invocation = 'npx orchestration-gateway';
   const given = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'open sesame' } });
-  assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame' }]);
+  assert.deepEqual(given.demonstrated, [{ adminPassword: 'open sesame', invocation }]);
   for (const env of [{}, { GATEWAY_ADMIN_PASSWORD: '' }]) {
-    assert.deepEqual((await runCommandLine(t, ['demo'], { env })).demonstrated, [{ adminPassword: undefined }]);
+    assert.deepEqual((await runCommandLine(t, ['demo'], { env })).demonstrated, [{ adminPassword: undefined, invocation }]);
   }
 });
 

@@ -13,6 +13,10 @@ import { configInit } from './commands/config-init.ts';
 import { demoRun } from './commands/demo-run.ts';
 import { gatewayServe } from './commands/gateway-serve.ts';
 import { passwordHash } from './commands/password-hash.ts';
+import { runCancel } from './commands/run-cancel.ts';
+import { runList } from './commands/run-list.ts';
+import { runShow } from './commands/run-show.ts';
+import { runStart } from './commands/run-start.ts';
 import { workflowCheck } from './commands/workflow-check.ts';
 import { commandHelp, program, programHelp, usage } from './help.ts';
 import { OutputFailed, print } from './output.ts';
@@ -28,6 +32,10 @@ export const commands: readonly Command[] = [
   passwordHash,
   automationImport,
   automationExport,
+  runStart,
+  runList,
+  runShow,
+  runCancel,
   auditList,
   auditVerify,
 ];

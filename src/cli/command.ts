@@ -21,6 +21,8 @@ export interface CommandContext {
   readonly isTerminal: boolean;
   /** True if standard output is a terminal. */
   readonly printsToTerminal: boolean;
+  /** Columns of the terminal on standard output. Undefined if standard output is not a terminal: then no line is shortened. */
+  readonly outputColumns: number | undefined;
   /** Columns of the terminal on standard error. Undefined if standard error is not a terminal: then no progress is shown. */
   readonly progressColumns: number | undefined;
   /** Runs a gateway until a signal stops it. Resolves with the exit code. */
@@ -42,6 +44,8 @@ export interface CommandContext {
   ) => Promise<T>;
   /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
   readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
+  /** Sends requests to the running gateway at that address until `work` ends. */
+  readonly withGateway: <T>(url: URL, work: (gateway: RemoteGateway) => Promise<T>) => Promise<T>;
   /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }
@@ -85,6 +89,30 @@ export interface StoredCatalogue {
   export(): AsyncIterable<readonly string[]>;
 }
 
+/** A running gateway, over HTTP. */
+export interface RemoteGateway {
+  /** Resolves with the head of the reply. Rejects with a GatewayError (502, 504) where none came, or with CallerLeft after an abort. */
+  send(request: RemoteRequest): Promise<RemoteReply>;
+}
+
+export interface RemoteRequest {
+  readonly method?: 'DELETE' | 'GET' | 'POST' | 'PUT';
+  /** With its query, percent-encoded. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Aborts the request, also while its reply is read. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RemoteReply {
+  readonly status: number;
+  /** The value of a header, by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
+  /** As it arrives; to be read once, or left with `return`. Throws what `send` rejects with where the reply breaks off. */
+  readonly body: AsyncGenerator<Buffer, void, undefined>;
+}
+
 interface ImportOptions {
   readonly interruption: AbortSignal;
   /** Called often. */
@@ -111,6 +139,8 @@ export interface ServeOptions extends LoadedConfig {
 }
 
 export interface DemoOptions {
+  /** How this program was started, for the printed commands. */
+  readonly invocation: string;
   /** Undefined: the password of the last demo in this folder, or a new one. Part of the printed calls, which can be copied and run. */
   readonly adminPassword: string | undefined;
 }

@@ -392,6 +392,25 @@ eachStore((store) => {
     await assert.rejects(work, isUnavailable);
   });
 
+  test('a transaction without a statement holds its locks for some seconds only', {
+    skip: store.dialect === 'sqlite' && 'PostgreSQL only',
+  }, async (t) => {
+    const options = await store.fresh(t);
+    const [asleep, other] = [await store.open(t, options), await store.open(t, options)];
+    const { promise: wokenUp, resolve: wakeUp } = Promise.withResolvers<void>();
+    const lock = sql`select pg_advisory_xact_lock(8191)`;
+    const standing = asleep.query.transaction().execute(async (transaction) => {
+      await lock.execute(transaction);
+      await wokenUp;
+      await sql`select 1`.execute(transaction);
+    });
+    const refused = assert.rejects(standing, isUnavailable);
+    // A statement waits for a lock for 10 s at most.
+    await other.query.transaction().execute((transaction) => lock.execute(transaction));
+    wakeUp();
+    await refused;
+  });
+
   test('connections that the server ends are replaced', { skip: store.dialect === 'sqlite' && 'PostgreSQL only' }, async (t) => {
     const options = await store.fresh(t);
     const [victim, other] = [await store.open(t, options), await store.open(t, options)];

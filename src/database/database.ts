@@ -144,7 +144,7 @@ async function answered(statement: Promise<unknown>): Promise<void> {
 
 /** On a connection of its own: a migration of a large table, or the wait for another gateway's migration, may take minutes. */
 async function migratePostgres(url: Secret): Promise<void> {
-  const sessions = await postgresSessions({ url, connections: 1, statementLimit: 600_000 });
+  const sessions = await postgresSessions({ url, connections: 1, statementLimit: 600_000, idleLimit: 60_000 });
   const query = kyselyOver('postgres', sessions);
   try {
     await migrate({ query, dialect: 'postgres', migrations, part: 'main' });

@@ -8,6 +8,7 @@ import { automationRunFacts } from './migrations/0006-automation-run-facts.ts';
 import { runFactTable } from './migrations/0007-run-facts.ts';
 import { workflowTable } from './migrations/0008-workflows.ts';
 import { runTables } from './migrations/0009-runs.ts';
+import { scheduleTables } from './migrations/0010-schedules.ts';
 import { formTable } from './migrations/0011-forms.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
@@ -21,5 +22,6 @@ export const migrations: readonly Migration[] = [
   runFactTable,
   workflowTable,
   runTables,
+  scheduleTables,
   formTable,
 ];

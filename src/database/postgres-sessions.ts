@@ -10,6 +10,8 @@ export interface PostgresSessionsOptions {
   readonly connections: number;
   /** Milliseconds a statement may take. */
   readonly statementLimit: number;
+  /** Milliseconds that a transaction may be without a statement. After it the server ends the session, and with it the locks. */
+  readonly idleLimit: number;
 }
 
 /** OID of `bigint` (`select oid from pg_type where typname = 'int8'`). */
@@ -30,7 +32,7 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
     statement_timeout: options.statementLimit,
     // The server's error does not reach a client whose packets are lost: this limit of the client ends the query a little later.
     query_timeout: options.statementLimit + 2_000,
-    idle_in_transaction_session_timeout: 60_000,
+    idle_in_transaction_session_timeout: options.idleLimit,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
         oid === int8 && format !== 'binary' ? parseInteger : types.getTypeParser(oid, format ?? 'text'),

@@ -24,9 +24,12 @@ export function sqliteSources([own, runs]: readonly StoreFile[]): StoreSources {
   };
 }
 
-/** One pool for all: only the way a transaction begins differs. */
+/**
+ * One pool for all: only the way a transaction begins differs. A gateway that stops within a transaction has its locks no longer than its
+ * leases.
+ */
 export async function postgresSources(url: Secret): Promise<StoreSources> {
-  const sessions = await postgresSessions({ url, connections: 10, statementLimit: 10_000 });
+  const sessions = await postgresSessions({ url, connections: 10, statementLimit: 10_000, idleLimit: 5_000 });
   const readers = { ...sessions, begin: 'begin isolation level repeatable read read only' };
   return { writers: sessions, runWriters: sessions, readers };
 }

@@ -1,11 +1,12 @@
 import type { RunTables } from './run-tables.ts';
+import type { ScheduleTables } from './schedule-tables.ts';
 
 /**
  * The rows as Kysely sees them. Times are milliseconds since the epoch (`bigint` columns, read as numbers). Flags are 0 or 1, and
  * lists are JSON text. Both dialects store these types in the same way. A folder with a new table adds it here, and a migration in
  * `migrations/`.
  */
-export interface Tables extends RunTables {
+export interface Tables extends RunTables, ScheduleTables {
   readonly schema_migration: SchemaMigrationTable;
   readonly signing_key: SigningKeyTable;
   readonly revoked_token: RevokedTokenTable;

@@ -9,7 +9,7 @@ type WithForm = Pick<Automation, 'data'>;
 type WithInput = Pick<Workflow, 'input'>;
 
 /** What the input of an automation has to be. Default values of a form are for who fills it in; the gateway fills in none. */
-interface InputCheck {
+export interface InputCheck {
   /**
    * The JSON Schema that people fill in for an automation, as JSON text: its form, or without one `input.schema` of its workflow. Undefined
    * where it has neither, or where the workflow names a schema elsewhere. Rejects with `form-not-found` where `data.formId` names no form.

@@ -130,6 +130,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     }
     this.#headers = headers;
     this.#body = new ReplyBody(this.#call.responseLimit, this);
+    if (this.#call.asItComes === true) this.#body.giveAsItComes();
   }
 
   data(piece: Buffer): void {

@@ -16,6 +16,8 @@ export interface OutboundCall {
   readonly timeouts: { readonly firstByte: number; readonly idle: number };
   /** The most bytes that the decoded body of the reply may have. */
   readonly responseLimit: number;
+  /** True: the reply comes with its head alone, all of its body is `rest`, and it may be an event stream, which need not end. */
+  readonly asItComes?: boolean | undefined;
 }
 
 /** Names are in lower case. The values of a repeated header are an array. */
@@ -25,7 +27,7 @@ export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | 
 export interface FarSideReply {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** The whole body where `rest` is undefined, otherwise exactly its first 64 KiB. Without content codings. */
+  /** The whole body where `rest` is undefined, otherwise exactly its first 64 KiB; empty with `asItComes`. Without content codings. */
   readonly head: Buffer;
   /** The body after `head`, to be read once, as it arrives. Throws a GatewayError when the reply breaks off or exceeds its limit. */
   readonly rest: AsyncIterable<Buffer> | undefined;

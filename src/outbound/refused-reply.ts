@@ -9,7 +9,10 @@ export function refusalByHead(call: OutboundCall, status: number, headers: Reply
   // The Content-Length of a 204 or 304 is not that of its body (RFC 9110 8.6).
   if (status === 204 || status === 304) return undefined;
   const length = headerValue(headers, 'content-length');
-  if (length === undefined) return eventStream.test(headerValue(headers, 'content-type') ?? '') ? endless(call) : undefined;
+  if (length === undefined) {
+    const isEndless = call.asItComes !== true && eventStream.test(headerValue(headers, 'content-type') ?? '');
+    return isEndless ? endless(call) : undefined;
+  }
   // The limit counts decoded bytes.
   const isDecoded = headerValue(headers, 'content-encoding') === undefined;
   return isDecoded && Number(length) > call.responseLimit ? tooLarge(call.responseLimit) : undefined;

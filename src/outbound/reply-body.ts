@@ -73,6 +73,11 @@ export class ReplyBody {
     else this.#small.add(chunk);
   }
 
+  /** Calls `headArrived` now, before any byte: all of the body is for `rest`. */
+  giveAsItComes(): void {
+    this.#giveHead(false);
+  }
+
   end(): void {
     this.#ended = true;
     if (this.#headGiven) this.#wakeReader();

@@ -154,17 +154,14 @@ async function followed(options: {
         },
         scope,
       );
-      const { location } = reply.headers;
-      if (!isRedirect(reply.status) || location === undefined || limits.redirects === 0) return { reply, url: hop.url };
+      const location = limits.redirects === 0 ? undefined : redirectOf(reply);
+      if (location === undefined) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
-      if (redirects === limits.redirects) {
-        throw new GatewayError(
-          'too-many-redirects',
-          `The far side redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
-        );
-      }
-      hop = allowedHop(nextHop(hop, reply.status, location), refuseHop);
+      if (redirects === limits.redirects) throw tooManyRedirects(limits);
+      hop = nextHop(hop, reply.status, location);
+      const refusal = refuseHop(hop);
+      if (refusal !== undefined) throw refusal;
       // The address may be another far side, so it goes on record before the call leaves for it.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
@@ -173,10 +170,16 @@ async function followed(options: {
   }
 }
 
-function allowedHop(hop: Hop, refuseHop: (hop: Hop) => GatewayError | undefined): Hop {
-  const refusal = refuseHop(hop);
-  if (refusal !== undefined) throw refusal;
-  return hop;
+/** Where the reply redirects to, if it does. */
+function redirectOf({ status, headers: { location } }: FarSideReply): FarSideReply['headers']['location'] {
+  return isRedirect(status) ? location : undefined;
+}
+
+function tooManyRedirects({ redirects }: RestCallLimits): GatewayError {
+  return new GatewayError(
+    'too-many-redirects',
+    `The far side redirected more than ${redirects} times (outbound.redirects). Call its final address.`,
+  );
 }
 
 function noRefusal(): undefined {

@@ -5,12 +5,12 @@ import { eachStore } from '../../test/support/stores/stores.ts';
 import { appendEvents } from './event-store.ts';
 import { createRunChanges } from './run-changes.ts';
 import { ending, eventNamed, newRun, seesNothing, stepOf } from './run-records.test-support.ts';
-import { lease, openRuns } from './run-store.test-support.ts';
+import { lease, openRunStore } from './run-store.test-support.ts';
 import { storeTime } from './run-store-context.ts';
 
 eachStore((store) => {
   test('an event with the source and id of an earlier one is not stored again', async (t) => {
-    const { runs } = await openRuns(t, store);
+    const { runs } = await openRunStore(t, store);
     await runs.publish([eventNamed('a'), eventNamed('b'), eventNamed('a')]);
     await runs.publish([eventNamed('b', 'message', 7)]);
     await runs.create([newRun({ id: 'r', automation: { id: 'a1', name: 'one' } })]);
@@ -32,7 +32,7 @@ eachStore((store) => {
   });
 
   test('messages are read after a number or from a time on, and events by run, kind and automation', async (t) => {
-    const { runs } = await openRuns(t, store);
+    const { runs } = await openRunStore(t, store);
     assert.equal(await runs.lastEvent(), 0);
     await runs.publish([eventNamed('a', 'message', 10), eventNamed('b', 'message', 20), eventNamed('c', 'message', 15)]);
     await runs.create([newRun({ id: 'r', automation: { id: 'a1', name: 'one' } }), newRun({ id: 's' })]);
@@ -51,7 +51,7 @@ eachStore((store) => {
   });
 
   test('a reader that goes on after the last number it saw misses no event of writers at the same time', async (t) => {
-    const { runs, another } = await openRuns(t, store);
+    const { runs, another } = await openRunStore(t, store);
     const writers = [runs, await another(), await another()];
     const reader = store.dialect === 'postgres' ? await another() : runs;
     let writing = true;
@@ -91,7 +91,7 @@ eachStore((store) => {
   // SQLite has one writer.
   if (store.dialect === 'postgres')
     test('a transaction with a later event waits for one that appended an earlier event', async (t) => {
-      const { runs, database, clock } = await openRuns(t, store);
+      const { runs, database, clock } = await openRunStore(t, store);
       await runs.create([newRun({ id: 'r' })]);
       const [run] = await runs.claim({ owner: 'one', limit: 1, lease });
       assert.ok(run !== undefined);
@@ -121,7 +121,7 @@ eachStore((store) => {
     });
 
   test('what is old is deleted in batches: ended runs with their events, and messages by their own age', async (t) => {
-    const { runs, database } = await openRuns(t, store);
+    const { runs, database } = await openRunStore(t, store);
     await runs.create(Array.from({ length: 7 }, (_, index) => newRun({ id: `r${index}` })));
     const claimed = await runs.claim({ owner: 'one', limit: 7, lease });
     for (const [index, run] of claimed.entries()) {

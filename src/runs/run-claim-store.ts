@@ -10,6 +10,8 @@ export interface ClaimOptions {
   readonly owner: string;
   readonly limit: number;
   readonly lease: number;
+  /** Runs that the owner works on. It does not take them from itself, although their leases may have ended: a renewal keeps them. */
+  readonly except?: readonly string[];
 }
 
 export interface RenewOptions {
@@ -39,14 +41,21 @@ interface Claim {
  */
 export async function claimRuns(
   { database: { dialect, read, runs }, now }: RunStoreContext,
-  { owner, limit, lease }: ClaimOptions,
+  { owner, limit, lease, except = [] }: ClaimOptions,
 ): Promise<readonly ClaimedRun[]> {
-  const due = await read.selectFrom('run_claim').select('run').where('due_at', '<=', now()).limit(1).executeTakeFirst();
+  const others = sql<boolean>`not (${isOneOf(dialect, 'run', except)})`;
+  const due = await read
+    .selectFrom('run_claim')
+    .select('run')
+    .where('due_at', '<=', now())
+    .where(others)
+    .limit(1)
+    .executeTakeFirst();
   if (due === undefined || limit === 0) return [];
   return runs.transaction().execute(async (transaction) => {
     const locking = dialect === 'postgres' ? sql`for update skip locked` : sql``;
     const { rows } = await sql<Claim>`
-      with due as (select run from run_claim where due_at <= ${now()} order by due_at limit ${limit} ${locking})
+      with due as (select run from run_claim where due_at <= ${now()} and ${others} order by due_at limit ${limit} ${locking})
       update run_claim set owner = ${owner}, fence = fence + 1, listens = 0, due_at = ${now()} + ${lease},
         deaths = case when owner is null then deaths else deaths + 1 end
       from due where run_claim.run = due.run
@@ -123,12 +132,16 @@ export async function renewLeases(
   return { held, waiting: new Set(commanded.map(({ run }) => run)) };
 }
 
-/** Milliseconds since the epoch; undefined where no run is due at any time. A lease of this or another gateway counts. */
-export async function nextWake({ database: { read } }: RunStoreContext): Promise<number | undefined> {
+/** Milliseconds since the epoch; undefined where no run is due at any time. The lease of another gateway counts. */
+export async function nextWake(
+  { database: { read, dialect } }: RunStoreContext,
+  { except = [] }: Pick<ClaimOptions, 'except'>,
+): Promise<number | undefined> {
   const row = await read
     .selectFrom('run_claim')
     .select('due_at')
     .where('due_at', 'is not', null)
+    .where(sql<boolean>`not (${isOneOf(dialect, 'run', except)})`)
     .orderBy('due_at')
     .limit(1)
     .executeTakeFirst();

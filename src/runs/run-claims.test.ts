@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { ending, newRun, released, stepOf } from './run-records.test-support.ts';
-import { lease, openRuns } from './run-store.test-support.ts';
+import { lease, openRunStore } from './run-store.test-support.ts';
 
 /** A run as the protocol has it (docs of RunStore), in memory. */
 interface ModelRun {
@@ -48,7 +48,7 @@ const action = fc.oneof(
 
 eachStore((store) => {
   test('claims, leases, writes, releases and commands in any order do what the protocol says', async (t) => {
-    const opened = await openRuns(t, store);
+    const opened = await openRunStore(t, store);
     const { clock } = opened;
     const gateways = { one: opened.runs, two: await opened.another() };
     let round = 0;

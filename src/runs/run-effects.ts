@@ -26,6 +26,7 @@ interface Working {
   readonly run: ClaimedRun;
   readonly trace: TraceContext;
   readonly tools: RunTools;
+  readonly holds: () => boolean;
   /** For a call: an earlier holder may have begun it. */
   readonly begunAt: number | undefined;
 }
@@ -107,12 +108,16 @@ async function fetched(effect: FetchEffect, { run, trace, tools }: Working, sign
   return { kind: 'fetched', at: tools.clock.now(), key: effect.key, document: tools.secrets.mask(answer.document) };
 }
 
-async function called(effect: CallEffect, { run, trace, tools, begunAt }: Working, signal: AbortSignal): Promise<RunEvent> {
+async function called(
+  effect: CallEffect,
+  { run, trace, tools, holds, begunAt }: Working,
+  signal: AbortSignal,
+): Promise<RunEvent> {
   const args = await argument(tools, effect.with);
   const { key, activity, attempt, reference } = effect;
   if ('error' in args) return { kind: 'callEnded', at: tools.clock.now(), key, result: { kind: 'error', error: args.error } };
   if (effect.function === 'approval') return failed(tools, effect, noApprovals);
-  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, begunAt };
+  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, begunAt, holds };
   const { result, requestId } = await tools.calls.perform(call, signal);
   return { kind: 'callEnded', at: tools.clock.now(), key, result, ...(requestId !== undefined && { requestId }) };
 }

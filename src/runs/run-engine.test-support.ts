@@ -21,6 +21,13 @@ const head = (name: string, version = '1.0.0'): string =>
 /** Answers a call of a task; `arguments` is parsed. */
 type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
 
+interface GatewayOptions {
+  readonly tasks?: number;
+  readonly lease?: number;
+  /** What this gateway has instead of methods of its store. */
+  readonly changed?: (store: RunStore) => Partial<RunStore>;
+}
+
 /** Runs on a store, and as many gateways as a test starts on it. */
 interface RunWorld {
   readonly store: RunStore;
@@ -30,8 +37,8 @@ interface RunWorld {
   answer(far: FarEnd): void;
   /** Adds a workflow `test.NAME`. `tasks` is the YAML below its head. */
   workflow(name: string, tasks: string): Promise<void>;
-  /** Starts a gateway's engine. `renews: false`: as a stopped one it lets its leases end. */
-  gateway(options?: { readonly tasks?: number; readonly lease?: number; readonly renews?: boolean }): Promise<RunEngine>;
+  /** Starts a gateway's engine. */
+  gateway(options?: GatewayOptions): Promise<RunEngine>;
   /** Creates a run of `test.NAME`, and answers its id. */
   begin(name: string, given?: Partial<NewRun>): Promise<string>;
   read(id: string): Promise<StoredRun>;
@@ -71,22 +78,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    async gateway({ tasks = 8, lease, renews = true } = {}) {
-      const opened = await open();
-      const own: RunStore = renews ? opened : { ...opened, renew: () => Promise.reject(new Error('is stopped')) };
-      const engine = createRunEngine({
-        store: own,
-        tools: toolsOver(own, { expressions, workflows, perform }),
-        tasks,
-        log: noLog,
-        ...(lease !== undefined && { lease }),
-      });
-      t.after(async () => {
-        engine.abort();
-        await engine.stop();
-      });
-      return engine;
-    },
+    gateway: async (given) => startEngine(t, await open(), { expressions, workflows, perform }, given),
     async begin(name, more = {}) {
       const run = newRun({ workflow: `test.${name}`, input: '{}', ...more });
       await store.create([run]);
@@ -99,6 +91,27 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
     },
     tasks: (id) => store.tasks(id, { limit: 1_000 }),
   };
+}
+
+function startEngine(
+  t: TestContext,
+  store: RunStore,
+  parts: Parameters<typeof toolsOver>[1],
+  { tasks = 8, lease, changed }: GatewayOptions = {},
+): RunEngine {
+  const own: RunStore = { ...store, ...changed?.(store) };
+  const engine = createRunEngine({
+    store: own,
+    tools: toolsOver(own, parts),
+    tasks,
+    log: noLog,
+    ...(lease !== undefined && { lease }),
+  });
+  t.after(async () => {
+    engine.abort();
+    await engine.stop();
+  });
+  return engine;
 }
 
 function toolsOver(

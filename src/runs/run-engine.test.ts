@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
-import { eventNamed } from './run-records.test-support.ts';
+import { eventNamed, released, stepOf } from './run-records.test-support.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
       call: restCall
@@ -104,6 +104,11 @@ eachStore((store) => {
     await world.gateway();
     const id = await world.begin('unknown');
     await world.reaches(id, 'suspended');
+    const [task] = await world.tasks(id);
+    assert.deepEqual(
+      [task?.status, task?.error?.type, task?.error?.detail],
+      ['suspended', 'urn:orchestration-gateway:errors:outcome-unknown', 'the connection broke'],
+    );
     const decide = {
       kind: 'decide',
       activity: 1,
@@ -115,6 +120,7 @@ eachStore((store) => {
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), true);
     assert.equal(await world.store.command(id, decide, 'decide 1 1'), false);
     assert.equal((await world.reaches(id, 'completed')).output, '{"got":{"found":1.0}}');
+    assert.equal((await world.tasks(id))[0]?.error, undefined);
     assert.equal(world.calls.length, 1);
   });
 
@@ -276,10 +282,26 @@ eachStore((store) => {
     assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
   });
 
+  test('a run whose state cannot be read ends with an error that says so', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('broken', `do:\n${call('act')}`);
+    const id = await world.begin('broken');
+    const [claimed] = await world.store.claim({ owner: 'one', limit: 1, lease: 10_000 });
+    assert.ok(claimed !== undefined);
+    const state = { text: '{"format":1,"root":{"apart":"gone"}}', values: new Map<string, string>() };
+    await world.store.save(stepOf(claimed, { state, ...released({ wakeAt: 0 }) }));
+    await world.gateway();
+    const run = await world.reaches(id, 'faulted', 'completed');
+    assert.equal(run.error?.title, 'The state of the run cannot be read');
+  });
+
   test('a gateway whose lease another one took over writes nothing more', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
-    const first = await world.gateway({ lease: 600, renews: false });
+    const first = await world.gateway({
+      lease: 600,
+      changed: () => ({ renew: () => Promise.reject(new Error('it is stopped')) }),
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     world.answer(async () => {
       if (world.calls.length > 1) return { kind: 'ok', output: '"second"' };
@@ -294,6 +316,75 @@ eachStore((store) => {
     await until('the first gateway lets go', () => first.held() === 0);
     assert.equal((await world.read(id)).output, '"second"');
     assert.equal(world.calls.length, 3);
+  });
+
+  test('a run that is claimed while the leases are renewed is not given up', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const aborted: string[] = [];
+    world.answer(async ({ run }, signal) => {
+      signal.addEventListener('abort', () => aborted.push(run.id));
+      await answered;
+      return { kind: 'ok', output: '1' };
+    });
+    let renewals = 0;
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    await world.gateway({
+      lease: 5_000,
+      changed: (own) => ({
+        async renew(options) {
+          const renewed = await own.renew(options);
+          renewals += 1;
+          await goesOn;
+          return renewed;
+        },
+      }),
+    });
+    const ids = [await world.begin('one')];
+    await until('the lease of the first run is renewed', () => renewals === 1);
+    ids.push(await world.begin('one'));
+    await until('both calls are in flight', () => world.calls.length === 2);
+    goOn();
+    await until('the leases of both are renewed', () => renewals === 2);
+    answer();
+    for (const id of ids) await world.reaches(id, 'completed');
+    assert.deepEqual(aborted, []);
+    assert.equal(world.calls.length, 2);
+  });
+
+  test('a gateway does not take a run from itself after its lease has ended', async (t) => {
+    const world = await runWorld(t, store);
+    await world.workflow('one', `do:\n${call('act')}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    world.answer(async () => {
+      await answered;
+      return { kind: 'ok', output: '1' };
+    });
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    let looks = 0;
+    await world.gateway({
+      lease: 3_000,
+      changed: (own) => ({
+        async renew(options) {
+          await goesOn;
+          return await own.renew(options);
+        },
+        async claim(options) {
+          looks += 1;
+          return await own.claim(options);
+        },
+      }),
+    });
+    const id = await world.begin('one');
+    await until('the call is in flight', () => world.calls.length === 1);
+    await until('the lease has ended', async () => ((await world.store.nextWake()) ?? Infinity) < Date.now() - 100);
+    const before = looks;
+    await until('the gateway looks for runs', () => looks >= before + 2);
+    goOn();
+    answer();
+    await world.reaches(id, 'completed');
+    assert.equal(world.calls.length, 1);
   });
 
   test('a loop over 1,000 items runs in two gateways with others, and only its last state is kept', async (t) => {

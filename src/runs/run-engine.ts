@@ -8,18 +8,24 @@ import { endedEarly, gatewaysEnded, mostDeaths } from './run-ending.ts';
 import { RunExecutor, type RunJournal } from './run-executor.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
+import { type RunWatchers, watchedSave } from './run-watcher.ts';
 
 /** The part of the store by which gateways share the runs. */
 interface RunClaims extends RunJournal {
-  /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. */
-  claim(options: { readonly owner: string; readonly limit: number; readonly lease: number }): Promise<readonly ClaimedRun[]>;
+  /** Takes up to `limit` runs that no gateway holds, for `lease` milliseconds. `except`: those that this one works on. */
+  claim(options: {
+    readonly owner: string;
+    readonly limit: number;
+    readonly lease: number;
+    readonly except: readonly string[];
+  }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
   renew(options: { readonly owner: string; readonly lease: number; readonly runs: readonly string[] }): Promise<{
     readonly held: ReadonlyMap<string, number>;
     readonly waiting: ReadonlySet<string>;
   }>;
   /** When the next run wants to go on that no gateway holds, in milliseconds since the epoch. */
-  nextWake(): Promise<number | undefined>;
+  nextWake(options: { readonly except: readonly string[] }): Promise<number | undefined>;
   onChange(listener: (change: RunChange) => void): () => void;
 }
 
@@ -38,6 +44,7 @@ interface RunEngineOptions {
   /** Tasks that this gateway does at once. 0: none. */
   readonly tasks: number;
   readonly log: Log;
+  readonly watchers?: RunWatchers;
   /** Milliseconds that a run belongs to this gateway without a renewal. */
   readonly lease?: number;
 }
@@ -139,9 +146,10 @@ class Engine implements RunEngine {
     while (!this.#isStopping && this.#held.size < tasks) {
       const limit = tasks - this.#held.size;
       const until = this.#leaseEnd();
-      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease });
+      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except: [...this.#held.keys()] });
       for (const run of claimed) this.#hold(run, until);
-      if (claimed.length < limit) return ((await store.nextWake()) ?? Infinity) - tools.clock.now();
+      if (claimed.length < limit)
+        return ((await store.nextWake({ except: [...this.#held.keys()] })) ?? Infinity) - tools.clock.now();
     }
     return longestWait;
   }
@@ -166,7 +174,11 @@ class Engine implements RunEngine {
   }
 
   #hold(run: ClaimedRun, until: number): void {
-    const { store: journal, log, tools } = this.#options;
+    const { store, log, tools, watchers = [] } = this.#options;
+    const journal: RunJournal = {
+      save: watchedSave(run, (write) => store.save(write), watchers),
+      commandsOf: (runs) => store.commandsOf(runs),
+    };
     const entry: Held = { fence: run.fence, until, executor: undefined };
     this.#held.set(run.id, entry);
     const holds = (): boolean => tools.clock.monotonic() < entry.until;
@@ -188,15 +200,16 @@ class Engine implements RunEngine {
   async #renew(): Promise<void> {
     if (this.#held.size === 0) return;
     const until = this.#leaseEnd();
+    // A run that is claimed meanwhile is not in the answer.
+    const asked = [...this.#held];
     const { held, waiting } = await this.#options.store.renew({
       owner: this.#owner,
       lease: this.#lease,
-      runs: [...this.#held.keys()],
+      runs: asked.map(([id]) => id),
     });
-    for (const [id, run] of this.#held) {
+    for (const [id, run] of asked) {
       if (held.get(id) === run.fence) run.until = until;
-      // A run that was claimed meanwhile was not asked about.
-      else if (run.until < until) run.executor?.lose();
+      else run.executor?.lose();
       if (waiting.has(id)) run.executor?.wake();
     }
   }
@@ -227,9 +240,21 @@ async function execute(
     const detail = `The version ${run.version} of ${run.workflow} was deleted.`;
     return await end(standardError('configuration', 'The workflow does not exist', detail));
   }
-  const executor = new RunExecutor({ run, workflow, tools, journal, holds });
-  ready(executor);
-  await executor.execute();
+  const made = executorOf({ run, workflow, tools, journal, holds });
+  if (made === undefined) return await end(standardError('runtime', 'The state of the run cannot be read', unreadable));
+  ready(made);
+  await made.execute();
+}
+
+const unreadable = 'This version of the gateway cannot read the state that the store has of this run.';
+
+/** Undefined where the state of the run cannot be read. */
+function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunExecutor | undefined {
+  try {
+    return new RunExecutor(options);
+  } catch {
+    return undefined;
+  }
 }
 
 function nameOf(error: unknown): string {

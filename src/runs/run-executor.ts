@@ -68,13 +68,14 @@ export class RunExecutor {
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
-    const { run, workflow, tools } = options;
+    const { run, workflow, tools, holds } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
       tools,
+      holds,
       arrived: (event) => void this.#arrivals.push({ event }),
       wake: () => this.#wake(),
     });

@@ -43,12 +43,13 @@ export function createOutbox(
       const { tasks, events } = timeline.take();
       gathered = emptyOutbox();
       noted = false;
-      const { status, startedAt, endedAt, output, error } = state;
+      const { status, suspension, startedAt, endedAt, output, error } = state;
       return {
         run: id,
         fence,
         state: endedAt === undefined ? writeState(state) : undefined,
         status,
+        suspendedBy: suspension?.by,
         startedAt,
         endedAt,
         output: output?.text,

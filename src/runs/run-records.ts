@@ -1,6 +1,6 @@
 import type { Principal, Role } from '#access/principal.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
-import type { RunStatus } from './interpreter/run-state.ts';
+import type { RunStatus, Suspension } from './interpreter/run-state.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 
 /** What a run is made of when it begins. Times are milliseconds since the epoch; inputs and outputs are JSON texts. */
@@ -127,6 +127,8 @@ export interface RunWrite {
   /** What `writeState` wrote; undefined once the run has ended. `values` are all long values that the text names. */
   readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
   readonly status: RunStatus;
+  /** Not stored beyond the state: for those who watch. */
+  readonly suspendedBy?: Suspension['by'] | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly output: string | undefined;

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import type { Role } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
 import { mayRun } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Workflow } from '#workflows/workflow.ts';
+import { runOf } from './new-run.ts';
 import { seesRunsOf } from './run-access.ts';
 import type { RunFinder } from './run-finder.ts';
 import { newRunId, runIdOfKey } from './run-id.ts';
@@ -76,19 +76,10 @@ interface RunParts extends Pick<StartRequest, 'principal' | 'key'> {
   readonly input: string;
 }
 
-function newRun({ clock }: RunCatalogueNeeds, { principal, key, automation, workflow, writtenAs, input }: RunParts): NewRun {
-  return {
-    id: key === undefined ? newRunId(clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key }),
-    automation: { id: automation._id, name: automation.name },
-    workflow: workflow.id,
-    version: workflow.version,
-    input,
-    seed: randomBytes(16).toString('base64url'),
-    principal,
-    delegated: [writtenAs],
-    startedBy: { principal: principal.username },
-    parent: undefined,
-  };
+function newRun({ clock }: RunCatalogueNeeds, { key, ...parts }: RunParts): NewRun {
+  const { principal, automation } = parts;
+  const id = key === undefined ? newRunId(clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
+  return runOf({ ...parts, id, startedBy: { principal: principal.username } });
 }
 
 /** Of several requests with one key at the same time the first one creates the run. */

@@ -23,7 +23,7 @@ interface Stores {
 }
 
 /** An empty store, whose leases end by the clock that is answered. */
-export async function openRuns(t: TestContext, store: Stores): Promise<OpenedRuns> {
+export async function openRunStore(t: TestContext, store: Stores): Promise<OpenedRuns> {
   const options = await store.fresh(t);
   const clock = createStoppedClock();
   const over = (database: Database): RunStore => {

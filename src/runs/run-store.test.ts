@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Database } from '#database/database.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { ending, eventNamed, newRun, released, stepOf, taskAt } from './run-records.test-support.ts';
-import { claimOne, lease, openRuns } from './run-store.test-support.ts';
+import { claimOne, lease, openRunStore } from './run-store.test-support.ts';
 
 /** Rows of all tables of runs and events. */
 async function everything({ read }: Database): Promise<unknown> {
@@ -18,7 +18,7 @@ async function everything({ read }: Database): Promise<unknown> {
 
 eachStore((store) => {
   test('a run is read as it was created, and a second one with its id changes nothing', async (t) => {
-    const { runs, clock } = await openRuns(t, store);
+    const { runs, clock } = await openRunStore(t, store);
     const run = newRun({
       automation: { id: 'a1', name: 'nightly \u0000 "job"' },
       principal: { id: 'oidc:["\u0000"]', username: 'x\u0000y', roles: ['other'], groups: ['g'], issuer: 'i', subject: 's' },
@@ -38,7 +38,7 @@ eachStore((store) => {
   });
 
   test('two owners never claim one run', async (t) => {
-    const { runs, another } = await openRuns(t, store);
+    const { runs, another } = await openRunStore(t, store);
     const other = await another();
     const ids = Array.from({ length: 60 }, (_, index) => `run-${index}`);
     await runs.create(ids.map((id) => newRun({ id })));
@@ -52,13 +52,16 @@ eachStore((store) => {
   });
 
   test('a takeover after the lease has a higher fence and counts a death; a write resets the deaths', async (t) => {
-    const { runs, clock } = await openRuns(t, store);
+    const { runs, clock } = await openRunStore(t, store);
     await runs.create([newRun({ id: 'r' })]);
     const first = await claimOne(runs);
     assert.deepEqual([first.fence, first.deaths, first.state], [1, 0, undefined]);
     assert.deepEqual(await runs.claim({ owner: 'two', limit: 1, lease }), []);
     assert.equal(await runs.nextWake(), clock.now() + lease);
     clock.pass(lease);
+    const except = ['r', 'none'];
+    assert.deepEqual(await runs.claim({ owner: 'main', limit: 1, lease, except }), []);
+    assert.equal(await runs.nextWake({ except }), undefined);
     const second = await claimOne(runs, 'two');
     clock.pass(lease);
     const third = await claimOne(runs, 'three');
@@ -72,7 +75,7 @@ eachStore((store) => {
   });
 
   test('a write with the fence of an earlier claim changes nothing, nor does one after a release', async (t) => {
-    const { runs, clock, database } = await openRuns(t, store);
+    const { runs, clock, database } = await openRunStore(t, store);
     await runs.create([newRun({ id: 'r' }), newRun({ id: 'parent' })]);
     clock.pass(1);
     const claims = await runs.claim({ owner: 'one', limit: 2, lease });
@@ -99,7 +102,7 @@ eachStore((store) => {
   });
 
   test('the writes of a group are saved, apart from those that are lost', async (t) => {
-    const { runs } = await openRuns(t, store);
+    const { runs } = await openRunStore(t, store);
     await runs.create(Array.from({ length: 20 }, (_, index) => newRun({ id: `r${index}` })));
     const claims = await runs.claim({ owner: 'one', limit: 20, lease });
     const outcomes = await Promise.all(
@@ -115,7 +118,7 @@ eachStore((store) => {
   });
 
   test('a step keeps its state, the values that the state names, tasks and outcome', async (t) => {
-    const { runs, clock } = await openRuns(t, store);
+    const { runs, clock } = await openRunStore(t, store);
     await runs.create([newRun({ id: 'r' })]);
     let run = await claimOne(runs);
     const values = new Map([

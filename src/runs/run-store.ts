@@ -1,5 +1,7 @@
+import type { Transaction } from 'kysely';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
 import {
   type EventsOptions,
   lastEventNumber,
@@ -38,6 +40,8 @@ import { type WriteOutcome, writeSteps } from './run-write-store.ts';
 export interface RunStore {
   /** Creates the runs that do not exist yet (by id); they can be claimed at once. */
   create(runs: readonly NewRun[]): Promise<void>;
+  /** Runs `work` in a transaction of the part `runs`, and creates in it the runs that `work` answers. */
+  createWith<T>(work: CreatingWork<T>): Promise<T>;
   /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
   renew(options: RenewOptions): Promise<Renewed>;
@@ -46,8 +50,8 @@ export interface RunStore {
    * rejection the write may be in the store: the same write again changes nothing more, but is `lost` where it released the run.
    */
   save(write: RunWrite): Promise<WriteOutcome>;
-  /** When the earliest run can be claimed, in milliseconds since the epoch. A lease that ends counts, also one of this gateway. */
-  nextWake(): Promise<number | undefined>;
+  /** When the earliest run can be claimed, apart from those in `except`, in milliseconds since the epoch. A lease that ends counts. */
+  nextWake(options?: Pick<ClaimOptions, 'except'>): Promise<number | undefined>;
   /** False where the run does not exist or has ended. With a key, also where it has had a command with the key. */
   command(run: string, command: RunCommand, key?: string): Promise<boolean>;
   /** Commands that are not consumed, in order. */
@@ -101,10 +105,11 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
   });
   return {
     create: (runs) => createRuns(context, runs),
+    createWith: (work) => createRunsWith(context, work),
     claim: (options) => claimRuns(context, options),
     renew: (options) => renewLeases(context, options),
     save: (write) => writes.add(write),
-    nextWake: () => nextWake(context),
+    nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
     commandsOf: (runs) => queuedCommands(context, runs),
     read: (id) => readRun(context, id),
@@ -127,11 +132,17 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
   };
 }
 
-async function createRuns({ changes, now, clock }: RunStoreContext, runs: readonly NewRun[]): Promise<void> {
-  if (runs.length === 0) return;
-  await changes.commit(async (transaction) => {
+async function createRuns(context: RunStoreContext, runs: readonly NewRun[]): Promise<void> {
+  if (runs.length > 0) await createRunsWith(context, async () => ({ result: undefined, runs }));
+}
+
+type CreatingWork<T> = (transaction: Transaction<Tables>) => Promise<{ readonly result: T; readonly runs: readonly NewRun[] }>;
+
+function createRunsWith<T>({ changes, now, clock }: RunStoreContext, work: CreatingWork<T>): Promise<T> {
+  return changes.commit(async (transaction) => {
+    const { result, runs } = await work(transaction);
     const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
-    return { result: undefined, runs: created, events: false };
+    return { result, runs: created, events: false };
   });
 }
 

@@ -87,7 +87,7 @@ function eventsOf(
     const data = { name: qualified, [`${kind}At`]: new Date(at).toISOString(), ...definition, ...(error && { error }) };
     return eventWith(`workflow.${kind}`, at, data);
   };
-  const ofTask = ({ kind, at, reference, activity, error }: TaskNote): NewEvent | undefined => {
+  const ofTask = ({ kind, at, reference, activity, iteration, attempt, error }: TaskNote): NewEvent | undefined => {
     // The DSL has no event for a task whose `if` is false.
     if (kind === 'skipped') return undefined;
     const time = { [`${kind}At`]: new Date(at).toISOString() };
@@ -95,6 +95,8 @@ function eventsOf(
       workflow: qualified,
       task: reference,
       id: String(activity),
+      ...(iteration !== undefined && { iteration }),
+      attempt,
       ...time,
       ...(error && { error }),
     });

@@ -4,14 +4,14 @@ import { eachStore } from '../../test/support/stores/stores.ts';
 import type { RunChange } from './run-changes.ts';
 import { ending, eventNamed, newRun, released, stepOf } from './run-records.test-support.ts';
 import type { RunCommand } from './run-records.ts';
-import { claimOne, lease, openRuns } from './run-store.test-support.ts';
+import { claimOne, lease, openRunStore } from './run-store.test-support.ts';
 
 const cancel: RunCommand = { kind: 'cancel' };
 const decide: RunCommand = { kind: 'decide', activity: 1, as: 'done', reason: 'seen', principal: 'ada' };
 
 eachStore((store) => {
   test('a command wakes a run that no one holds, and one that comes before the release too', async (t) => {
-    const { runs } = await openRuns(t, store);
+    const { runs } = await openRunStore(t, store);
     await runs.create([newRun({ id: 'r' })]);
     let run = await claimOne(runs);
     await runs.save(stepOf(run, released()));
@@ -36,7 +36,7 @@ eachStore((store) => {
   });
 
   test('a command with a key is accepted once, also after it was consumed', async (t) => {
-    const { runs } = await openRuns(t, store);
+    const { runs } = await openRunStore(t, store);
     await runs.create([newRun({ id: 'r' }), newRun({ id: 's' })]);
     const all = await Promise.all([1, 2, 3].map(() => runs.command('r', decide, 'decide:1')));
     assert.equal(all.filter((accepted) => accepted).length, 1);
@@ -51,7 +51,7 @@ eachStore((store) => {
   });
 
   test('no command is without effect where it meets the release of its run', async (t) => {
-    const { runs, another } = await openRuns(t, store);
+    const { runs, another } = await openRunStore(t, store);
     const other = await another();
     for (let round = 0; round < 30; round += 1) {
       const id = `r${round}`;
@@ -69,7 +69,7 @@ eachStore((store) => {
   });
 
   test('a message wakes the runs that listen, also one that met the release; one that was seen before does not', async (t) => {
-    const { runs, another } = await openRuns(t, store);
+    const { runs, another } = await openRunStore(t, store);
     const other = await another();
     await runs.publish([eventNamed('first')]);
     await runs.create([newRun({ id: 'r' })]);
@@ -89,7 +89,7 @@ eachStore((store) => {
   });
 
   test('a step begins children, and its commands reach the runs that have not ended', async (t) => {
-    const { runs, clock } = await openRuns(t, store);
+    const { runs, clock } = await openRunStore(t, store);
     await runs.create([newRun({ id: 'parent' })]);
     const parent = await claimOne(runs);
     const begun = (id: string) => newRun({ id, parent: { run: 'parent', activity: 1, attempt: 1 } });
@@ -123,7 +123,7 @@ eachStore((store) => {
   });
 
   test('a lease is renewed for the runs that the owner names and holds', async (t) => {
-    const { runs, clock, another } = await openRuns(t, store);
+    const { runs, clock, another } = await openRunStore(t, store);
     const other = await another();
     await runs.create(['a', 'b', 'c', 'd'].map((id) => newRun({ id })));
     await runs.claim({ owner: 'one', limit: 4, lease });
@@ -141,7 +141,7 @@ eachStore((store) => {
   });
 
   test('listeners in every gateway learn of each change', async (t) => {
-    const { runs, another } = await openRuns(t, store);
+    const { runs, another } = await openRunStore(t, store);
     // SQLite belongs to one process: others are on PostgreSQL alone.
     const remote = store.dialect === 'postgres' ? await another() : runs;
     const seen: RunChange[] = [];

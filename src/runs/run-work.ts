@@ -10,6 +10,8 @@ interface RunWorkOptions {
   readonly run: ClaimedRun;
   readonly trace: TraceContext;
   readonly tools: RunTools;
+  /** False: the lease may have ended. */
+  readonly holds: () => boolean;
   /** Takes the event that answers an effect. */
   readonly arrived: (event: RunEvent) => void;
   /** Called when a piece of work ended without an event. */
@@ -89,13 +91,13 @@ export class RunWork {
   }
 
   async #work(effect: WorkedEffect, signal: AbortSignal): Promise<void> {
-    const { run, trace, tools, arrived, wake } = this.#options;
+    const { run, trace, tools, holds, arrived, wake } = this.#options;
     try {
       const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
       const event =
         effect.kind === 'listen'
           ? await this.#listen(effect, signal)
-          : await workOn(effect, { run, trace, tools, begunAt }, signal);
+          : await workOn(effect, { run, trace, tools, holds, begunAt }, signal);
       if (!this.#working.delete(effect.key)) return;
       if (event !== undefined) arrived(event);
       else this.#quiet.add(effect.key);

@@ -11,8 +11,8 @@ export const durationBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1
 
 /** The metrics of relayed calls. */
 export interface CallMetrics {
-  /** `route`: the URL pattern of the call's route. */
-  callEnded(route: string, record: CallRecord): void;
+  /** `route`: the URL pattern of the call's route, or `run` and the operation for a call of a run. */
+  readonly callEnded: (route: string, record: CallRecord) => void;
   /** An attempt ended, with a reply or a failure, after that many milliseconds. */
   readonly attemptEnded: (call: { readonly adapter: string | undefined }, milliseconds: number) => void;
   /** Starts the counters of these adapter instances at 0, so that the first call is an increase. */
@@ -52,10 +52,12 @@ export function createCallMetrics(registry: Registry): CallMetrics {
     },
     attemptEnded: ({ adapter = '' }, milliseconds) => attempts.observe(adapter, milliseconds / 1000),
     expectCalls(adapters) {
-      const { restCall, ...toOrchestrators } = relayPatterns;
-      expect(restCall, '');
-      for (const adapter of adapters) {
-        for (const route of Object.values(toOrchestrators)) expect(route, adapter);
+      for (const [operation, route] of Object.entries(relayPatterns)) {
+        const of = operation === 'restCall' ? [''] : adapters;
+        for (const adapter of of) {
+          expect(route, adapter);
+          expect(`run ${operation}`, adapter);
+        }
       }
     },
   };

@@ -9,7 +9,7 @@ import { createTalliedHistogram } from './tallied-histogram.ts';
  * The gateway's own metrics. Labels have values of closed sets only (routes, methods, statuses, configured adapter instances), so the
  * number of series is bounded.
  */
-export interface Metrics extends RequestWatcher, Pick<CallMetrics, 'expectCalls'> {
+export interface Metrics extends RequestWatcher, Pick<CallMetrics, 'callEnded' | 'expectCalls'> {
   /** For further metrics of other parts. */
   readonly registry: Registry;
   readonly mediaType: string;
@@ -49,6 +49,7 @@ export function createMetrics(): Metrics {
   show(registry, 'gateway_requests_in_flight', 'Requests in flight.', () => inFlight);
   return {
     attemptEnded: calls.attemptEnded,
+    callEnded: calls.callEnded,
     expectCalls: calls.expectCalls,
     registry,
     mediaType: registry.contentType,

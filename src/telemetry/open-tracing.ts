@@ -40,6 +40,8 @@ export async function openTracing(needs: TracingNeeds): Promise<(Tracing & { clo
   log.info('traces are sent to a collector', { address: settings.endpoint.host });
   return {
     request: (request) => tracing.request(request),
+    isRecorded: (traceId) => tracing.isRecorded(traceId),
+    ended: (step) => tracing.ended(step),
     async close() {
       await tracing.stop();
       await sender.close();

@@ -16,14 +16,17 @@ import {
   AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
+  type IdGenerator,
   ParentBasedSampler,
   type Sampler,
+  SamplingDecision,
   type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { inTime } from '#base/in-time.ts';
-import type { ReceivedTrace } from '#base/trace-context.ts';
+import { randomHex } from '#base/random-hex.ts';
+import type { ReceivedTrace, TraceContext } from '#base/trace-context.ts';
 import type { Span, SpanAttributes, Tracing } from '#base/tracing.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
@@ -43,8 +46,11 @@ export function startTracing(options: {
 }): StartedTracing {
   const { settings, version, exporter } = options;
   const { batch } = settings;
+  const sampler = samplerOf(settings.sampler);
+  const ids = createIds();
   const provider = new TracerProvider({
-    sampler: samplerOf(settings.sampler),
+    sampler,
+    idGenerator: ids,
     resource: defaultResource().merge(
       resourceFromAttributes({
         'service.name': 'orchestration-gateway',
@@ -70,11 +76,39 @@ export function startTracing(options: {
       const parent = received === undefined ? ROOT_CONTEXT : remoteParent(received);
       return startSpan(tracer, { name, kind: kind === 'server' ? SpanKind.SERVER : SpanKind.INTERNAL, parent, facts });
     },
+    isRecorded(traceId) {
+      const { decision } = sampler.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, []);
+      return decision === SamplingDecision.RECORD_AND_SAMPLED;
+    },
+    ended({ name, trace: ownTrace, from, to, facts, failed }) {
+      const startTime = new Date(from);
+      const span = ids.using(ownTrace, () => tracer.startSpan(name, { kind: SpanKind.INTERNAL, startTime }, ROOT_CONTEXT));
+      if (span.isRecording()) span.setAttributes(defined(facts()));
+      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(new Date(to));
+    },
     async stop() {
       // The log already has a line for an unavailable collector.
       const flushed = provider.shutdown().catch(() => {});
       await inTime(flushed, lastFlush, () => {});
       await exporter.shutdown();
+    },
+  };
+}
+
+/** Random ids, except for a span whose ids were given. */
+function createIds(): IdGenerator & { using<T>(ids: TraceContext, start: () => T): T } {
+  let given: TraceContext | undefined;
+  return {
+    generateTraceId: () => given?.traceId ?? randomHex(16),
+    generateSpanId: () => given?.traceparent.split('-')[2] ?? randomHex(8),
+    using(ids, start) {
+      given = ids;
+      try {
+        return start();
+      } finally {
+        given = undefined;
+      }
     },
   };
 }

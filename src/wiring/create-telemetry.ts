@@ -7,17 +7,22 @@ import type { StoreWatcher } from '#database/watch-time.ts';
 import { createConnector } from '#outbound/connector.ts';
 import type { Resolve } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
+import type { RunWatcher } from '#runs/run-watcher.ts';
+import type { ScheduleWatcher } from '#schedules/decide-due.ts';
 import { measureCertificates } from '#telemetry/certificate-metrics.ts';
 import { createPoolGauges, createProcessGauges, type ProcessMeasurements, type WatchPool } from '#telemetry/gauges.ts';
 import { createMetrics, type Metrics } from '#telemetry/metrics.ts';
 import { createAccessMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
 import { openTracing } from '#telemetry/open-tracing.ts';
+import { createRunMetrics, createScheduleMetrics } from '#telemetry/run-metrics.ts';
 import { type CertificateExpiries, createCertificateExpiries } from './certificate-expiries.ts';
 
 interface Telemetry {
   readonly metrics: Metrics;
   readonly accessWatcher: AccessWatcher;
   readonly storeWatcher: StoreWatcher;
+  readonly runWatcher: RunWatcher;
+  readonly scheduleWatcher: ScheduleWatcher;
   /** Follows the configuration in force. */
   readonly expiries: CertificateExpiries;
   /** Counts a sender's connections under that name. */
@@ -49,6 +54,8 @@ export function createTelemetry(needs: TelemetryNeeds): Telemetry {
     metrics,
     accessWatcher: createAccessMetrics(registry),
     storeWatcher: createStoreMetrics(registry),
+    runWatcher: createRunMetrics(registry),
+    scheduleWatcher: createScheduleMetrics(registry),
     expiries,
     pooled,
     measure: (measurements) => createProcessGauges(registry, measurements),

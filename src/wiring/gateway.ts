@@ -40,6 +40,7 @@ import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { openRuns, type Runs } from './open-runs.ts';
+import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
@@ -75,7 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const userAgent = `orchestration-gateway/${version}`;
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const { metrics, pooled, accessWatcher, storeWatcher, ...telemetry } = createTelemetry(options);
+  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
@@ -87,11 +88,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   measureAdapters(metrics.registry, () => live.adapters().all());
   measureAudit(metrics.registry, () => audit.counts());
   const pressure = openPressure(started, options);
-  telemetry.measure({ store: () => store.figures(), pingStore: () => store.ping(), overloaded: () => pressure.overloaded });
+  const pingStore = (): Promise<void> => store.ping();
+  const isOverloaded = (): boolean => pressure.overloaded;
+  telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
   const calls = createCallPath({ ...live, userAgent });
   const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, tracing, calls });
+  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const served = servedRoutes({
     base,
     access,
@@ -100,7 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs: runs.catalogue,
     live,
     calls,
-    operations: { ...config.server, metrics, pingStore: () => store.ping(), isOverloaded: () => pressure.overloaded },
+    operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
     allRoutes: () => routes,
   });
@@ -219,7 +223,7 @@ function servedRoutes({
   readonly allRoutes: () => readonly Route[];
 }): readonly Route[] {
   return [
-    ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
+    ...relayRoutes({ adapters: () => live.adapters(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),

@@ -11,14 +11,19 @@ import type { CallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
-import { createInputCheck } from '#forms/input-check.ts';
+import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
+import { createRunFigures, type RunFigures } from '#runs/run-figures.ts';
+import { createRunLog } from '#runs/run-log.ts';
+import { createRunSpans } from '#runs/run-spans.ts';
 import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
+import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
 import { createSecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
+import { measureRuns } from '#telemetry/run-metrics.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import type { SchemaThreads } from '#workflows/schema-threads.ts';
 import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
@@ -31,6 +36,7 @@ interface OpenRunsOptions {
   readonly log: Log;
   readonly version: string;
   readonly metrics: Metrics;
+  readonly runWatcher: RunWatcher;
   readonly tracing: Tracing | undefined;
   readonly calls: CallPath;
   readonly automations: AutomationCatalogue;
@@ -40,8 +46,11 @@ interface OpenRunsOptions {
 }
 
 export interface Runs {
+  readonly store: RunStore;
+  readonly inputs: InputCheck;
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
+  readonly figures: RunFigures;
   /** Puts the secrets of a new configuration in force. */
   follow(next: Config): void;
 }
@@ -57,12 +66,13 @@ const forgottenAtOnce = 100;
 
 /** The runs of automations. They stop before the parts that they use. */
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
-  const { config, database, clock, log, automations, forms, loader, schemas } = options;
+  const { config, database, clock, log, tracing, automations, forms, loader, schemas } = options;
   let { secrets } = config.automations;
   const store = started.adopt(createRunStore({ database, clock, visible: visibleTo }), (opened) => opened.close());
   const inputs = createInputCheck({ forms, schemas });
   const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
-  const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log }), (running) =>
+  const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
+  const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
   );
   const { retention } = config.automations;
@@ -88,9 +98,14 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     workflow: (name) => loader.load(name),
     inputProblems: (given) => inputs.inputProblems(given),
   });
+  const figures = createRunFigures({ counts: () => store.counts(), clock });
+  measureRuns(options.metrics.registry, { figures, held: () => engine.held() });
   return {
+    store,
+    inputs,
     catalogue,
     engine,
+    figures,
     follow(next) {
       ({ secrets } = next.automations);
     },
@@ -110,7 +125,16 @@ function toolsOf(
     runtime: { name: 'orchestration-gateway', version },
     expressions,
     secrets,
-    calls: createCallTasks({ calls, audit, clock, log, tracing, secrets, observers: { metrics, log } }),
+    calls: createCallTasks({
+      calls,
+      audit,
+      clock,
+      log,
+      tracing,
+      secrets,
+      observers: { metrics, log },
+      callEnded: metrics.callEnded,
+    }),
     async checkSchema(check) {
       const verdict = await schemas.problemsOf(check);
       return 'detail' in verdict ? [`the schema cannot be used: ${verdict.pointer} ${verdict.detail}`] : verdict;

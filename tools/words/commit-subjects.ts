@@ -5,7 +5,7 @@ import { bannedWords } from './prose.ts';
 const run = promisify(execFile);
 
 /** The last commit that was made before `npm run check` held this rule. */
-const lastFree = '1b2027f4004d602a09715ee4d00a13ac2c63e4da';
+const lastFree = 'd7c7052ef205421a8b82ccc8be44936f937f2706';
 /** Characters: what `git log --oneline` shows in a terminal of 80 columns. */
 const longestSubject = 72;
 

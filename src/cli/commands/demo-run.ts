@@ -14,13 +14,13 @@ export const demoRun: Command = {
   ],
   options: {},
   operands: [],
-  async run({ env, demo, stderr }) {
+  async run({ env, demo, stderr, invocation }) {
     const given = env['GATEWAY_ADMIN_PASSWORD'];
     // A login refuses longer passwords.
     if (given !== undefined && Buffer.byteLength(given) > passwordBytesAtMost) {
       stderr.write(`${program} demo: GATEWAY_ADMIN_PASSWORD is longer than ${passwordBytesAtMost} bytes\n`);
       return 1;
     }
-    return demo({ adminPassword: given === '' ? undefined : given });
+    return demo({ adminPassword: given === '' ? undefined : given, invocation });
   },
 };

@@ -2,6 +2,7 @@ import type { AdapterState } from '#adapters/adapter-standing.ts';
 import { Type } from '#base/json-schema.ts';
 import { json, type Route } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
+import type { RunFigures } from '#runs/run-figures.ts';
 import { monitoring } from './route-traits.ts';
 
 interface OperationsRoutesOptions {
@@ -12,6 +13,7 @@ interface OperationsRoutesOptions {
   /** True while calls get 503 `overloaded`. */
   readonly isOverloaded: () => boolean;
   readonly adapterStates: () => readonly AdapterState[];
+  readonly runFigures: RunFigures;
 }
 
 const count = Type.Integer({ minimum: 0 });
@@ -63,6 +65,7 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
           degraded: inState('degraded'),
           offline: inState('offline'),
         },
+        ...runsOf(await options.runFigures()),
       });
     },
     ...monitoring,
@@ -71,17 +74,50 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
       operationId: 'readyz',
       summary: 'Check whether the gateway can take calls: the store is reachable',
       description:
-        'The reply counts the adapter instances by state (see `GET /adapters`). It is 200 even if an orchestrator is offline, so that the gateway stays in service.',
+        'The reply counts the adapter instances by state (see `GET /adapters`). It is 200 even if an orchestrator is offline, so that the gateway stays in service. `runs` counts the runs of all gateways that have not ended, by state. A suspended run holds up the schedule of its automation until people resume or cancel it. `runs` is absent while the store does not count them in time.',
       success: {
         status: 200,
         description: 'The gateway can take calls.',
         schema: namedObject('Readiness', {
           status: Type.Literal('ready'),
           adapters: namedObject('AdapterCounts', { unknown: count, online: count, degraded: count, offline: count }),
+          runs: Type.Optional(
+            namedObject('RunCounts', {
+              pending: count,
+              running: count,
+              waiting: count,
+              suspended: count,
+              latenessMs: Type.Integer({
+                minimum: 0,
+                description: 'How long the run has waited that waits longest for a gateway, in milliseconds.',
+              }),
+            }),
+          ),
         }),
       },
       errors: ['store-unavailable'],
-      example: { reply: { status: 'ready', adapters: { unknown: 0, online: 1, degraded: 0, offline: 0 } } },
+      example: {
+        reply: {
+          status: 'ready',
+          adapters: { unknown: 0, online: 1, degraded: 0, offline: 0 },
+          runs: { pending: 0, running: 2, waiting: 5, suspended: 1, latenessMs: 0 },
+        },
+      },
+    },
+  };
+}
+
+function runsOf(counts: Awaited<ReturnType<RunFigures>>): object {
+  if (counts === undefined) return {};
+  const { byStatus, lateness } = counts;
+  const inState = (status: 'pending' | 'running' | 'waiting' | 'suspended'): number => byStatus.get(status) ?? 0;
+  return {
+    runs: {
+      pending: inState('pending'),
+      running: inState('running'),
+      waiting: inState('waiting'),
+      suspended: inState('suspended'),
+      latenessMs: Math.round(lateness),
     },
   };
 }

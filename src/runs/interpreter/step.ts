@@ -118,7 +118,9 @@ function noteSuspendedCalls(turn: Turn, root: Activity): void {
   const { root: before } = turn.run;
   const known = new Set((before === undefined ? [] : undecidedIn(rootPlace(turn, before))).map(({ activity: { id } }) => id));
   for (const call of undecidedIn(rootPlace(turn, root))) {
-    if (!known.has(call.activity.id)) turn.note({ run: turn, ...call }, 'suspended');
+    const { id, stage } = call.activity;
+    const error = stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work.undecided : undefined;
+    if (!known.has(id)) turn.note({ run: turn, ...call }, 'suspended', { ...(error && { error }) });
   }
 }
 

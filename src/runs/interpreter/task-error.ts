@@ -44,6 +44,12 @@ export function unknownOutcome(detail: string): EffectError {
   return { type: outcomeUnknown, status: 504, title: 'Outcome unknown', detail };
 }
 
+/** A word for the type of an error. All types of which only workflows know are one: they may hold data. */
+export function errorName({ type }: Pick<TaskError, 'type'>): string {
+  if (type === outcomeUnknown) return 'outcome-unknown';
+  return spelling.exec(plainType(type))?.[1] ?? 'an error of the workflow';
+}
+
 /** The DSL's own texts spell a standard type in three ways, which count as one. */
 function plainType(type: string): string {
   const name = spelling.exec(type)?.[1];

@@ -26,6 +26,8 @@ export interface EntranceOptions {
   readonly observers: AttemptObservers;
   readonly log: Log;
   readonly tracing?: Tracing | undefined;
+  /** Counts a call that ended. `route`: `run` and the operation. */
+  readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
 }
 
 /** The run whose task calls: in whose name, and by which roles. */
@@ -40,6 +42,8 @@ interface EnteringCall {
   readonly call: Call;
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
+  /** False: the gateway may have lost the run, so nothing that changes something leaves. */
+  readonly holds?: (() => boolean) | undefined;
 }
 
 /** What came of one way through the call path. */
@@ -76,6 +80,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       record,
       delegated: run.delegated,
       wait: undefined,
+      ...(entering.holds && { mayLeave: entering.holds }),
       whenEnded: (callback) => life.whenEnded(callback),
       whenStopping: (callback) => life.whenStopping(callback),
     });
@@ -100,19 +105,28 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
     ending.status = failure.status;
     return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, isSettled, requestId };
   } finally {
-    record.afterCall(() => ended(record, ending, options.log));
+    record.afterCall(() => {
+      ended(record, ending, options.log);
+      options.callEnded?.(routeOf(call), record);
+    });
   }
 }
 
 function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOptions): CallRecord {
   const { audit, clock, observers, tracing } = options;
   const requestId = randomUUID();
-  const route = `run ${call.operation}`;
-  const received = readTrace(runTrace.traceparent, undefined);
+  const route = routeOf(call);
+  const ofRun = readTrace(runTrace.traceparent, undefined);
+  const flags = tracing?.isRecorded(runTrace.traceId) === true ? '01' : '00';
+  const received = ofRun && { ...ofRun, flags };
   const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
   return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure });
+}
+
+function routeOf({ operation }: Call): string {
+  return `run ${operation}`;
 }
 
 /** Tells the call path when its caller, the task, has ended or left. */
@@ -201,6 +215,7 @@ function ended(record: CallRecord, { status, left }: { status?: number | undefin
   if (span !== undefined) endSpan(span, record, status);
   log.info('call of a run', {
     requestId: record.requestId,
+    run: record.facts.via?.run,
     traceId: record.trace.traceId,
     principal: record.principal.username,
     status,

@@ -28,6 +28,48 @@ test('an action is sent once, and its record names the run, the task and who it 
   assert.deepEqual([record?.outcome, record?.upstreamStatus, record?.traceId], ['ok', 200, runTrace.traceId]);
 });
 
+test('an action that is on record only after the lease of its run ended does not leave until the lease is renewed', async (t) => {
+  let holds = true;
+  let refusals = 0;
+  const audit = (log: AuditLog): AuditLog => ({
+    ...log,
+    async intendOnce(facts, request) {
+      const intended = await log.intendOnce(facts, request);
+      // The gateway stood still while the record was written.
+      if (refusals === 0) holds = false;
+      refusals += 1;
+      return intended;
+    },
+  });
+  const { far, perform, records } = await taskGateway(t, { audit });
+  far.answer(() => jsonReply('{"done":true}'));
+  const ending = perform('orchestratorAction', action, { holds: () => holds });
+  await until('the first attempt is over', async () => (await records()).some(({ outcome }) => outcome === 'refused'));
+  assert.equal(far.requests.length, 0);
+  holds = true;
+  assert.deepEqual(outputOf(await ending), { done: true });
+  assert.deepEqual([far.requests.length, refusals], [1, 2]);
+});
+
+test('an action whose run was lost while it was put on record never leaves', async (t) => {
+  const lost = new AbortController();
+  let holds = true;
+  const audit = (log: AuditLog): AuditLog => ({
+    ...log,
+    async intendOnce(facts, request) {
+      const intended = await log.intendOnce(facts, request);
+      holds = false;
+      return intended;
+    },
+  });
+  const { far, perform, records } = await taskGateway(t, { audit });
+  const ending = perform('orchestratorAction', action, { holds: () => holds, signal: lost.signal });
+  await until('the attempt is over', async () => (await records()).some(({ outcome }) => outcome === 'refused'));
+  lost.abort();
+  assert.equal((await ending).result.kind, 'aborted');
+  assert.equal(far.requests.length, 0);
+});
+
 /** Notes the spans that begin and end. */
 function notedSpans(): { readonly tracing: Tracing; readonly notes: string[] } {
   const notes: string[] = [];
@@ -39,8 +81,10 @@ function notedSpans(): { readonly tracing: Tracing; readonly notes: string[] } {
       end: ({ failed }) => void notes.push(`${name} ${failed ? 'failed' : 'ended'}`),
     };
   };
-  const request: Tracing['request'] = ({ name, kind, received }) => span(`${kind} ${name} in ${received?.traceId}`);
-  return { tracing: { request }, notes };
+  const request: Tracing['request'] = ({ name, kind, received }) =>
+    span(`${kind} ${name} in ${received?.traceId} ${received?.flags}`);
+  const isRecorded = (traceId: string): boolean => traceId === runTrace.traceId;
+  return { tracing: { request, isRecorded, ended() {} }, notes };
 }
 
 test('a call is a span in the trace of its run, and each attempt a client span in it', async (t) => {
@@ -49,7 +93,7 @@ test('a call is a span in the trace of its run, and each attempt a client span i
   await perform('orchestratorAction', action);
   far.answer(() => httpReply({ status: 500 }));
   await perform('orchestratorAction', action, { attempt: 2 });
-  const name = `internal run restAction in ${runTrace.traceId}`;
+  const name = `internal run restAction in ${runTrace.traceId} 01`;
   assert.deepEqual(notes, [
     name,
     'client POST',

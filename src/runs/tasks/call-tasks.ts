@@ -31,6 +31,8 @@ export interface RunCall {
   readonly args: string;
   /** When an earlier holder of the run may have begun the call: milliseconds since the epoch. */
   readonly begunAt?: number | undefined;
+  /** False: the gateway may have lost the run. A call that may change something waits until it knows. */
+  readonly holds?: () => boolean;
 }
 
 export interface CallTaskEnd {
@@ -135,9 +137,9 @@ async function made(run: RunCall, prepared: PreparedCall, signal: AbortSignal, o
   if (mayBeMade && options.clock.now() - (run.begunAt ?? 0) > keysAreSafeFor) return { result: forgotten, requestId: undefined };
   if (signal.aborted) return { result: mayBeMade ? aborted : { kind: 'aborted' }, requestId: undefined };
   const idempotent = prepared.changes ? idempotentCall(run) : undefined;
-  const { trace, reference } = run;
-  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent };
-  const entered = await persistently(() => enterCallPath(entering, signal, options), signal);
+  const { trace, reference, holds = () => true } = run;
+  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, holds };
+  const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
 }
 

@@ -13,13 +13,21 @@ const storeAway: ReadonlySet<ErrorCode> = new Set(['audit-unavailable', 'store-u
 /** The gateway itself says that the call may be made, or asked for, later. */
 const later: ReadonlySet<ErrorCode> = new Set(['too-many-requests', 'idempotency-key-in-use']);
 
+interface Persistence {
+  readonly signal: AbortSignal;
+  /** False: the call is not entered again until it is known whether this gateway still has the run. */
+  readonly holds: () => boolean;
+}
+
 /** Enters until the call is made or refused for good: neither a store that is away nor the rate limit fails a run. */
-export async function persistently(enter: () => Promise<Entered>, signal: AbortSignal): Promise<Entered> {
+export async function persistently(enter: () => Promise<Entered>, { signal, holds }: Persistence): Promise<Entered> {
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const entered = await enter();
     const wait = entered.kind === 'failed' ? waitAfter(entered, pause) : undefined;
     if (wait === undefined) return entered;
-    if (await waited(wait, signal)) continue;
+    let mayEnter = await waited(wait, signal);
+    while (mayEnter && !holds()) mayEnter = await waited(shortestWait, signal);
+    if (mayEnter) continue;
     // Of a call in use another gateway knows what became of it.
     const left = entered.kind === 'failed' && entered.failure.code === 'idempotency-key-in-use';
     return { kind: 'aborted', left, isSettled: false, requestId: entered.requestId };

@@ -42,7 +42,7 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
     accepts: (status) => status < 300,
   });
   const entering = { ...others, call: prepared.call, idempotent: undefined };
-  const entered = await persistently(() => enterCallPath(entering, signal, options), signal);
+  const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds: () => true });
   return documentOf(entered, prepared, endpoint.uri);
 }
 

@@ -6,6 +6,7 @@ import { runCli } from '../../../src/cli/cli.ts';
 import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../../src/cli/command.ts';
 import type { StoredConfig } from '../../../src/config/stored-config.ts';
 import { explainOffline } from '../../../src/wiring/explain-offline.ts';
+import { withRemoteGateway } from '../../../src/wiring/remote-gateway.ts';
 import type { Owner } from '../owner.ts';
 
 interface Given {
@@ -13,6 +14,7 @@ interface Given {
   readonly stdout?: Writable;
   readonly isTerminal?: boolean;
   readonly printsToTerminal?: boolean;
+  readonly outputColumns?: number;
   readonly progressColumns?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
@@ -51,6 +53,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
     invocation: 'npx orchestration-gateway',
     isTerminal: given.isTerminal ?? false,
     printsToTerminal: given.printsToTerminal ?? false,
+    outputColumns: given.outputColumns,
     progressColumns: given.progressColumns,
     serve: async (options) => {
       served.push(options);
@@ -71,6 +74,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       return work(given.catalogue);
     },
     explain: async (config, question) => explainOffline(config, question),
+    withGateway: withRemoteGateway,
     untilInterrupted: given.untilInterrupted ?? ((work) => work(new AbortController().signal)),
   });
   return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated, opened };

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+
+/** An automation that the demo brings along, with its workflow. */
+export interface DemoAutomation {
+  readonly name: string;
+  /** The workflow document, in YAML. */
+  readonly workflow: string;
+  /** `data` of the automation. */
+  readonly data: {
+    readonly description: string;
+    readonly workflowId: string;
+    readonly cron?: string;
+    readonly input?: Readonly<Record<string, unknown>>;
+  };
+}
+
+const automations: readonly (Omit<DemoAutomation, 'workflow'> & { readonly file: string })[] = [
+  {
+    name: 'Bring up a VPN',
+    file: 'bring-up-vpn.yaml',
+    data: {
+      description: 'Synchronises the devices of a VPN where they need it, and creates the VPN.',
+      workflowId: 'demo.bring-up-vpn',
+      // ce22 is out of sync when the demo starts.
+      input: { vpn: 'acme', devices: ['ce6', 'ce22', 'pe2'] },
+    },
+  },
+  {
+    name: 'Nightly check-sync',
+    file: 'nightly-check-sync.yaml',
+    data: {
+      description: 'Runs check-sync on all devices, ten at a time, and reports those that are not in sync.',
+      workflowId: 'demo.nightly-check-sync',
+      cron: '0 2 * * *',
+    },
+  },
+];
+
+/** The automations of the demo, with the documents of the folder `workflows/`. */
+export async function readDemoAutomations(): Promise<readonly DemoAutomation[]> {
+  return await Promise.all(
+    automations.map(async ({ file, ...automation }) => ({
+      ...automation,
+      workflow: await readFile(new URL(`workflows/${file}`, import.meta.url), 'utf8'),
+    })),
+  );
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { visible } from '#base/visible.ts';
+import { findAutomation } from '../automation-lookup.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { shortened } from '../display-width.ts';
+import { followRun } from '../follow-run.ts';
+import { GatewayAway, type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
+import { program } from '../help.ts';
+import { shellWord } from '../invocation.ts';
+import { print } from '../output.ts';
+import { createProgressLine } from '../progress-line.ts';
+import { createRunTimeline, type RunEvent } from '../run-events.ts';
+import { between, durationText, errorText, type RunFacts } from '../run-facts.ts';
+import { readRunInput } from '../run-input.ts';
+
+/** Exit codes of `--follow`. */
+const codeOf: Readonly<Partial<Record<RunFacts['status'], number>>> = { completed: 0, faulted: 1, cancelled: 1, suspended: 3 };
+
+export const runStart: Command = {
+  name: 'run',
+  summary: 'run an automation, and follow it to its end',
+  description: [
+    'Run an automation, which its exact name or its _id names, and print the id of the run.',
+    'With --follow the command prints each task as it ends, then the output of the run. The exit code is',
+    'then 0 if the run is completed, 1 if it is faulted or cancelled, 3 if it is suspended. Ctrl-C ends',
+    'the command and not the run.',
+    '',
+    ...loginWords,
+  ],
+  options: {
+    ...gatewayOptions,
+    input: { value: 'FILE', default: '', meaning: 'the input of the run: an object in YAML or JSON; "-" is standard input' },
+  },
+  flags: { follow: 'print the tasks of the run as they end, and wait for the end of the run' },
+  operands: ['AUTOMATION'],
+  run: (context, given) =>
+    withSession({ context, given, command: 'run' }, async (session) => {
+      const file = given.option('input');
+      const input = file === '' ? undefined : await readRunInput(context, file);
+      const { _id, name } = await findAutomation(session, given.operand('AUTOMATION'));
+      const run = await started(session, _id, input);
+      if (given.flag('follow')) return await follow({ context, session, run, name });
+      await print(context.stdout, `${visible(run.id)}\n`);
+      const show = `${context.invocation} runs show ${shellWord(run.id)}`;
+      context.stderr.write(`The run has started. See it: ${show}\n`);
+      return 0;
+    }),
+};
+
+const mostAttempts = 3;
+
+/** The idempotency key makes a repetition safe: two requests start one run. */
+async function started(session: GatewaySession, automation: string, input: string | undefined): Promise<RunFacts> {
+  const request = {
+    method: 'POST',
+    path: `/automation_catalog/automations/${encodeURIComponent(automation)}/run`,
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': randomUUID() },
+    body: input === undefined ? '{}' : `{"input":${input}}`,
+  } as const;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await session.ask(request)) as RunFacts;
+    } catch (error) {
+      if (!(error instanceof GatewayAway) || error.neverLeft || attempt === mostAttempts) throw error;
+      await sleep(500);
+    }
+  }
+}
+
+interface Followed {
+  readonly context: CommandContext;
+  readonly session: GatewaySession;
+  readonly run: RunFacts;
+  /** Of the automation. */
+  readonly name: string;
+}
+
+async function follow({ context, session, run: { id, workflow, version }, name }: Followed): Promise<number> {
+  const { stdout, stderr, outputColumns } = context;
+  const timeline = createRunTimeline();
+  const progress = createProgressLine({ stderr, columns: context.progressColumns });
+  const say = async (text: string): Promise<void> => {
+    progress.clear();
+    const line = visible(text);
+    await print(stdout, `${outputColumns === undefined ? line : shortened(line, outputColumns)}\n`);
+  };
+  await say(`run ${id} of ${JSON.stringify(name)}: ${workflow} ${version}`);
+  const show = async (event: RunEvent): Promise<void> => {
+    const line = timeline.line(event);
+    if (line !== undefined) await say(line);
+    const underWay = timeline.underWay();
+    // Cleared, because a line that was shown a moment ago would otherwise stay for as long as the next task takes.
+    progress.clear();
+    if (underWay !== '') progress.show(() => visible(`under way: ${underWay}`));
+  };
+  const complain = (why: string): void => {
+    progress.clear();
+    stderr.write(`${program} run: ${why}. The run goes on, and the command waits for the gateway.\n`);
+  };
+  const ended = await context.untilInterrupted((interruption) => followRun({ session, id, interruption, show, complain }));
+  progress.clear();
+  if (ended === undefined) {
+    stderr.write(`${program} run: interrupted. The run goes on; see it: ${context.invocation} runs show ${shellWord(id)}\n`);
+    return 1;
+  }
+  await printEnd(context, ended);
+  return codeOf[ended.status] ?? 1;
+}
+
+async function printEnd({ stdout, stderr, invocation }: CommandContext, run: RunFacts): Promise<void> {
+  const took = between(run.startedAt, run.endedAt);
+  await print(stdout, `${run.status}${took === undefined ? '' : ` after ${durationText(took)}`}\n`);
+  // The whole error, however narrow the terminal is.
+  if (run.error !== undefined) await print(stdout, `${visible(errorText(run.error))}\n`);
+  if (run.output !== undefined) await print(stdout, `${jsonLines(run.output)}\n`);
+  if (run.status === 'suspended') {
+    stderr.write(`The run waits for people. See what for: ${invocation} runs show ${shellWord(run.id)}\n`);
+  }
+}
+
+/** JSON in lines. Line breaks are its own: those inside strings are escaped. */
+function jsonLines(value: unknown): string {
+  return JSON.stringify(value, undefined, 2).split('\n').map(visible).join('\n');
+}

@@ -1,0 +1,82 @@
+/** What the routes of runs answer with; docs/reference/http-api.md. Texts may come from far sides. */
+export interface RunFacts {
+  readonly id: string;
+  readonly automation?: string;
+  readonly workflow: string;
+  readonly version: string;
+  readonly status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly error?: ErrorFacts;
+  readonly startedBy: { readonly principal?: string; readonly schedule?: string; readonly due?: string };
+  readonly parent?: { readonly run: string };
+  readonly createdAt: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+}
+
+export interface ErrorFacts {
+  readonly type: string;
+  readonly status: number;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly instance?: string;
+}
+
+export interface TaskFacts {
+  readonly id: string;
+  readonly reference: string;
+  readonly name: string;
+  readonly iteration?: number;
+  readonly attempt: number;
+  readonly status: string;
+  readonly begin: string;
+  readonly end?: string;
+  readonly requestId?: string;
+  readonly error?: ErrorFacts;
+}
+
+/** `outcome-unknown (504): The POST left …`. Not yet without control characters. */
+export function errorText({ type, status, title, detail }: ErrorFacts): string {
+  const kind = /[^/:#]+$/u.exec(type)?.[0] ?? type;
+  const words = detail ?? title;
+  return `${kind} (${status})${words === undefined ? '' : `: ${words}`}`;
+}
+
+/**
+ * The names of the tasks on the way to the one with this reference, such as `prepareDevices/checkSync` for
+ * `/do/0/prepareDevices/do/0/checkSync`.
+ */
+export function taskPath(reference: string): string {
+  const names = [...reference.matchAll(/\/\d+\/([^/]+)/gu)].map(([, name = '']) =>
+    name.replaceAll('~1', '/').replaceAll('~0', '~'),
+  );
+  return names.length === 0 ? reference : names.join('/');
+}
+
+/** `checkSync[3]`: of the turn 3 of a loop, and its attempt where it is not the first. */
+export function turnText({
+  iteration,
+  attempt,
+}: {
+  readonly iteration?: number | undefined;
+  readonly attempt?: number | undefined;
+}): string {
+  const turn = iteration === undefined ? '' : `[${iteration}]`;
+  return attempt === undefined || attempt === 1 ? turn : `${turn} (attempt ${attempt})`;
+}
+
+/** `12 ms`, `1.2 s`, `3 min 20 s`, `2 h 05 min`. */
+export function durationText(milliseconds: number): string {
+  const time = Math.max(0, milliseconds);
+  if (time < 1_000) return `${Math.round(time)} ms`;
+  if (time < 60_000) return `${(time / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(time / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3_600)} h ${String(Math.floor((seconds % 3_600) / 60)).padStart(2, '0')} min`;
+}
+
+/** Milliseconds between two times; undefined where one is missing. */
+export function between(begin: string | undefined, end: string | undefined): number | undefined {
+  return begin === undefined || end === undefined ? undefined : Date.parse(end) - Date.parse(begin);
+}

@@ -1,0 +1,27 @@
+import type { Log, LogFields } from '#base/log.ts';
+import { errorName } from './interpreter/task-error.ts';
+import type { ClaimedRun } from './run-records.ts';
+import { traceOfRun } from './run-trace.ts';
+import type { RunWatcher } from './run-watcher.ts';
+
+/** Writes a line when a run ends, is suspended or is taken over. */
+export function createRunLog(log: Log): Pick<RunWatcher, 'takenOver' | 'suspended' | 'ended'> {
+  return {
+    takenOver: (run) => log.warn('a run was taken over: the gateway that held it ended, or lost its lease', fieldsOf(run)),
+    suspended(run, by) {
+      const reason = by === 'people' ? 'someone suspended it' : 'the outcome of a call is unknown';
+      log.warn('a run is suspended', { ...fieldsOf(run), reason });
+    },
+    ended(run, { status, endedAt, error }) {
+      const fields = { ...fieldsOf(run), durationMs: endedAt - run.createdAt };
+      if (status === 'completed') log.info('a run has completed', fields);
+      else if (status === 'cancelled') log.info('a run was cancelled', fields);
+      else log.warn('a run has faulted', { ...fields, reason: error && errorName(error) });
+    },
+  };
+}
+
+function fieldsOf({ id, workflow, automation, principal }: ClaimedRun): LogFields {
+  const { traceId } = traceOfRun(id);
+  return { run: id, workflow, automation: automation?.id, traceId, principal: principal.username };
+}

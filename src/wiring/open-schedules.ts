@@ -1,0 +1,82 @@
+import type { Access } from '#access/access.ts';
+import type { Principal } from '#access/principal.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
+import type { Automation } from '#automations/automation.ts';
+import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import { createDueAutomations } from '#automations/automation-due-store.ts';
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { Config } from '#config/config.ts';
+import type { Database } from '#database/database.ts';
+import { runOf } from '#runs/new-run.ts';
+import { newRunId } from '#runs/run-id.ts';
+import type { ScheduledStart } from '#schedules/decide-batch.ts';
+import type { ScheduleWatcher } from '#schedules/decide-due.ts';
+import { createScheduler } from '#schedules/scheduler.ts';
+import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
+import type { Runs } from './open-runs.ts';
+
+interface OpenSchedulesOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly access: Access;
+  readonly automations: AutomationCatalogue;
+  readonly loader: WorkflowLoader;
+  readonly runs: Runs;
+  readonly watcher: ScheduleWatcher;
+}
+
+/** Begins the runs of automations that are due, unless this gateway does no tasks. */
+export function openSchedules(started: AsyncDisposableStack, options: OpenSchedulesOptions): void {
+  const { config, database, audit, clock, log, automations, runs, watcher } = options;
+  if (config.automations.tasks === 0) return;
+  const scheduler = started.adopt(
+    createScheduler({
+      database,
+      automations: createDueAutomations(database),
+      createWith: (work) => runs.store.createWith(work),
+      start: (occurrence) => scheduledRun(occurrence, options),
+      audit,
+      clock,
+      log,
+      watcher,
+      retention: config.automations.retention,
+    }),
+    (running) => running.close(),
+  );
+  const forget = automations.onChange(() => scheduler.changed());
+  started.defer(forget);
+}
+
+interface Occurrence {
+  readonly automation: Automation;
+  readonly due: number;
+  readonly schedule: string;
+}
+
+async function scheduledRun(
+  { automation, due, schedule }: Occurrence,
+  { access, clock, loader, runs }: OpenSchedulesOptions,
+): Promise<ScheduledStart> {
+  const { data, lastModifiedBy = '' } = automation;
+  const found = data?.workflowId === undefined ? undefined : await loader.load({ id: data.workflowId });
+  if (found === undefined) return { refused: 'Its workflow does not exist.' };
+  const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
+  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow: found.workflow, input });
+  if (problem !== undefined) {
+    const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+    return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.` };
+  }
+  const principal = access.principalNamed(lastModifiedBy) ?? unknownPrincipal(lastModifiedBy);
+  return {
+    run: runOf({ ...found, id: newRunId(clock.now()), principal, startedBy: { schedule, due }, automation, input }),
+  };
+}
+
+/** The last editor, where the configuration has no user of that name: of an issuer's token, or removed since. No user has such an id. */
+function unknownPrincipal(username: string): Principal {
+  return { id: `schedule:${username}`, username, roles: [], groups: [] };
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { assertProblem } from './support/callers/calls.ts';
+import { actionTask, type SeenRun, type TaskDocument } from './support/runs/run-caller.ts';
+import { runStage } from './support/runs/run-stage.ts';
+import { until } from './support/until.ts';
+
+// Cancelling, and workflows that ask for too much. An ordinary run completes with each of these.
+
+const { far, caller } = await runStage({ after });
+const ordinary = await caller.automation('ordinary', [actionTask('act', '$workflow.input.run')]);
+let count = 0;
+
+async function startOf(tasks: readonly TaskDocument[]): Promise<SeenRun> {
+  count += 1;
+  return await caller.start(await caller.automation(`hostile${count}`, tasks));
+}
+
+/** The detail of the error with which a run of these tasks ends. Another run completes meanwhile. */
+async function faultOf(tasks: readonly TaskDocument[]): Promise<string> {
+  const run = await startOf(tasks);
+  const other = await caller.start(ordinary, { input: { run: `other${count}` } });
+  await caller.reaches(other.id, 'completed');
+  const { status, error } = await caller.reaches(run.id, 'faulted', 'completed');
+  assert.equal(status, 'faulted');
+  return error?.detail ?? '';
+}
+
+test('a cancelled run closes the connection of its action in flight, and begins no other task', async (t) => {
+  const held = far.hold((action) => action === 'cancelled');
+  const { id } = await startOf([actionTask('act', '"cancelled"'), actionTask('never', '"never"')]);
+  await until('the action is in flight', () => held.actions.length === 1);
+  const asked = performance.now();
+  const reply = await caller.change(id, 'cancel');
+  assert.equal(reply.status, 200, reply.text);
+  t.diagnostic(`cancelled after ${Math.round(performance.now() - asked)} ms`);
+  await until('the connection is closed', () => held.left.length === 1);
+  t.diagnostic(`the connection was closed after ${Math.round(performance.now() - asked)} ms`);
+  assert.equal((await caller.read(id)).status, 'cancelled');
+  held.release();
+  assert.ok(!far.arrived.has('never'));
+  assert.deepEqual(
+    (await caller.tasks(id)).map(({ name, status }) => [name, status]),
+    [['act', 'cancelled']],
+  );
+});
+
+test('a cancelled run cancels the run inside it, whose connection is closed', async (t) => {
+  const held = far.hold((action) => action === 'inner');
+  await caller.automation('inner', [actionTask('act', '"inner"')]);
+  const inside = { workflow: { namespace: 'crash', name: 'inner', version: '1.0.0' } };
+  const outer = await startOf([{ child: { run: inside } }]);
+  await until('the action is in flight', () => held.actions.length === 1);
+  const asked = performance.now();
+  assert.equal((await caller.change(outer.id, 'cancel')).status, 200);
+  await until('the connection is closed', () => held.left.length === 1);
+  t.diagnostic(`the connection of the inner run was closed after ${Math.round(performance.now() - asked)} ms`);
+  held.release();
+  await caller.reaches(outer.id, 'cancelled');
+  const inner = (await caller.list()).find(({ id }) => id.startsWith(`${outer.id}.`));
+  await caller.reaches(inner?.id ?? '', 'cancelled');
+});
+
+test('an expression that takes too long, or too much memory, faults its run and no other one', async () => {
+  const evaluating = (jq: string): readonly TaskDocument[] => [{ much: { set: { out: `\${ ${jq} }` } } }];
+  assert.match(await faultOf(evaluating('[limit(1e9; repeat(1))] | length')), /longer than 1000 ms|64 MiB/u);
+  assert.match(await faultOf(evaluating('last(range(1e12))')), /longer than 1000 ms/u);
+  assert.match(await faultOf(evaluating('"x" * (9e7 + ($workflow.input | length)) | length')), /64 MiB|longer than 1000 ms/u);
+});
+
+test('an output of more than 8 MiB faults the run with the limit, and the action is not made again', async () => {
+  far.fill(9_000_000);
+  const large = await startOf([actionTask('act', '"large"'), actionTask('never', '"never"')]);
+  const { status, error } = await caller.reaches(large.id, 'faulted', 'completed', 'suspended');
+  far.fill(0);
+  assert.equal(status, 'faulted');
+  assert.match(error?.detail ?? '', /8 MiB/u);
+  assert.equal(far.arrived.get('large'), 1);
+  assert.ok(!far.arrived.has('never'));
+});
+
+test('a document with tasks in more than 100 levels is refused with the limit', async () => {
+  let nested: TaskDocument = { inmost: { set: { a: 1 } } };
+  for (let level = 1; level <= 100; level += 1) nested = { [`level${level}`]: { do: [nested] } };
+  for (const type of ['application/json', 'application/yaml']) {
+    const reply = await caller.store('nested', [nested], type);
+    assertProblem(reply, 400, 'workflow-invalid');
+    assert.match(reply.text, /nested (?:deeper|in more) than \d+/u);
+  }
+});

@@ -1,0 +1,38 @@
+import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
+import type { Owner } from '../owner.ts';
+import { type CountingFarSide, countingFarSide } from './counting-far-side.ts';
+import { type RunCaller, runCaller } from './run-caller.ts';
+
+interface StageOptions {
+  /** A value for `store.url`. */
+  readonly url?: string | undefined;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A far side that counts, a gateway whose adapter `Far` it is, and an admin who starts runs there. */
+export async function runStage(
+  owner: Owner,
+  options: StageOptions = {},
+): Promise<{ readonly far: CountingFarSide; readonly gateway: Gateway; readonly caller: RunCaller }> {
+  const far = await countingFarSide(owner);
+  const gateway = await runGateway(owner, far, options);
+  return { far, gateway, caller: await adminAt(gateway) };
+}
+
+/** `name`: the first segment of the paths that this gateway asks for. */
+export function runGateway(
+  owner: Owner,
+  far: CountingFarSide,
+  { url, environment = {}, name = '' }: StageOptions & { readonly name?: string } = {},
+): Promise<Gateway> {
+  return startGateway(owner, {
+    ...(url !== undefined && { config: { store: { url } } }),
+    adapters: [{ name: 'Far', kind: 'rest', url: `${far.url}${name === '' ? '' : `/${name}`}`, concurrency: 64 }],
+    environment,
+  });
+}
+
+export async function adminAt(gateway: Gateway): Promise<RunCaller> {
+  const authorization = `Bearer ${await gateway.tokenFor('admin')}`;
+  return runCaller(() => gateway, authorization);
+}
