@@ -223,7 +223,7 @@ function servedRoutes({
   readonly allRoutes: () => readonly Route[];
 }): readonly Route[] {
   return [
-    ...relayRoutes({ adapters: () => live.adapters(), calls }),
+    ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
