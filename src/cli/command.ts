@@ -42,10 +42,10 @@ export interface CommandContext {
     use: 'read' | 'write',
     work: (catalogue: StoredCatalogue) => Promise<T>,
   ) => Promise<T>;
-  /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
-  readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
   /** Sends requests to the running gateway at that address until `work` ends. */
   readonly withGateway: <T>(url: URL, work: (gateway: RemoteGateway) => Promise<T>) => Promise<T>;
+  /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
+  readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
   /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }

@@ -11,7 +11,7 @@ export function displayWidth(text: string): number {
 }
 
 /** The text in at most `columns` columns, with `…` at its end where a part is left out. */
-export function shortened(text: string, columns: number): string {
+export function fitted(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let [kept, width] = ['', 0];
   for (const character of text) {

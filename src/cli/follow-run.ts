@@ -3,7 +3,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { streamEvents } from './event-stream-reader.ts';
 import { GatewayAway, GatewayRefusal, type GatewaySession } from './gateway-session.ts';
-import { type RunEvent, readRunEvent } from './run-events.ts';
+import { type LifecycleEvent, readLifecycleEvent } from './lifecycle-event.ts';
 import type { RunFacts } from './run-facts.ts';
 
 interface Following {
@@ -11,7 +11,7 @@ interface Following {
   /** Id of the run. */
   readonly id: string;
   readonly interruption: AbortSignal;
-  readonly show: (event: RunEvent) => Promise<void>;
+  readonly show: (event: LifecycleEvent) => Promise<void>;
   /** Called once for each time that the gateway goes away. */
   readonly complain: (why: string) => void;
 }
@@ -53,7 +53,7 @@ async function untilPause({ session, id, interruption, show }: Following, place:
   // The run has ended, and all of its events are here.
   if (status === 204) return void (await body.return());
   for await (const { id: number, data } of streamEvents(body)) {
-    const event = readRunEvent(data);
+    const event = readLifecycleEvent(data);
     place.last = number ?? place.last;
     if (event === undefined) continue;
     await show(event);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { displayWidth, padded, shortened } from './display-width.ts';
+import { displayWidth, fitted, padded } from './display-width.ts';
 import { type TextColumn, textTable } from './text-table.ts';
 
 interface Row {
@@ -55,6 +55,6 @@ test('the width of a text counts wide characters twice and combining ones not at
     ['日本', 2, '…'],
     ['ab', 0, ''],
   ] as const)
-    assert.equal(shortened(text, columnsLeft), kept);
+    assert.equal(fitted(text, columnsLeft), kept);
   assert.equal(padded('日', 4), '日  ');
 });

@@ -1,5 +1,5 @@
 import { visible } from '#base/visible.ts';
-import { displayWidth, padded, shortened } from './display-width.ts';
+import { displayWidth, fitted, padded } from './display-width.ts';
 
 /** A column of a table for a terminal. */
 export interface TextColumn<Row> {
@@ -10,11 +10,11 @@ export interface TextColumn<Row> {
 }
 
 const gap = 2;
-/** The last column is not shortened below this many columns, as long as another one can go. */
+/** The last column is not fitted below this many columns, as long as another one can go. */
 const narrowest = 12;
 
 /**
- * The lines of a table. `width`: columns of the terminal; undefined: nothing is left out or shortened. Columns without any value are left
+ * The lines of a table. `width`: columns of the terminal; undefined: nothing is left out or fitted. Columns without any value are left
  * out. No cell brings a control character to the terminal.
  */
 export function textTable<Row>(
@@ -32,7 +32,7 @@ export function textTable<Row>(
       .map((text, at) => padded(text, (shown[at]?.width ?? 0) + gap))
       .join('')
       .trimEnd();
-    return width === undefined ? line : shortened(line, width);
+    return width === undefined ? line : fitted(line, width);
   };
   const titles = lineOf(shown.map(({ title }) => title));
   return [titles, ...rows.map((_, row) => lineOf(shown.map(({ cells }) => cells[row] ?? '')))];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
@@ -250,9 +250,25 @@ eachStore((store) => {
     assert.match(endless.error?.detail ?? '', /More than 20 runs/u);
   });
 
-  test('a task at which gateways died three times fails, and is not tried again', async (t) => {
+  const deadly = {
+    query: `do:
+  - look:
+      call: orchestratorQuery
+      with: { adapter: Far, params: { path: x, accept: application/json } }
+`,
+    // A `retry` would make the action again.
+    action: `do:
+  - attempt:
+      try:
+      ${call('act').replaceAll('\n', '\n      ')}
+      catch: { errors: { with: { type: 'https://serverlessworkflow.io/spec/1.0.0/errors/runtime' } }, retry: { limit: { attempt: { count: 5 } } } }
+`,
+  } as const;
+
+  /** A run whose gateways die at its call three times. */
+  async function deadRun(t: TestContext, tasks: string) {
     const world = await runWorld(t, store);
-    await world.workflow('deadly', `do:\n${call('act')}`);
+    await world.workflow('deadly', tasks);
     const first = await world.gateway();
     world.answer(
       (_call, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' }))),
@@ -265,9 +281,22 @@ eachStore((store) => {
       await until('the run can be claimed', async () => (await world.store.claim({ owner, limit: 1, lease: 200 })).length === 1);
     }
     await world.gateway();
-    const run = await world.reaches(id, 'faulted', 'completed');
-    assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+    const run = await world.reaches(id, 'faulted', 'completed', 'suspended');
     assert.equal(world.calls.length, 1);
+    return { run, error: (await world.tasks(id)).at(-1)?.error };
+  }
+
+  test('a task at which gateways died three times fails, and is not tried again', async (t) => {
+    const { run } = await deadRun(t, deadly.query);
+    assert.equal(run.status, 'faulted');
+    assert.match(run.error?.detail ?? '', /^3 gateways ended/u);
+  });
+
+  test('an action at which gateways died three times has an unknown outcome, which no retry takes', async (t) => {
+    const { run, error } = await deadRun(t, deadly.action);
+    assert.equal(run.status, 'suspended');
+    assert.match(error?.type ?? '', /outcome-unknown$/u);
+    assert.match(error?.detail ?? '', /3 gateways ended/u);
   });
 
   test('a run that never got beyond its beginning is faulted after three deaths', async (t) => {

@@ -3,7 +3,7 @@ import type { Workflow } from '#workflows/workflow.ts';
 import { childRun, childRunId, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
-import type { RunEvent } from './interpreter/run-events.ts';
+import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
@@ -47,6 +47,10 @@ const longestTimer = 60_000;
 
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
+
+function unknownAfter({ detail = '' }: EffectError): OutsideResult {
+  return { kind: 'unknown', detail: `outcome-unknown: ${detail}` };
+}
 
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
@@ -135,7 +139,10 @@ export class RunExecutor {
     this.#work.inherit(effect);
     const { deaths } = this.#options.run;
     if (effect.kind === 'listen' || deaths < mostDeaths) return;
-    this.#fail(effect, gatewaysEnded(deaths));
+    const error = gatewaysEnded(deaths);
+    // The action may have happened: an error that a `retry` takes would make it again.
+    if (mayChange([effect])) this.#arrive({ kind: 'callEnded', at: this.#now(), key: effect.key, result: unknownAfter(error) });
+    else this.#fail(effect, error);
   }
 
   async #round(): Promise<RunEnd | undefined> {

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
@@ -85,8 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const needs = { resolve, userAgent, pooled, ownListeners: () => server.listeners() };
   const live = openLiveParts(started, options, needs);
   const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
-  measureAdapters(metrics.registry, () => live.adapters().all());
-  measureAudit(metrics.registry, () => audit.counts());
+  measureParts(metrics, live, audit);
   const pressure = openPressure(started, options);
   const pingStore = (): Promise<void> => store.ping();
   const isOverloaded = (): boolean => pressure.overloaded;
@@ -184,6 +184,12 @@ function runningGateway({
       server.abort();
     },
   };
+}
+
+/** Registers the gauges that ask these parts at each scrape. */
+function measureParts({ registry }: Metrics, live: LiveParts, audit: Pick<AuditLog, 'counts'>): void {
+  measureAdapters(registry, () => live.adapters().all());
+  measureAudit(registry, () => audit.counts());
 }
 
 /** Measures the load of the process until the gateway stops. */

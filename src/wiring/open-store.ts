@@ -11,7 +11,7 @@ import type { StoreWatcher } from '#database/watch-time.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
 
 /** The main part and the audit part of the store; PostgreSQL has one database for both. */
-export interface Store {
+interface Store {
   /** Resolves if every part answers within a second. Otherwise rejects with `store-unavailable`. */
   ping(): Promise<void>;
   /** The connections of all parts. */

@@ -1,6 +1,6 @@
 import { visible } from '#base/visible.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { shortened } from '../display-width.ts';
+import { fitted } from '../display-width.ts';
 import { type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { print } from '../output.ts';
 import { between, durationText, errorText, type RunFacts, type TaskFacts, taskPath, turnText } from '../run-facts.ts';
@@ -46,7 +46,7 @@ async function tasksOf(session: GatewaySession, path: string): Promise<readonly 
 
 async function printRun({ stdout, outputColumns }: CommandContext, run: RunFacts, tasks: readonly TaskFacts[]): Promise<void> {
   const facts = factsOf(run).map(([name, text]) => `${name.padEnd(11)}${visible(text)}`);
-  const head = facts.map((line) => (outputColumns === undefined ? line : shortened(line, outputColumns)));
+  const head = facts.map((line) => (outputColumns === undefined ? line : fitted(line, outputColumns)));
   // The error is what a person looks for: it may wrap.
   const error = run.error === undefined ? [] : [`${'error'.padEnd(11)}${visible(errorText(run.error))}`];
   const table = tasks.length === 0 ? [] : ['', ...textTable(columnsOf(run), tasks, outputColumns)];

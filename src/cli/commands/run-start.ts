@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '#base/visible.ts';
 import { findAutomation } from '../automation-lookup.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { shortened } from '../display-width.ts';
+import { fitted } from '../display-width.ts';
 import { followRun } from '../follow-run.ts';
 import { GatewayAway, type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { program } from '../help.ts';
 import { shellWord } from '../invocation.ts';
+import { createRunTimeline, type LifecycleEvent } from '../lifecycle-event.ts';
 import { print } from '../output.ts';
 import { createProgressLine } from '../progress-line.ts';
-import { createRunTimeline, type RunEvent } from '../run-events.ts';
 import { between, durationText, errorText, type RunFacts } from '../run-facts.ts';
 import { readRunInput } from '../run-input.ts';
 
@@ -83,10 +83,10 @@ async function follow({ context, session, run: { id, workflow, version }, name }
   const say = async (text: string): Promise<void> => {
     progress.clear();
     const line = visible(text);
-    await print(stdout, `${outputColumns === undefined ? line : shortened(line, outputColumns)}\n`);
+    await print(stdout, `${outputColumns === undefined ? line : fitted(line, outputColumns)}\n`);
   };
   await say(`run ${id} of ${JSON.stringify(name)}: ${workflow} ${version}`);
-  const show = async (event: RunEvent): Promise<void> => {
+  const show = async (event: LifecycleEvent): Promise<void> => {
     const line = timeline.line(event);
     if (line !== undefined) await say(line);
     const underWay = timeline.underWay();

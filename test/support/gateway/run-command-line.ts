@@ -73,8 +73,8 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       if (given.catalogue === undefined) throw new Error('this test has no catalogue');
       return work(given.catalogue);
     },
-    explain: async (config, question) => explainOffline(config, question),
     withGateway: withRemoteGateway,
+    explain: async (config, question) => explainOffline(config, question),
     untilInterrupted: given.untilInterrupted ?? ((work) => work(new AbortController().signal)),
   });
   return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated, opened };

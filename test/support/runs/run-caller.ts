@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../callers/http-client.ts';
 import type { Gateway } from '../gateway/start-gateway.ts';
 import { until } from '../until.ts';
@@ -46,10 +47,19 @@ export interface RunCaller {
   change(id: string, change: string, body?: object): Promise<Reply>;
 }
 
+type Ask = (method: string, target: string, body?: string, headers?: Readonly<Record<string, string>>) => Promise<Reply>;
+
 /** `gateway` is asked for each request, since a test may start it again. `authorization` holds after a restart. */
 export function runCaller(gateway: () => Gateway, authorization: string): RunCaller {
-  const ask = (method: string, target: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> =>
-    gateway().send({ method, target, headers: { authorization, ...headers }, ...(body !== undefined && { body }) });
+  const ask: Ask = async (method, target, body, headers = {}) => {
+    for (;;) {
+      const request = { method, target, headers: { authorization, ...headers }, ...(body !== undefined && { body }) };
+      const reply = await gateway().send(request);
+      // The machine is busy with other processes: the gateway did nothing.
+      if (reply.status !== 503 || !reply.text.includes('"overloaded"')) return reply;
+      await sleep(200);
+    }
+  };
   const json = { 'content-type': 'application/json' };
   const read = async (id: string): Promise<SeenRun> => (await wanted(ask('GET', `/runs/${id}`), 200)).json() as SeenRun;
   const pages = async <T>(target: string): Promise<readonly T[]> => {

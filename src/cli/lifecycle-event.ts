@@ -2,7 +2,7 @@ import type { ErrorFacts } from './run-facts.ts';
 import { durationText, errorText, taskPath, turnText } from './run-facts.ts';
 
 /** A lifecycle event of a run or of one of its tasks. */
-export interface RunEvent {
+export interface LifecycleEvent {
   readonly of: 'workflow' | 'task';
   /** Such as `started`, `completed`, `correlation-started`. */
   readonly kind: string;
@@ -18,7 +18,7 @@ export interface RunEvent {
 }
 
 /** A lifecycle event from the text of a CloudEvent. Undefined for other events, such as one that the workflow emits. */
-export function readRunEvent(text: string): RunEvent | undefined {
+export function readLifecycleEvent(text: string): LifecycleEvent | undefined {
   const { type, time, data } = JSON.parse(text) as {
     readonly type?: unknown;
     readonly time?: unknown;
@@ -45,7 +45,7 @@ function textOr(value: unknown): string {
 /** The timeline of a run, event by event. Texts are not yet without control characters. */
 interface RunTimeline {
   /** The line that an event adds; undefined for none. */
-  line(event: RunEvent): string | undefined;
+  line(event: LifecycleEvent): string | undefined;
   /** The tasks under way, without those that only contain others; empty where there are none. */
   underWay(): string;
 }
@@ -55,7 +55,7 @@ const ends: ReadonlySet<string> = new Set(['completed', 'faulted', 'cancelled'])
 
 /** A line for each task that ended: when, how, which, and how long it took. */
 export function createRunTimeline(): RunTimeline {
-  const open = new Map<string, RunEvent>();
+  const open = new Map<string, LifecycleEvent>();
   let begin: number | undefined;
   return {
     line(event) {
@@ -79,12 +79,12 @@ export function createRunTimeline(): RunTimeline {
 }
 
 /** The command prints the end of the run itself, with its output. */
-function isShown({ of, kind }: RunEvent): boolean {
+function isShown({ of, kind }: LifecycleEvent): boolean {
   return shownKinds.has(kind) && (of === 'task' || !ends.has(kind));
 }
 
 /** Times are in milliseconds. */
-function lineOf(event: RunEvent, since: number, took: number | undefined): string {
+function lineOf(event: LifecycleEvent, since: number, took: number | undefined): string {
   const { of, kind, error } = event;
   const facts = [
     took === undefined || !ends.has(kind) ? undefined : durationText(took),
