@@ -96,7 +96,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const catalogues = openCatalogues(started, { database, clock, live });
   const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
-  const served = servedRoutes({
+  const routes = gatewayRoutes({
+    version,
     base,
     access,
     auditReader,
@@ -106,9 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     calls,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
-    allRoutes: () => routes,
   });
-  const routes = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
   const server = createHttpServer({
     server: config.server,
     routes,
@@ -198,21 +197,15 @@ function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOpt
   return started.adopt(createPressure({ gauge: createPressureGauge(memory), log }), (measured) => measured.close());
 }
 
-/** All routes except those of the documentation. */
-function servedRoutes({
-  base,
-  access,
-  auditReader,
-  automations,
-  workflows,
-  forms,
-  runs,
-  live,
-  calls,
-  operations,
-  reload,
-  allRoutes,
-}: {
+/** All routes. */
+function gatewayRoutes(options: Omit<ServedParts, 'allRoutes'> & { readonly version: string }): readonly Route[] {
+  const { version, base, access } = options;
+  const served = servedRoutes({ ...options, allRoutes: () => all });
+  const all = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
+  return all;
+}
+
+interface ServedParts {
   /** In front of a path that a reply names. */
   readonly base: string;
   readonly access: Access;
@@ -227,7 +220,23 @@ function servedRoutes({
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
   /** These and those of the documentation. */
   readonly allRoutes: () => readonly Route[];
-}): readonly Route[] {
+}
+
+/** All routes except those of the documentation. */
+function servedRoutes({
+  base,
+  access,
+  auditReader,
+  automations,
+  workflows,
+  forms,
+  runs,
+  live,
+  calls,
+  operations,
+  reload,
+  allRoutes,
+}: ServedParts): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...adapterRoutes({ adapters: () => live.adapters() }),

@@ -31,7 +31,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   forbidden: {
     meaning:
-      'The caller is authenticated, but none of its roles may use this route, or none of its groups may change this automation.',
+      'The caller is authenticated. But none of its roles allows this request, or none of its groups may change this automation.',
     remedy: 'Use an account with one of the roles or groups that `detail` names, or ask the operator for one of them.',
   },
   'cross-site': {
