@@ -398,13 +398,16 @@ eachStore((store) => {
     const options = await store.fresh(t);
     const [asleep, other] = [await store.open(t, options), await store.open(t, options)];
     const { promise: wokenUp, resolve: wakeUp } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: hasLock } = Promise.withResolvers<void>();
     const lock = sql`select pg_advisory_xact_lock(8191)`;
     const standing = asleep.query.transaction().execute(async (transaction) => {
       await lock.execute(transaction);
+      hasLock();
       await wokenUp;
       await sql`select 1`.execute(transaction);
     });
     const refused = assert.rejects(standing, isUnavailable);
+    await locked;
     // A statement waits for a lock for 10 s at most.
     await other.query.transaction().execute((transaction) => lock.execute(transaction));
     wakeUp();
