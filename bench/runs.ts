@@ -1,7 +1,6 @@
 import type { Owner } from '../test/support/owner.ts';
 import { noOwnPostgres, ownPostgres } from '../test/support/stores/own-postgres.ts';
 import { mebibytes } from './process-tree.ts';
-import { callsBesideRuns } from './runs/beside.ts';
 import { type TimedFarSide, timedFarSide } from './runs/far-side.ts';
 import { firstCalls, takeover } from './runs/first-call.ts';
 import { gatewaySide } from './runs/gateway-side.ts';
@@ -11,6 +10,7 @@ import { peerSide, peers } from './runs/peer-side.ts';
 import { creators, type Side, tasks } from './runs/side.ts';
 import type { OwnServer } from './runs/stored-runs.ts';
 import { inTurns, type SideFigures } from './runs/turns.ts';
+import { callsBesideRuns } from './runs/with-calls.ts';
 import { type Surroundings, startSurroundings } from './speed/far-side.ts';
 import { missingModules, versionOf } from './speed/node-rivals.ts';
 import { owning } from './speed/owning.ts';
@@ -39,7 +39,7 @@ export async function runs(owner: Owner, options: SectionOptions): Promise<Secti
     );
   const { upstream } = await startSurroundings(owner);
   texts.push('### A loop of 10,000 queries', await owning((inner) => loopMemory(inner)));
-  texts.push('### Relayed calls beside runs', await owning((inner) => callsBesideRuns(inner, { ...options, upstream })));
+  texts.push('### Relayed calls next to runs', await owning((inner) => callsBesideRuns(inner, { ...options, upstream })));
   return { title: 'Runs', text: texts.join('\n\n') };
 }
 

@@ -17,8 +17,8 @@ export interface TimedFarSide {
 export async function timedFarSide(owner: Owner): Promise<TimedFarSide> {
   let arrived = 0;
   let holds = false;
-  let held: ServerResponse[] = [];
-  let listeners: ((at: number) => void)[] = [];
+  const held: ServerResponse[] = [];
+  const listeners: ((at: number) => void)[] = [];
   const answer = (response: ServerResponse): void => {
     response.setHeader('Content-Type', 'application/json').end('{"status":"ok"}');
   };

@@ -18,7 +18,7 @@ interface Peer {
   readonly stores: readonly ('sqlite' | 'postgres')[];
 }
 
-export const openWorkflow: Peer = {
+const openWorkflow: Peer = {
   name: 'OpenWorkflow',
   module: 'openworkflow',
   program: 'open-workflow.ts',
@@ -32,7 +32,7 @@ export const openWorkflow: Peer = {
   },
 };
 
-export const pgBoss: Peer = {
+const pgBoss: Peer = {
   name: 'pg-boss',
   module: 'pg-boss',
   program: 'pg-boss.ts',

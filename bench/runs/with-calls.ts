@@ -15,7 +15,7 @@ interface BesideOptions {
 
 /** Calls a second, each made when it is due. */
 const perSecond = 150;
-/** Limit of the p99 beside runs, compared with that without. */
+/** Limit of the p99 next to runs, compared with that without. */
 const markOfCalls = 1.5;
 /** Runs that are under way at any moment; 0: none. */
 const cases = [
@@ -24,11 +24,11 @@ const cases = [
   { name: 'runs flat out', runs: 32 },
 ] as const;
 
-/** The latency of relayed calls with and without runs beside them in the same gateway. */
+/** The latency of relayed calls with and without runs next to them in the same gateway. */
 export async function callsBesideRuns(owner: Owner, { rounds, seconds, upstream }: BesideOptions): Promise<string> {
   const side = await gatewaySide(owner, { server: undefined, far: [upstream] });
   const call = callOf(owner, side);
-  const automation = await side.automation('beside', tasksOf('reads', upstream));
+  const automation = await side.automation('next to', tasksOf('reads', upstream));
   for (let count = 0; count < 500; count += 1) await call();
   const seen = cases.map(() => ({ p50: [] as number[], p99: [] as number[], runs: [] as number[] }));
   // The first round compiles code.
@@ -57,8 +57,8 @@ export async function callsBesideRuns(owner: Owner, { rounds, seconds, upstream 
   const ratio = median(seen.at(-1)?.p99 ?? []) / alone;
   return [
     `\`restQuery\` ${perSecond} times a second, ${seconds} s each, medians of ${rounds} rounds. Each run makes three queries.`,
-    table(['beside', 'runs/s', 'p50 ms', 'p99 ms', 'ratio of p99'], rows),
-    `Mark: a p99 beside runs of at most ${markOfCalls} times that without. ${ratio <= markOfCalls ? '**Reached.**' : '**Missed.**'}`,
+    table(['next to calls', 'runs/s', 'p50 ms', 'p99 ms', 'ratio of p99'], rows),
+    `Mark: a p99 next to runs of at most ${markOfCalls} times that without. ${ratio <= markOfCalls ? '**Reached.**' : '**Missed.**'}`,
   ].join('\n\n');
 }
 
@@ -76,10 +76,11 @@ function callOf(owner: Owner, side: GatewaySide): () => Promise<number> {
 
 /** Keeps so many runs under way: each that has ended is followed by another. */
 function keepBusy(side: GatewaySide, automation: string, runs: number): { stop(): Promise<void> } {
-  let stopped = false;
+  const stopping = new AbortController();
   const work = async (): Promise<void> => {
     let created = await side.ended();
-    while (!stopped && runs > 0) {
+    if (runs === 0) return;
+    while (!stopping.signal.aborted) {
       const missing = runs - (created - (await side.ended()));
       await Promise.all(Array.from({ length: missing }, () => side.start(automation)));
       created += missing;
@@ -91,7 +92,7 @@ function keepBusy(side: GatewaySide, automation: string, runs: number): { stop()
   working.catch(() => undefined);
   return {
     async stop() {
-      stopped = true;
+      stopping.abort();
       await working;
     },
   };
