@@ -28,7 +28,7 @@ const cases = [
 export async function callsBesideRuns(owner: Owner, { rounds, seconds, upstream }: BesideOptions): Promise<string> {
   const side = await gatewaySide(owner, { server: undefined, far: [upstream] });
   const call = callOf(owner, side);
-  const automation = await side.automation('next to', tasksOf('reads', upstream));
+  const automation = await side.automation('next-to', tasksOf('reads', upstream));
   for (let count = 0; count < 500; count += 1) await call();
   const seen = cases.map(() => ({ p50: [] as number[], p99: [] as number[], runs: [] as number[] }));
   // The first round compiles code.
