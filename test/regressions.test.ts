@@ -314,8 +314,9 @@ test('a reply to a slow reader is whole although its far side closed the connect
   // A little more than the buffer for a slow reader: the last piece pauses the far side.
   const body = randomBytes(65_536 + 262_144 + 10_000);
   const far = await farSide(t, (_request, socket) => void socket.end(httpReply({ body })));
-  const { sender } = senderTo(t, far.port);
   for (let count = 0; count < 10; count += 1) {
+    // A sender for each: a request over the connection that the far side closes would get no reply.
+    const { sender } = senderTo(t, far.port);
     const reply = await sendThrough(sender, `${far.url}/`, { pause: 20 });
     assert.ok(reply.body.equals(body));
   }
