@@ -103,7 +103,11 @@ async function permitOf(approval: Approval, { requestId }: AskingCall, options: 
   };
   const { id } = approval;
   if (statusAt(approval, clock.now()) !== 'granted') throw refusalOf(approval);
-  const lost = async (): Promise<Error> => refusalOf((await store.read(id)) ?? approval);
+  // Another call uses it in the same moment, although its transaction has not ended.
+  const lost = async (): Promise<Error> => {
+    const now = (await store.read(id)) ?? approval;
+    return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
+  };
   const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
   if (dialect === 'sqlite' && !(await store.use(id, requestId))) throw await lost();
   return {

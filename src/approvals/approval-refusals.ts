@@ -32,11 +32,11 @@ export function approvalMismatch(): GatewayError {
 
 /** 409: why an approval that is over, or was used, lets no call pass. */
 export function approvalOver(approval: Pick<Approval, 'status' | 'decisions' | 'usedBy'>): GatewayError {
-  const { status, decisions, usedBy = '' } = approval;
+  const { status, decisions, usedBy } = approval;
   if (status === 'used')
     return new GatewayError(
       'approval-used',
-      `The approval was used by the request ${usedBy}. A further call needs an approval of its own: send it without the header Approval.`,
+      `The approval was used by ${usedBy === undefined ? 'another request' : `the request ${usedBy}`}. A further call needs an approval of its own: send it without the header Approval.`,
     );
   if (status === 'rejected') {
     const rejection = decisions.find(({ as }) => as === 'rejected');
