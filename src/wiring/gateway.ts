@@ -43,7 +43,7 @@ import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
-import { openRunStore, openRuns, type Runs } from './open-runs.ts';
+import { runStoreOf, openRuns, type Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
@@ -145,7 +145,7 @@ function openCalls(
     Pick<Parameters<typeof openRuns>[1], 'metrics' | 'runWatcher' | 'tracing'> & { readonly userAgent: string },
 ) {
   const { live, base, userAgent } = parts;
-  const runStore = openRunStore(started, options);
+  const runStore = runStoreOf(started, options);
   const approvals = openApprovals(started, { ...options, runStore, base });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const catalogues = openCatalogues(started, { ...options, live });
