@@ -43,7 +43,7 @@ import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
-import { runStoreOf, openRuns, type Runs } from './open-runs.ts';
+import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
