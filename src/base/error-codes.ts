@@ -29,6 +29,7 @@ export const errorCodes = {
   'run-conflict': { status: 409, title: 'The state of the run does not allow this' },
   'workflow-exists': { status: 409, title: 'This version of the workflow has other content' },
   'workflow-in-use': { status: 409, title: 'An automation names the workflow' },
+  'no-dry-run': { status: 409, title: 'The orchestrator cannot show what the call would do' },
   'form-in-use': { status: 409, title: 'An automation names the form' },
   'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },

@@ -69,6 +69,7 @@ export class CallRecord {
     workflow: undefined,
     run: undefined,
     via: undefined,
+    preview: undefined,
     form: undefined,
     upstreamStatus: undefined,
     replays: undefined,

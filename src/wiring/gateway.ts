@@ -4,7 +4,6 @@ import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
-import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -21,6 +20,7 @@ import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
+import { previewRoutes } from '#http/routes/preview-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { runRoutes } from '#http/routes/run-routes.ts';
@@ -39,6 +39,7 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
+import { type CallParts, openCalls } from './open-calls.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { openRuns, type Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
@@ -92,9 +93,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
-  const calls = createCallPath({ ...live, userAgent });
+  const made = openCalls({ live, userAgent, audit, clock, log, metrics });
   const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, ...made });
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     version,
@@ -104,7 +105,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...catalogues,
     runs: runs.catalogue,
     live,
-    calls,
+    ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
@@ -205,7 +206,7 @@ function gatewayRoutes(options: Omit<ServedParts, 'allRoutes'> & { readonly vers
   return all;
 }
 
-interface ServedParts {
+interface ServedParts extends CallParts {
   /** In front of a path that a reply names. */
   readonly base: string;
   readonly access: Access;
@@ -215,7 +216,6 @@ interface ServedParts {
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
   readonly live: LiveParts;
-  readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
   /** These and those of the documentation. */
@@ -233,12 +233,14 @@ function servedRoutes({
   runs,
   live,
   calls,
+  preview,
   operations,
   reload,
   allRoutes,
 }: ServedParts): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
+    ...previewRoutes({ adapters: () => live.adapters(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
