@@ -1,6 +1,6 @@
 import { type DryRunFormat, dryRunFormats, type Preview, type WholeAnswer } from '#adapters/dry-runs.ts';
 import type { JsonNode } from '#json/json-tree.ts';
-import { itemsOf, localName, memberNamed, readTreeInSteps, textIn } from './json-members.ts';
+import { entriesIn, localName, memberNamed, readTreeInSteps, textIn } from './json-members.ts';
 
 /** The member that holds the result in each format. */
 const holders: Readonly<Record<DryRunFormat, string>> = { native: 'native', cli: 'cli', xml: 'result-xml' };
@@ -42,7 +42,7 @@ function piecesIn(node: JsonNode, about?: string): readonly Piece[] {
   if (own !== undefined) return [{ about, text: own }];
   return node.members.flatMap(([written, value]) => {
     const list = localName(written);
-    return itemsOf(value).flatMap((item) => piecesIn(item, nameOf(item, list) ?? about));
+    return entriesIn(value).flatMap((item) => piecesIn(item, nameOf(item, list) ?? about));
   });
 }
 

@@ -18,7 +18,7 @@ export function memberNamed(node: JsonNode | undefined, name: string): JsonNode 
 }
 
 /** The entries of a list; a single object counts as a list of one. */
-export function itemsOf(node: JsonNode | undefined): readonly JsonNode[] {
+export function entriesIn(node: JsonNode | undefined): readonly JsonNode[] {
   if (node === undefined) return [];
   return node.kind === 'array' ? node.items : [node];
 }

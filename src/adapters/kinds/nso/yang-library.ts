@@ -1,6 +1,6 @@
 import type { WholeAnswer } from '#adapters/dry-runs.ts';
 import type { JsonNode } from '#json/json-tree.ts';
-import { itemsOf, memberNamed, readTreeInSteps, textIn } from './json-members.ts';
+import { entriesIn, memberNamed, readTreeInSteps, textIn } from './json-members.ts';
 
 /** The module that only NSO implements. */
 const proof = 'tailf-ncs';
@@ -33,15 +33,15 @@ export async function proveNso(read: (path: string, accept: string) => Promise<W
 function modulesOfSets(tree: JsonNode): readonly string[] | undefined {
   const library = memberNamed(tree, 'yang-library');
   if (library === undefined) return undefined;
-  return itemsOf(memberNamed(library, 'module-set'))
-    .flatMap((set) => itemsOf(memberNamed(set, 'module')))
+  return entriesIn(memberNamed(library, 'module-set'))
+    .flatMap((set) => entriesIn(memberNamed(set, 'module')))
     .flatMap((module) => textIn(module, 'name') ?? []);
 }
 
 function modulesOfState(tree: JsonNode): readonly string[] | undefined {
   const state = memberNamed(tree, 'modules-state');
   if (state === undefined) return undefined;
-  return itemsOf(memberNamed(state, 'module'))
+  return entriesIn(memberNamed(state, 'module'))
     .filter((module) => textIn(module, 'conformance-type') !== 'import')
     .flatMap((module) => textIn(module, 'name') ?? []);
 }
