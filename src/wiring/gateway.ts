@@ -1,9 +1,11 @@
 import type { Access } from '#access/access.ts';
+import type { ApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
+import type { CallPath } from '#calls/call-path.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -14,6 +16,7 @@ import { createPressureGauge, type ProcessMemory } from '#http/admission/pressur
 import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
+import { approvalRoutes } from '#http/routes/approval-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
@@ -28,6 +31,7 @@ import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
+import type { TakePreview } from '#previews/preview.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
@@ -39,9 +43,8 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
-import { type CallParts, openCalls } from './open-calls.ts';
-import { openCatalogues } from './open-catalogues.ts';
-import { openRuns, type Runs } from './open-runs.ts';
+import { openCalls } from './open-calls.ts';
+import type { Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
@@ -80,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
-  const { database, store, audit, auditReader, longestCall } = stored;
+  const { store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -93,9 +96,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
-  const made = openCalls({ live, userAgent, audit, clock, log, metrics });
-  const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, ...made });
+  const making = { live, base, userAgent, metrics, runWatcher, tracing };
+  const { catalogues, approvals, runs, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     version,
@@ -104,6 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    approvals: approvals.catalogue,
     live,
     ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
@@ -206,7 +209,7 @@ function gatewayRoutes(options: Omit<ServedParts, 'allRoutes'> & { readonly vers
   return all;
 }
 
-interface ServedParts extends CallParts {
+interface ServedParts {
   /** In front of a path that a reply names. */
   readonly base: string;
   readonly access: Access;
@@ -215,7 +218,10 @@ interface ServedParts extends CallParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly approvals: ApprovalCatalogue;
   readonly live: LiveParts;
+  readonly calls: CallPath;
+  readonly preview: TakePreview;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
   /** These and those of the documentation. */
@@ -231,6 +237,7 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  approvals,
   live,
   calls,
   preview,
@@ -246,6 +253,7 @@ function servedRoutes({
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
+    ...approvalRoutes(approvals),
     ...sessionRoutes(access),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
@@ -261,6 +269,7 @@ function servedRoutes({
 function rulesInForce(live: LiveParts): CallRules {
   return {
     customRoles: live.customRoles(),
+    approvalRules: live.approvalRules(),
     adapters: live.adapters().all(),
     refusal: (url) => live.outbound().refusal(url),
   };
