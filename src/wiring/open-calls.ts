@@ -3,7 +3,7 @@ import { createPreviews, type TakePreview } from '#previews/preview.ts';
 import type { LiveParts } from './live-parts.ts';
 import { type Approvals, openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
-import { openRunStore, openRuns, type Runs } from './open-runs.ts';
+import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 
 type RunNeeds = Parameters<typeof openRuns>[1];
 
@@ -28,7 +28,7 @@ interface CallParts {
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
   const { live, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
-  const runStore = openRunStore(started, options);
+  const runStore = runStoreOf(started, options);
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });

@@ -75,6 +75,11 @@ const record = namedObject('AuditRecord', {
       { additionalProperties: false, title: 'RecordedForm', description: 'The form that the request stored or deleted.' },
     ),
   ),
+  approval: Type.Optional(
+    Type.String({
+      description: 'The approval that the call asked for or used, that the request decided, or that expired.',
+    }),
+  ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
   rule: Type.Optional(Type.String({ description: 'The configured rule that allowed or refused the call.' })),
