@@ -32,7 +32,8 @@ async function started(owner: Owner, store?: string) {
   const options = {
     users: [...people],
     config: { outbound: { allow: [far.authority] }, approvals, ...(store !== undefined && { store: { url: store } }) },
-    adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
+    // Of kind nso, the gateway would read the YANG library for each preview.
+    adapters: [{ name: 'Local NSO', kind: 'restconf', url: far.url, auth: { type: 'none' } }],
   };
   const gateway = await startGateway(owner, options);
   const caller = approvalCaller(() => gateway);

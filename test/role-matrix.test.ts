@@ -50,6 +50,13 @@ const rows: readonly Row[] = [
     body: { uri: far.url, verb: 'GET', responseHeaders: false },
     may: ['admin', 'engineering'],
   },
+  {
+    method: 'POST',
+    path: '/orchestrator_manager/preview/{adapterId}',
+    target: '/orchestrator_manager/preview/Local%20NSO',
+    body: { params: { ...params, method: 'PUT' } },
+    may: ['admin'],
+  },
   ...(['restAction', 'restQuery', 'restRequest'] as const).map((route) => ({
     method: 'POST',
     path: `/orchestrator_manager/${route}/{adapterId}`,

@@ -64,6 +64,11 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  preview: Type.Optional(
+    Type.Enum(['native', 'cli', 'xml'], {
+      description: 'Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.',
+    }),
+  ),
   form: Type.Optional(
     Type.Object(
       { id: Type.String() },
