@@ -15,7 +15,7 @@ export const people = [
 export type Person = (typeof people)[number]['username'];
 
 /** An approval as the gateway answers it, as far as tests look at it. */
-interface SeenApproval {
+export interface SeenApproval {
   readonly id: string;
   readonly status: string;
   readonly mayDecide: boolean;
