@@ -88,15 +88,16 @@ const names = [
   'uri',
 ];
 
+/** Each damage puts in a copy: a value in two places could be damaged into one that holds itself. */
 type Damage = (holder: Record<string, Json> | Json[], key: string) => void;
 
 const damage: fc.Arbitrary<Damage> = fc.oneof(
   fc.constant<Damage>((holder, key) => (Array.isArray(holder) ? holder.splice(Number(key), 1) : delete holder[key])),
-  wrongValue.map<Damage>((value) => (holder, key) => Object.assign(holder, { [key]: value })),
+  wrongValue.map<Damage>((value) => (holder, key) => Object.assign(holder, { [key]: structuredClone(value) })),
   fc.tuple(fc.constantFrom(...names), wrongValue).map<Damage>(
     ([name, value]) =>
       (holder) =>
-        Object.assign(Array.isArray(holder) ? {} : holder, { [name]: value }),
+        Object.assign(Array.isArray(holder) ? {} : holder, { [name]: structuredClone(value) }),
   ),
   fc.constantFrom(...names).map<Damage>((name) => (holder, key) => {
     if (Array.isArray(holder)) return;
