@@ -9,6 +9,10 @@ export interface Operation {
   readonly body?: string;
   /** How its list is paged. */
   readonly pages?: 'cursor' | 'skip';
+  /** True for a stream of events. */
+  readonly follows?: true;
+  /** Who may call it: everyone, every caller with credentials, or callers with one of these roles. */
+  readonly roles: 'everyone' | 'callers' | readonly string[];
 }
 
 /** What every call takes. */

@@ -8,10 +8,10 @@ import { eachOf } from './pages.ts';
 import { brokenOff } from './pieces.ts';
 import { requestOf } from './request.ts';
 
-export type { CallOptions, FollowOptions, Reply, RequestOptions, RunEvent, StreamedEvent } from './call.ts';
+export type { CallOptions, FollowOptions, Operation, Reply, RequestOptions, RunEvent, StreamedEvent } from './call.ts';
 export type { Credentials } from './credentials.ts';
 export { type ClientErrorCode, type ErrorCode, GatewayError } from './gateway-error.ts';
-export type { OperationName } from './generated/operations.gen.ts';
+export { type OperationName, operations } from './generated/operations.gen.ts';
 export type * from './generated/types.gen.ts';
 
 /** Where the gateway is, and who calls. Without credentials a browser sends its session cookie. */
@@ -36,7 +36,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const open: Gateway['open'] = (name, given = {}) => sender.send(operations[name], given);
   const methods: Record<string, unknown> = {};
   const each: Record<string, unknown> = {};
-  for (const [name, operation] of Object.entries<Operation & { readonly follows?: true }>(operations)) {
+  for (const [name, operation] of Object.entries<Operation>(operations)) {
     const ask = async (given: AnyCallOptions = {}): Promise<Reply<unknown>> => replyOf(await sender.send(operation, given));
     methods[name] = operation.follows === true ? followerOf(sender, operation) : ask;
     if (operation.pages !== undefined) {

@@ -23,7 +23,7 @@ ${types
   .join('')}} from './types.gen.ts';
 
 export const operations = {
-${placed.map((one) => `  ${one.operation.operationId}: ${valueOf(one)},\n`).join('')}} as const satisfies Readonly<Record<string, Operation & { readonly follows?: true }>>;
+${placed.map((one) => `  ${one.operation.operationId}: ${valueOf(one)},\n`).join('')}} as const satisfies Readonly<Record<string, Operation>>;
 
 /** The operationIds. */
 export type OperationName = keyof typeof operations;
@@ -60,8 +60,13 @@ function valueOf(placed: Placed): string {
     ...(body === undefined ? [] : [`body: '${body}'`]),
     ...(pages === undefined ? [] : [`pages: '${pages}'`]),
     ...(isStream(operation) ? ['follows: true'] : []),
+    `roles: ${rolesOf(operation)}`,
   ];
   return `{ ${members.join(', ')} }`;
+}
+
+function rolesOf({ 'x-roles': roles }: Operation): string {
+  return typeof roles === 'string' ? `'${roles}'` : `[${roles.map((role) => `'${role}'`).join(', ')}]`;
 }
 
 function pagesOf({ operation }: Placed): 'cursor' | 'skip' | undefined {
