@@ -10,7 +10,17 @@ interface TemplateOptions {
  * Prose begins with "# " and a letter. Any other line with # in its first column is a setting; deleting the # turns the setting on.
  */
 export function configTemplate({ adminPasswordHash, program = 'orchestration-gateway' }: TemplateOptions): string {
-  return [head(program), server, store, access(adminPasswordHash, program), outbound, adapters, audit, automations].join('\n');
+  return [
+    head(program),
+    server,
+    store,
+    access(adminPasswordHash, program),
+    outbound,
+    adapters,
+    audit,
+    automations,
+    approvals,
+  ].join('\n');
 }
 
 function head(program: string): string {
@@ -136,4 +146,14 @@ const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
 #  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
+`;
+
+const approvals = `# Calls that people must approve before they leave. An empty list matches anything.
+#approvals:
+#  - name: core-changes
+#    when: { routes: [restAction, restRequest], adapters: [Local NSO], paths: ["**/sync-to"], methods: [POST], roles: [] }
+#    approvers: { roles: [admin], groups: [noc-leads] }
+#    count: 1 # how many different people must grant
+#    selfApproval: false
+#    expires: 4h # the time in which the call must be granted and made
 `;

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { ApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
@@ -16,6 +17,7 @@ import type { ConsoleFiles } from '#http/console/console-files.ts';
 import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
+import { approvalRoutes } from '#http/routes/approval-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { consoleRoutes } from '#http/routes/console-routes.ts';
@@ -41,9 +43,10 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
+import { openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { openConsole } from './open-console.ts';
-import { openRuns, type Runs } from './open-runs.ts';
+import { openRunStore, openRuns, type Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
@@ -82,7 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
-  const { database, store, audit, auditReader, longestCall } = stored;
+  const { store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -95,9 +98,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
-  const calls = createCallPath({ ...live, userAgent });
-  const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  const making = { live, base, userAgent, metrics, runWatcher, tracing };
+  const { calls, catalogues, approvals, runs } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
@@ -107,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    approvals: approvals.catalogue,
     live,
     calls,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
@@ -136,6 +139,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   started.defer(() => server.close());
   const url = await server.listen();
   return runningGateway({ url, running: started.move(), reloading, server, runs });
+}
+
+/** Opens the path of calls with its approvals, and the runs, which make calls themselves. */
+function openCalls(
+  started: AsyncDisposableStack,
+  options: GatewayOptions & Awaited<ReturnType<typeof openStore>>,
+  parts: Pick<ServedParts, 'live' | 'base'> &
+    Pick<Parameters<typeof openRuns>[1], 'metrics' | 'runWatcher' | 'tracing'> & { readonly userAgent: string },
+) {
+  const { live, base, userAgent } = parts;
+  const runStore = openRunStore(started, options);
+  const approvals = openApprovals(started, { ...options, runStore, base });
+  const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
+  const catalogues = openCatalogues(started, { ...options, live });
+  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
+  return { calls, catalogues, approvals, runs };
 }
 
 /** Starts the parts that a reload replaces. */
@@ -220,6 +239,7 @@ interface ServedParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly approvals: ApprovalCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
@@ -237,6 +257,7 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  approvals,
   live,
   calls,
   operations,
@@ -250,6 +271,7 @@ function servedRoutes({
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
+    ...approvalRoutes(approvals),
     ...sessionRoutes(access),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
@@ -265,6 +287,7 @@ function servedRoutes({
 function rulesInForce(live: LiveParts): CallRules {
   return {
     customRoles: live.customRoles(),
+    approvalRules: live.approvalRules(),
     adapters: live.adapters().all(),
     refusal: (url) => live.outbound().refusal(url),
   };

@@ -23,6 +23,8 @@ import type {
   ExportAutomationsResponses,
   FollowEventsData,
   FollowRunData,
+  GrantApprovalData,
+  GrantApprovalResponses,
   HealthzData,
   HealthzResponses,
   ImportAutomationsData,
@@ -31,6 +33,8 @@ import type {
   IssueTokenResponses,
   ListAdaptersData,
   ListAdaptersResponses,
+  ListApprovalsData,
+  ListApprovalsResponses,
   ListAuditData,
   ListAuditResponses,
   ListAutomationsData,
@@ -53,8 +57,12 @@ import type {
   OpenapiResponses,
   PatchAutomationData,
   PatchAutomationResponses,
+  PreviewApprovalData,
+  PreviewApprovalResponses,
   PutFormData,
   PutFormResponses,
+  ReadApprovalData,
+  ReadApprovalResponses,
   ReadAutomationData,
   ReadAutomationResponses,
   ReadFormData,
@@ -65,6 +73,8 @@ import type {
   ReadWorkflowResponses,
   ReadyzData,
   ReadyzResponses,
+  RejectApprovalData,
+  RejectApprovalResponses,
   ReloadAdaptersData,
   ReloadAdaptersResponses,
   ReplaceAutomationData,
@@ -128,6 +138,11 @@ export const operations = {
   followRun: { method: 'GET', path: '/runs/{id}/events', follows: true, roles: 'callers' },
   followEvents: { method: 'GET', path: '/events', follows: true, roles: 'callers' },
   sendEvents: { method: 'POST', path: '/events', body: 'application/cloudevents+json', roles: ['admin', 'engineering'] },
+  listApprovals: { method: 'GET', path: '/approvals', pages: 'cursor', roles: 'callers' },
+  readApproval: { method: 'GET', path: '/approvals/{id}', roles: 'callers' },
+  grantApproval: { method: 'POST', path: '/approvals/{id}/grant', body: 'application/json', roles: 'callers' },
+  rejectApproval: { method: 'POST', path: '/approvals/{id}/reject', body: 'application/json', roles: 'callers' },
+  previewApproval: { method: 'POST', path: '/approvals/{id}/preview', roles: 'callers' },
   login: { method: 'POST', path: '/login', body: 'application/json', roles: 'everyone' },
   logout: { method: 'POST', path: '/logout', roles: 'callers' },
   whoami: { method: 'GET', path: '/whoami', roles: 'callers' },
@@ -426,6 +441,44 @@ export interface Operations {
    */
   sendEvents(options: CallOptions<SendEventsData>): Promise<Reply<SendEventsResponses[keyof SendEventsResponses]>>;
   /**
+   * List approvals, the newest first
+   *
+   * Those that the caller asked for or may decide; with the role admin all of them. A page may have fewer than its limit, or none, and still a `cursor`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listApprovals(options?: CallOptions<ListApprovalsData>): Promise<Reply<ListApprovalsResponses[keyof ListApprovalsResponses]>>;
+  /**
+   * Read an approval: the call as it would leave, its preview and the decisions
+   *
+   * For every authenticated caller, with any role.
+   */
+  readApproval(options: CallOptions<ReadApprovalData>): Promise<Reply<ReadApprovalResponses[keyof ReadApprovalResponses]>>;
+  /**
+   * Grant an approval
+   *
+   * For its approvers. The grant counts for each rule whose approver the caller is. A second grant of the same caller changes nothing.
+   *
+   * For every authenticated caller, with any role.
+   */
+  grantApproval(options: CallOptions<GrantApprovalData>): Promise<Reply<GrantApprovalResponses[keyof GrantApprovalResponses]>>;
+  /**
+   * Reject an approval
+   *
+   * For its approvers. It ends the approval, also one that was granted and not used yet.
+   *
+   * For every authenticated caller, with any role.
+   */
+  rejectApproval(options: CallOptions<RejectApprovalData>): Promise<Reply<RejectApprovalResponses[keyof RejectApprovalResponses]>>;
+  /**
+   * Ask the orchestrator again what the call would do
+   *
+   * The preview replaces the earlier one. It changes nothing at the orchestrator.
+   *
+   * For every authenticated caller, with any role.
+   */
+  previewApproval(options: CallOptions<PreviewApprovalData>): Promise<Reply<PreviewApprovalResponses[keyof PreviewApprovalResponses]>>;
+  /**
    * Log in with user name and password
    *
    * The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`. The gateway throttles failed logins by account and by address.
@@ -527,6 +580,8 @@ export interface Pages {
   listRuns(options?: CallOptions<ListRunsData>): AsyncIterable<ListRunsResponses[200]['list'][number]>;
   /** The entries of `listRunTasks`. */
   listRunTasks(options: CallOptions<ListRunTasksData>): AsyncIterable<ListRunTasksResponses[200]['list'][number]>;
+  /** The entries of `listApprovals`. */
+  listApprovals(options?: CallOptions<ListApprovalsData>): AsyncIterable<ListApprovalsResponses[200]['list'][number]>;
   /** The entries of `listAudit`. */
   listAudit(options?: CallOptions<ListAuditData>): AsyncIterable<ListAuditResponses[200]['list'][number]>;
 }

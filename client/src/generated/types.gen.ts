@@ -144,6 +144,147 @@ export type AdapterUrlTest = {
     steps: Array<AdapterTestStep>;
 };
 
+export type Approval = {
+    id: string;
+    /**
+     * `granted`: it has all of its grants and was not used. `used`: the call was made.
+     */
+    status: 'waiting' | 'granted' | 'rejected' | 'expired' | 'used';
+    /**
+     * The caller of this request may grant or reject it.
+     */
+    mayDecide: boolean;
+    /**
+     * Who wants to make the call.
+     */
+    principal: string;
+    roles: Array<string>;
+    /**
+     * `X-Reason` of the call.
+     */
+    reason?: string;
+    createdAt: string;
+    /**
+     * From then on it can be neither granted nor used.
+     */
+    expires: string;
+    /**
+     * When its status changed last.
+     */
+    changedAt: string;
+    /**
+     * The run that waits.
+     */
+    run?: string;
+    /**
+     * The place of its task in the workflow document.
+     */
+    task?: string;
+    /**
+     * The question of a task `call: approval`.
+     */
+    message?: string;
+    call?: ApprovalCall;
+    /**
+     * All of them have to be satisfied.
+     */
+    rules: Array<ApprovalRule>;
+    decisions: Array<ApprovalDecision>;
+    preview?: ApprovalPreview;
+    /**
+     * Request id of the call that was made.
+     */
+    usedBy?: string;
+};
+
+export type ApprovalCall = {
+    /**
+     * The operationId of the route.
+     */
+    route: string;
+    /**
+     * Name of the adapter instance; a restCall has none.
+     */
+    adapter?: string;
+    method: string;
+    /**
+     * The path at the orchestrator; for `restCall` the address.
+     */
+    path: string;
+    /**
+     * Headers that leave, with `***` in place of credentials.
+     */
+    headers: {
+        [key: string]: string;
+    };
+    /**
+     * Of `restCall`; its password is not shown.
+     */
+    user?: string;
+    /**
+     * The body as it would leave.
+     */
+    body?: string;
+    bodyEncoding?: 'base64';
+    /**
+     * True: `***` is in place of secrets of the workflow.
+     */
+    redacted: boolean;
+};
+
+export type ApprovalDecision = {
+    as: 'granted' | 'rejected';
+    principal: string;
+    at: string;
+    reason: string;
+    rules: Array<string>;
+};
+
+export type ApprovalPage = {
+    list: Array<Approval>;
+    /**
+     * There may be more: `cursor` of the next page.
+     */
+    cursor?: string;
+};
+
+export type ApprovalPreview = {
+    /**
+     * `none` where there is none; `reason` says why.
+     */
+    kind: string;
+    text?: string;
+    reason?: string;
+    at: string;
+};
+
+export type ApprovalReason = {
+    /**
+     * Why; it is on record.
+     */
+    reason: string;
+};
+
+export type ApprovalRule = {
+    name: string;
+    approvers: Approvers;
+    /**
+     * How many different people must grant.
+     */
+    count: number;
+    selfApproval: boolean;
+    /**
+     * Grants that count for the rule.
+     */
+    grants: number;
+    satisfied: boolean;
+};
+
+export type Approvers = {
+    roles: Array<string>;
+    groups: Array<string>;
+};
+
 export type AuditPage = {
     list: Array<AuditRecord>;
     cursor?: string;
@@ -158,7 +299,7 @@ export type AuditRecord = {
      * Of a state-changing call: before it left; of all else: when it had ended.
      */
     time: string;
-    event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped';
+    event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired';
     requestId?: string;
     traceId?: string;
     principal?: string;
@@ -549,6 +690,21 @@ export type LogoutReply = {
     [key: string]: never;
 };
 
+export type NeededApproval = {
+    /**
+     * For the header `Approval`, once it is granted.
+     */
+    id: string;
+    /**
+     * The approval, for `GET`.
+     */
+    href: string;
+    /**
+     * From then on it can be neither granted nor used.
+     */
+    expires: string;
+};
+
 export type NestedCredentials = {
     user: Credentials;
 };
@@ -605,7 +761,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -615,6 +771,7 @@ export type Problem = {
      */
     errors?: Array<RequestProblem>;
     upstream?: UpstreamReply;
+    approval?: NeededApproval;
 };
 
 export type Readiness = {
@@ -1101,6 +1258,14 @@ export type RestCallData = {
          */
         'Idempotency-Key'?: string;
         /**
+         * Id of the approval of this call. It lets the call pass once.
+         */
+        Approval?: string;
+        /**
+         * Why you make the call; approvers see it.
+         */
+        'X-Reason'?: string;
+        /**
          * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
          */
         'X-Request-Id'?: string;
@@ -1126,11 +1291,11 @@ export type RestCallErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `destination-denied`: The outbound policy denies this destination.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `destination-denied`: The outbound policy denies this destination. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'destination-denied';
+        code: 'forbidden' | 'cross-site' | 'destination-denied' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `method-not-allowed`: The route does not know this method.
@@ -1147,11 +1312,11 @@ export type RestCallErrors = {
         code: 'request-timeout';
     };
     /**
-     * `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     409: Problem & {
         status: 409;
-        code: 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -1196,11 +1361,11 @@ export type RestCallErrors = {
         code: 'internal-error';
     };
     /**
-     * `upstream-dns-failed`: The name of the far side could not be resolved. `upstream-connect-failed`: No connection to the far side. `upstream-tls-failed`: TLS to the far side failed. `upstream-closed`: The far side broke the connection off. `upstream-protocol-error`: The far side answered with malformed HTTP. `response-too-large`: The reply of the far side is over the limit. `too-many-redirects`: The far side redirects too often. `stream-refused`: The endless reply of the far side is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `upstream-dns-failed`: The name of the far side could not be resolved. `upstream-connect-failed`: No connection to the far side. `upstream-tls-failed`: TLS to the far side failed. `upstream-closed`: The far side broke the connection off. `upstream-protocol-error`: The far side answered with malformed HTTP. `response-too-large`: The reply of the far side is over the limit. `too-many-redirects`: The far side redirects too often. `redirect-refused`: The redirect of the far side is not followed. `stream-refused`: The endless reply of the far side is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     502: Problem & {
         status: 502;
-        code: 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'stream-refused' | 'outcome-unknown';
+        code: 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown';
     };
     /**
      * `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
@@ -1245,6 +1410,14 @@ export type RestActionData = {
          */
         'Idempotency-Key'?: string;
         /**
+         * Id of the approval of this call. It lets the call pass once.
+         */
+        Approval?: string;
+        /**
+         * Why you make the call; approvers see it.
+         */
+        'X-Reason'?: string;
+        /**
          * Passed on to the orchestrator.
          */
         'If-Match'?: string;
@@ -1287,11 +1460,11 @@ export type RestActionErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -1315,11 +1488,11 @@ export type RestActionErrors = {
         code: 'request-timeout';
     };
     /**
-     * `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     409: Problem & {
         status: 409;
-        code: 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -1409,6 +1582,14 @@ export type RestQueryData = {
          */
         traceparent?: string;
         /**
+         * Id of the approval of this call. It lets the call pass once.
+         */
+        Approval?: string;
+        /**
+         * Why you make the call; approvers see it.
+         */
+        'X-Reason'?: string;
+        /**
          * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
          */
         'X-Request-Id'?: string;
@@ -1439,11 +1620,11 @@ export type RestQueryErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -1465,6 +1646,13 @@ export type RestQueryErrors = {
     408: Problem & {
         status: 408;
         code: 'request-timeout';
+    };
+    /**
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -1509,11 +1697,11 @@ export type RestQueryErrors = {
         code: 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'redirect-refused' | 'stream-refused';
     };
     /**
-     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
      */
     503: Problem & {
         status: 503;
-        code: 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+        code: 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
     };
     /**
      * `upstream-timeout`: The far side did not answer in time.
@@ -1550,6 +1738,14 @@ export type RestRequestData = {
          * 1 to 255 visible ASCII characters. For 24 hours a request with the same key, caller, route and payload gets the reply of the first one, and the gateway sends nothing again.
          */
         'Idempotency-Key'?: string;
+        /**
+         * Id of the approval of this call. It lets the call pass once.
+         */
+        Approval?: string;
+        /**
+         * Why you make the call; approvers see it.
+         */
+        'X-Reason'?: string;
         /**
          * Passed on to the orchestrator.
          */
@@ -1593,11 +1789,11 @@ export type RestRequestErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -1621,11 +1817,11 @@ export type RestRequestErrors = {
         code: 'request-timeout';
     };
     /**
-     * `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     409: Problem & {
         status: 409;
-        code: 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -5209,6 +5405,570 @@ export type SendEventsResponses = {
 };
 
 export type SendEventsResponse = SendEventsResponses[keyof SendEventsResponses];
+
+export type ListApprovalsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only approvals with this status.
+         */
+        status?: 'waiting' | 'granted' | 'rejected' | 'expired' | 'used';
+        /**
+         * Only approvals for which this run waits.
+         */
+        run?: string;
+        /**
+         * Size of the page.
+         */
+        limit?: number;
+        /**
+         * `cursor` of the previous page, unchanged; the filters must stay the same.
+         */
+        cursor?: string;
+    };
+    url: '/approvals';
+};
+
+export type ListApprovalsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ListApprovalsError = ListApprovalsErrors[keyof ListApprovalsErrors];
+
+export type ListApprovalsResponses = {
+    /**
+     * A page; `cursor` if there may be more.
+     */
+    200: ApprovalPage;
+};
+
+export type ListApprovalsResponse = ListApprovalsResponses[keyof ListApprovalsResponses];
+
+export type ReadApprovalData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the approval.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/approvals/{id}';
+};
+
+export type ReadApprovalErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `approval-not-found`: There is no such approval.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'approval-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadApprovalError = ReadApprovalErrors[keyof ReadApprovalErrors];
+
+export type ReadApprovalResponses = {
+    /**
+     * The approval as it is now.
+     */
+    200: Approval;
+};
+
+export type ReadApprovalResponse = ReadApprovalResponses[keyof ReadApprovalResponses];
+
+export type GrantApprovalData = {
+    body: ApprovalReason;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the approval.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/approvals/{id}/grant';
+};
+
+export type GrantApprovalErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `approval-not-found`: There is no such approval.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'approval-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `approval-granted`: The approval has all of its grants. `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type GrantApprovalError = GrantApprovalErrors[keyof GrantApprovalErrors];
+
+export type GrantApprovalResponses = {
+    /**
+     * The approval after the decision.
+     */
+    200: Approval;
+};
+
+export type GrantApprovalResponse = GrantApprovalResponses[keyof GrantApprovalResponses];
+
+export type RejectApprovalData = {
+    body: ApprovalReason;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the approval.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/approvals/{id}/reject';
+};
+
+export type RejectApprovalErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `approval-not-found`: There is no such approval.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'approval-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type RejectApprovalError = RejectApprovalErrors[keyof RejectApprovalErrors];
+
+export type RejectApprovalResponses = {
+    /**
+     * The approval after the decision.
+     */
+    200: Approval;
+};
+
+export type RejectApprovalResponse = RejectApprovalResponses[keyof RejectApprovalResponses];
+
+export type PreviewApprovalData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the approval.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/approvals/{id}/preview';
+};
+
+export type PreviewApprovalErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'cross-site';
+    };
+    /**
+     * `approval-not-found`: There is no such approval.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'approval-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type PreviewApprovalError = PreviewApprovalErrors[keyof PreviewApprovalErrors];
+
+export type PreviewApprovalResponses = {
+    /**
+     * The approval with its new preview.
+     */
+    200: Approval;
+};
+
+export type PreviewApprovalResponse = PreviewApprovalResponses[keyof PreviewApprovalResponses];
 
 export type LoginData = {
     body: Login;

@@ -19,7 +19,7 @@ const record = namedObject('AuditRecord', {
     format: 'date-time',
     description: 'Of a state-changing call: before it left; of all else: when it had ended.',
   }),
-  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped']),
+  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped', 'expired']),
   requestId: text,
   traceId: text,
   principal: text,
