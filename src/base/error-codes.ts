@@ -1,6 +1,7 @@
 /**
  * Every error that the gateway can answer with: HTTP status and title by `code`. http/documentation/openapi-error-guide.ts says what
- * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it.
+ * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it. The audit log
+ * alone has `no-dry-run`.
  * 4xx is a fault of the request, 502 and 504 of the far side. With 503 the gateway or an adapter cannot take the call now.
  */
 export const errorCodes = {
@@ -14,21 +15,29 @@ export const errorCodes = {
   'cross-site': { status: 403, title: 'The request comes from another site' },
   'destination-denied': { status: 403, title: 'The outbound policy denies this destination' },
   'path-denied': { status: 403, title: 'The adapter instance does not allow this path' },
+  'approval-required': { status: 403, title: 'People must approve the call before it leaves' },
+  'approval-mismatch': { status: 403, title: 'The approval is none of this call' },
   'not-found': { status: 404, title: 'There is no such route' },
   'adapter-not-found': { status: 404, title: 'There is no such adapter instance' },
   'automation-not-found': { status: 404, title: 'There is no such automation' },
   'workflow-not-found': { status: 404, title: 'There is no such workflow' },
   'run-not-found': { status: 404, title: 'There is no such run' },
   'form-not-found': { status: 404, title: 'There is no such form' },
+  'approval-not-found': { status: 404, title: 'There is no such approval' },
   'method-not-allowed': { status: 405, title: 'The route does not know this method' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'automation-exists': { status: 409, title: 'Another automation has this name' },
+  'approval-granted': { status: 409, title: 'The approval has all of its grants' },
+  'approval-used': { status: 409, title: 'The approval has been used' },
+  'approval-rejected': { status: 409, title: 'The approval was rejected' },
+  'approval-expired': { status: 409, title: 'The approval has expired' },
   'configuration-invalid': { status: 409, title: 'The configuration cannot be used' },
   'idempotency-key-in-use': { status: 409, title: 'The call of this Idempotency-Key is under way' },
   'reply-not-kept': { status: 409, title: 'The reply of this Idempotency-Key was not kept' },
   'run-conflict': { status: 409, title: 'The state of the run does not allow this' },
   'workflow-exists': { status: 409, title: 'This version of the workflow has other content' },
   'workflow-in-use': { status: 409, title: 'An automation names the workflow' },
+  'no-dry-run': { status: 409, title: 'The orchestrator cannot show what the call would do' },
   'form-in-use': { status: 409, title: 'An automation names the form' },
   'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },

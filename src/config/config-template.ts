@@ -10,7 +10,17 @@ interface TemplateOptions {
  * Prose begins with "# " and a letter. Any other line with # in its first column is a setting; deleting the # turns the setting on.
  */
 export function configTemplate({ adminPasswordHash, program = 'orchestration-gateway' }: TemplateOptions): string {
-  return [head(program), server, store, access(adminPasswordHash, program), outbound, adapters, audit, automations].join('\n');
+  return [
+    head(program),
+    server,
+    store,
+    access(adminPasswordHash, program),
+    outbound,
+    adapters,
+    audit,
+    automations,
+    approvals,
+  ].join('\n');
 }
 
 function head(program: string): string {
@@ -30,6 +40,7 @@ const server = `server:
 #  tls: { certFile: cert.pem, keyFile: key.pem } # PEM files; with them the gateway serves HTTPS
 #  requestBodyLimit: 10MiB # largest request body
 #  openMetrics: false # true: /metrics needs no credentials
+#  console: true # false: the gateway serves no web console
 #  trustedProxies: [] # addresses or CIDRs of proxies whose X-Forwarded-For the gateway trusts
 #  publicUrl: https://gateway.example.net # where callers reach the gateway, if a proxy that ends TLS is in front
 #  rateLimit: { calls: 1000, per: 1s } # calls of each principal; without the key there is no limit
@@ -135,4 +146,14 @@ const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
 #  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
+`;
+
+const approvals = `# Calls that people must approve before they leave. An empty list matches anything.
+#approvals:
+#  - name: core-changes
+#    when: { routes: [restAction, restRequest], adapters: [Local NSO], paths: ["**/sync-to"], methods: [POST], roles: [] }
+#    approvers: { roles: [admin], groups: [noc-leads] }
+#    count: 1 # how many different people must grant
+#    selfApproval: false
+#    expires: 4h # the time in which the call must be granted and made
 `;

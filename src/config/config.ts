@@ -1,4 +1,5 @@
 import type { AccessOptions } from '#access/access-options.ts';
+import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Secret } from '#base/secret.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
 import type { TlsOptions } from '#outbound/tls-handshake.ts';
@@ -15,6 +16,7 @@ export interface Config {
   readonly adapters: readonly AdapterConfig[];
   readonly audit: AuditConfig;
   readonly automations: AutomationsConfig;
+  readonly approvals: readonly ApprovalRule[];
 }
 
 export interface ServerConfig {
@@ -24,6 +26,8 @@ export interface ServerConfig {
   readonly tls?: { readonly cert: string; readonly key: Secret };
   readonly requestBodyLimit: number;
   readonly openMetrics: boolean;
+  /** Whether the web console is served. */
+  readonly console: boolean;
   /** Addresses or CIDRs. */
   readonly trustedProxies: readonly string[];
   readonly publicUrl?: string;

@@ -143,7 +143,7 @@ export type RouteReply =
       readonly headers?: Readonly<Record<string, string>>;
       /** Default `application/json; charset=utf-8`. */
       readonly mediaType?: string;
-      readonly body?: string;
+      readonly body?: Buffer | string;
     };
 
 /** The media types that a route's body may have. */
@@ -167,7 +167,7 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 /** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
-  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'access' | 'operations';
+  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'approvals' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;

@@ -1,10 +1,11 @@
 import type { Access } from '#access/access.ts';
+import type { ApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
-import { type CallPath, createCallPath } from '#calls/call-path.ts';
+import type { CallPath } from '#calls/call-path.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -12,15 +13,19 @@ import { sameConfig } from '#config/same-config.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import type { ConsoleFiles } from '#http/console/console-files.ts';
 import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
+import { approvalRoutes } from '#http/routes/approval-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
+import { consoleRoutes } from '#http/routes/console-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
+import { previewRoutes } from '#http/routes/preview-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { runRoutes } from '#http/routes/run-routes.ts';
@@ -28,6 +33,7 @@ import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
+import type { TakePreview } from '#previews/preview.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
@@ -39,8 +45,9 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
-import { openCatalogues } from './open-catalogues.ts';
-import { openRuns, type Runs } from './open-runs.ts';
+import { openCalls } from './open-calls.ts';
+import { openConsole } from './open-console.ts';
+import type { Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
@@ -79,7 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
-  const { database, store, audit, auditReader, longestCall } = stored;
+  const { store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -91,20 +98,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const pingStore = (): Promise<void> => store.ping();
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
-  const { base } = readPublicUrl(config.server.publicUrl);
-  const calls = createCallPath({ ...live, userAgent });
-  const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, calls });
+  const { base, path } = readPublicUrl(config.server.publicUrl);
+  const making = { live, base, userAgent, metrics, runWatcher, tracing };
+  const { catalogues, approvals, runs, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
+    consoleFiles: await openConsole(config, path, log),
     version,
     base,
     access,
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    approvals: approvals.catalogue,
     live,
-    calls,
+    ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
@@ -198,11 +206,13 @@ function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOpt
 }
 
 /** All routes. */
-function gatewayRoutes(options: Omit<ServedParts, 'allRoutes'> & { readonly version: string }): readonly Route[] {
-  const { version, base, access } = options;
+function gatewayRoutes(
+  options: Omit<ServedParts, 'allRoutes'> & { readonly version: string; readonly consoleFiles: ConsoleFiles | 'off' | undefined },
+): readonly Route[] {
+  const { version, base, access, consoleFiles: files } = options;
   const served = servedRoutes({ ...options, allRoutes: () => all });
   const all = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
-  return all;
+  return [...all, ...consoleRoutes({ files, version, base })];
 }
 
 interface ServedParts {
@@ -214,8 +224,10 @@ interface ServedParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly approvals: ApprovalCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
+  readonly preview: TakePreview;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
   /** These and those of the documentation. */
@@ -231,19 +243,23 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  approvals,
   live,
   calls,
+  preview,
   operations,
   reload,
   allRoutes,
 }: ServedParts): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
+    ...previewRoutes({ adapters: () => live.adapters(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
+    ...approvalRoutes(approvals),
     ...sessionRoutes(access),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
@@ -259,6 +275,7 @@ function servedRoutes({
 function rulesInForce(live: LiveParts): CallRules {
   return {
     customRoles: live.customRoles(),
+    approvalRules: live.approvalRules(),
     adapters: live.adapters().all(),
     refusal: (url) => live.outbound().refusal(url),
   };

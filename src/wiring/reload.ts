@@ -113,6 +113,7 @@ const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
   ['server.tls', ({ server }) => server.tls !== undefined],
   ['server.requestBodyLimit', ({ server }) => server.requestBodyLimit],
   ['server.openMetrics', ({ server }) => server.openMetrics],
+  ['server.console', ({ server }) => server.console],
   ['server.trustedProxies', ({ server }) => server.trustedProxies],
   ['server.publicUrl', ({ server }) => server.publicUrl],
   ['store.url', ({ store }) => store],

@@ -39,8 +39,17 @@ const replyHeaders = {
   'X-Upstream-Body-Encoding': '`base64` where the body is not text.',
 } as const;
 
+const approvalErrors: readonly ErrorCode[] = [
+  'approval-required',
+  'approval-mismatch',
+  'approval-used',
+  'approval-rejected',
+  'approval-expired',
+];
+
 const orchestratorErrors: readonly ErrorCode[] = [
   'path-denied',
+  ...approvalErrors,
   'adapter-not-found',
   ...farSideErrors,
   'upstream-error',
@@ -59,16 +68,21 @@ const idempotencyHeader = {
   description:
     '1 to 255 visible ASCII characters. For 24 hours a request with the same key, caller, route and payload gets the reply of the first one, and the gateway sends nothing again.',
 };
+const approvalHeaders = [
+  { name: 'Approval', description: 'Id of the approval of this call. It lets the call pass once.' },
+  { name: 'X-Reason', description: 'Why you make the call; approvers see it.' },
+];
 /** For replies to requests that may have an Idempotency-Key. */
 const replayedHeader = { 'Idempotency-Replayed': '`true`: the reply to an earlier request with this Idempotency-Key.' };
-const orchestratorHeaders = [
+/** Request headers of every call to an orchestrator that may change something. */
+export const passedOnDocs = [
   preferHeader,
   traceHeader,
-  idempotencyHeader,
   { name: 'If-Match', description: 'Passed on to the orchestrator.' },
   { name: 'If-Unmodified-Since', description: 'Passed on to the orchestrator.' },
   { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
 ];
+const orchestratorHeaders = [idempotencyHeader, ...approvalHeaders, ...passedOnDocs];
 
 /** The four routes that relay a call. Each makes a `Call` of its request and hands it to the call path. */
 export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
@@ -95,15 +109,17 @@ function relayRoute(operation: CallOperation, { customRoles }: RelayRoutesOption
 }
 
 /** Answers 404 for an unknown adapter instance before the body is read. */
-function knownAdapter({ adapters }: RelayRoutesOptions): { readonly precondition: (params: PathParameters) => void } {
+export function knownAdapter({ adapters }: Pick<RelayRoutesOptions, 'adapters'>): {
+  readonly precondition: (params: PathParameters) => void;
+} {
   return { precondition: (params) => void adapters().find(adapterIn(params)) };
 }
 
-function adapterIn(params: PathParameters): string {
+export function adapterIn(params: PathParameters): string {
   return params['adapterId'] ?? '';
 }
 
-const pathParameters = { adapterId: 'Name of the adapter instance, URL-encoded, such as `Local%20NSO`.' };
+export const pathParameters = { adapterId: 'Name of the adapter instance, URL-encoded, such as `Local%20NSO`.' };
 
 function restCallRoute(options: RelayRoutesOptions): Route {
   return {
@@ -119,14 +135,22 @@ function restCallRoute(options: RelayRoutesOptions): Route {
       operationId: 'restCall',
       ...relayDocs.restCall,
       summary: 'Send a REST call and return its reply',
-      requestHeaders: [preferHeader, traceHeader, idempotencyHeader],
+      requestHeaders: [preferHeader, traceHeader, idempotencyHeader, ...approvalHeaders],
       success: {
         status: 200,
         description: 'The reply of the far side, with any status.',
         schema: namedObject('RestCallReply', { response: Type.String() }),
         headers: { ...replyHeaders, ...replayedHeader, 'X-Upstream-Uri': 'The final address after redirects.' },
       },
-      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown', 'audit-unavailable'],
+      errors: [
+        'destination-denied',
+        ...approvalErrors,
+        ...farSideErrors,
+        'too-many-redirects',
+        'redirect-refused',
+        'outcome-unknown',
+        'audit-unavailable',
+      ],
     },
   };
 }
@@ -182,7 +206,7 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
       ...relayDocs.restQuery,
       summary: 'Send a REST query (GET) to the orchestrator',
       pathParameters,
-      requestHeaders: [preferHeader, traceHeader],
+      requestHeaders: [preferHeader, traceHeader, ...approvalHeaders],
       success: {
         status: 200,
         description: 'One element for each instance in the reply.',
@@ -193,7 +217,7 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
         }),
         headers: replyHeaders,
       },
-      errors: orchestratorErrors,
+      errors: [...orchestratorErrors, 'audit-unavailable'],
     },
   };
 }
@@ -250,17 +274,17 @@ function judgeRestCallBody(body: unknown): Judgement {
   return { problems, judged: request };
 }
 
-function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
+export function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
   const { problems, params } = checkParams(asObject(asObject(body)['params']), spans.get('/body'));
   return { problems, judged: params };
 }
 
 /** What `judgeOrchestratorBody` checked; the schema of the route holds its members. */
-function paramsOf<P extends OrchestratorParams>({ judged }: RouteRequest): Checked<P> {
+export function paramsOf<P extends OrchestratorParams>({ judged }: RouteRequest): Checked<P> {
   return judged as Checked<P>;
 }
 
-function passedOn(request: RouteRequest): PassedOnHeaders {
+export function passedOn(request: RouteRequest): PassedOnHeaders {
   const found: Record<string, string> = {};
   for (const name of passedOnHeaders) {
     const value = request.headers[name];
