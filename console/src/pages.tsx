@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
 import type { Place } from './address.ts';
 import { AdapterPage, Adapters } from './pages/adapters.tsx';
+import { ApprovalPage } from './pages/approval.tsx';
+import { Approvals } from './pages/approvals.tsx';
 import { Audit } from './pages/audit.tsx';
 import { AutomationPage } from './pages/automation.tsx';
 import { Automations } from './pages/automations.tsx';
@@ -23,6 +25,7 @@ export function menu(): readonly MenuEntry[] {
     { name: '', title: 'Overview', isOffered: true },
     { name: 'automations', title: 'Automations', isOffered: may('listAutomations') },
     { name: 'runs', title: 'Runs', isOffered: may('listRuns') },
+    { name: 'approvals', title: 'Approvals', isOffered: may('listApprovals') },
     { name: 'adapters', title: 'Adapters', isOffered: may('listAdapters') },
     { name: 'audit', title: 'Audit', isOffered: may('listAudit') },
   ];
@@ -32,6 +35,7 @@ const lists: Readonly<Record<string, readonly [title: string, page: () => JSX.El
   '': ['Overview', () => <Overview />],
   automations: ['Automations', () => <Automations />],
   runs: ['Runs', () => <Runs />],
+  approvals: ['Approvals', () => <Approvals />],
   adapters: ['Adapters', () => <Adapters />],
   audit: ['Audit', () => <Audit />],
 };
@@ -39,6 +43,7 @@ const lists: Readonly<Record<string, readonly [title: string, page: () => JSX.El
 const entries: Readonly<Record<string, readonly [title: string, page: (id: string) => JSX.Element]>> = {
   automations: ['Automation', (id) => <AutomationPage id={id} />],
   runs: ['Run', (id) => <RunPage id={id} />],
+  approvals: ['Approval', (id) => <ApprovalPage id={id} />],
   adapters: ['Adapter', (id) => <AdapterPage name={id} />],
 };
 
