@@ -56,7 +56,7 @@ export default {
       from: { path: '^src/', pathNot: ['^src/(adapters|calls|relay|wiring)/', '[.]test(-support)?[.]ts$'] },
       to: {
         path: [
-          '^src/relay/(rest-call|orchestrator-call)[.]ts$',
+          '^src/relay/(rest-call|orchestrator-call|dry-run-call)[.]ts$',
           '^src/adapters/adapter-(instance|instances|node)[.]ts$',
           '^src/calls/recorded[.]ts$',
         ],

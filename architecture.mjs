@@ -20,9 +20,13 @@ export const mayImport = {
   workflows: ['base', 'json', 'yaml', 'database', 'access'],
   forms: ['base', 'json', 'yaml', 'database', 'access', 'automations', 'workflows'],
   runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'automations', 'workflows', 'calls', 'relay'],
-  approvals: ['base', 'database', 'access', 'audit', 'calls', 'relay', 'runs'],
+  approvals: ['base', 'database', 'access', 'adapters', 'audit', 'calls', 'relay', 'previews', 'runs'],
   schedules: ['base', 'database', 'automations', 'runs'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
+<<<<<<< HEAD
+=======
+  previews: ['base', 'access', 'adapters', 'audit', 'calls'],
+>>>>>>> d512d2888f1f70872b198e0c5a787b1d334a6f80
   http: [
     'base',
     'json',
@@ -30,6 +34,10 @@ export const mayImport = {
     'adapters',
     'relay',
     'calls',
+<<<<<<< HEAD
+=======
+    'previews',
+>>>>>>> d512d2888f1f70872b198e0c5a787b1d334a6f80
     'automations',
     'workflows',
     'forms',
@@ -48,6 +56,7 @@ export const mayImport = {
     'adapters',
     'relay',
     'calls',
+    'previews',
     'automations',
     'workflows',
     'forms',

@@ -151,8 +151,10 @@ test('a planted breach of each rule of the import table is found', async (t) => 
 /** Files that begin calls. Each is an entrance: it turns its own request into a call, and the call path does the rest. */
 const entrances = [
   'src/http/routes/relay-routes.ts',
+  'src/previews/preview.ts',
   'src/runs/tasks/call-entrance.ts',
   'src/wiring/gateway.ts',
+  'src/wiring/open-calls.ts',
   'src/wiring/open-runs.ts',
 ];
 

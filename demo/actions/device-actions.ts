@@ -12,9 +12,9 @@ import type { Content } from '../wire/document.ts';
 import { dryRunContent } from '../wire/dry-run-content.ts';
 import { type ActionCall, type ActionHandler, type ActionOutput, actionTransaction, subjectOf } from './action-call.ts';
 
-/** The result for one device: `result` as NSO names it, whether it is positive, and further output. */
+/** The result for one device: `result` as NSO names it, absent in a dry run; whether it is positive, and further output. */
 interface DeviceResult {
-  readonly result: string | boolean;
+  readonly result?: string | boolean;
   readonly positive: boolean;
   readonly more: readonly Content[];
 }
@@ -43,11 +43,20 @@ export const deviceActions: readonly (readonly [string, ActionHandler])[] = [
 ];
 
 function onOne(call: ActionCall, run: PerDevice): ActionOutput {
+  return outputOf(call, runOrShow(call, subjectDevice(call), run));
+}
+
+function outputOf({ build }: ActionCall, { result, more }: DeviceResult): readonly Content[] {
+  return result === undefined ? more : [build.leaf('result', result), ...more];
+}
+
+/** With `dry-run` in the input only what the action would do. It needs the device, as the action does. */
+function runOrShow(call: ActionCall, device: Device, run: PerDevice): DeviceResult {
   const format = inputFormat(call.input, 'dry-run');
-  const device = subjectDevice(call);
-  if (format !== undefined) return [dryRunOf(call, device, format)];
-  const { result, more } = run(call, device);
-  return [call.build.leaf('result', result), ...more];
+  if (format === undefined) return run(call, device);
+  const obstacle = call.orchestrator.network.obstacle(device);
+  if (obstacle !== undefined) return failure(call, false, obstacle);
+  return { positive: true, more: [dryRunOf(call, device, format)] };
 }
 
 function onMany(call: ActionCall, run: PerDevice, listName: string, candidates: readonly Device[]): ActionOutput {
@@ -57,9 +66,9 @@ function onMany(call: ActionCall, run: PerDevice, listName: string, candidates: 
   const quiet = hasInput(call.input, 'suppress-positive-result');
   const results = candidates
     .filter((device) => names.length === 0 || names.includes(device.name))
-    .map((device) => ({ device, ...run(call, device) }))
-    .filter(({ positive }) => !(quiet && positive))
-    .map(({ device, result, more }) => [call.build.leaf('device', device.name), call.build.leaf('result', result), ...more]);
+    .map((device) => ({ device, found: runOrShow(call, device, run) }))
+    .filter(({ found }) => !(quiet && found.positive))
+    .map(({ device, found }) => [call.build.leaf('device', device.name), ...outputOf(call, found)]);
   return results.length === 0 ? 'no-output' : [call.build.list(listName, results)];
 }
 

@@ -154,8 +154,8 @@ const device = ncs.list('device', {
 });
 
 const manyDevices = [
-  ncs.action('sync-from', 'device', 'suppress-positive-result'),
-  ncs.action('sync-to', 'device', 'suppress-positive-result'),
+  ncs.action('sync-from', 'device', 'suppress-positive-result', 'dry-run'),
+  ncs.action('sync-to', 'device', 'suppress-positive-result', 'dry-run'),
   ncs.action('check-sync', 'device', 'suppress-positive-result'),
   ncs.action('connect', 'device', 'suppress-positive-result'),
   ncs.action('fetch-ssh-host-keys', 'device', 'suppress-positive-result'),

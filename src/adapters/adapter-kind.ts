@@ -1,4 +1,5 @@
 import type { FarSideReply } from '#outbound/outbound-call.ts';
+import type { DryRuns } from './dry-runs.ts';
 
 /**
  * The differences between kinds of orchestrators. A kind is a plain value. Everything that kinds have in common (connections,
@@ -13,6 +14,8 @@ export interface AdapterKind {
   defaultContentType(path: string): string;
   /** False if a POST with `{}` is sent without a message body: an operation without input has none (RFC 8040, section 3.6). */
   readonly sendsEmptyObject: boolean;
+  /** Absent: a server of this kind may execute what it should only show, so it is never asked. */
+  readonly dryRuns?: DryRuns;
   /**
    * Finds the state and role of a node with cheap authenticated reads. If `ask` rejects, `probe` rejects with the same error: the
    * node did not answer.

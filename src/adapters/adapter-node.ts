@@ -7,6 +7,7 @@ import type { Sender } from '#outbound/sender.ts';
 import type { AdapterKind, Asked, Probed } from './adapter-kind.ts';
 import { sendAuthenticated } from './authenticated-send.ts';
 import type { Credentials } from './credentials.ts';
+import { keepDryRunProof } from './dry-run-proof.ts';
 import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
 import { type AttemptResult, failedAtNode } from './node-failure.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
@@ -31,6 +32,8 @@ export interface NodeCall {
   /** Alternating names and values, without credentials. */
   readonly headers: readonly string[];
   readonly body?: Buffer | undefined;
+  /** True: the call asks for a dry run, so it goes only to a node that has proven that it knows them (`AdapterKind.dryRuns`). */
+  readonly isDryRun?: true;
 }
 
 /** One address of an orchestrator, with its own connections and breaker. NSO calls this a node of a high-availability group. */
@@ -42,7 +45,7 @@ export interface AdapterNode {
   standing(): NodeStanding;
   /**
    * Sends the call once; a query that gets a 401 is sent again if that can help. Never rejects. The failure is one of
-   * Sender.send, or `adapter-unavailable` if the breaker is open or there are no credentials.
+   * Sender.send, or `adapter-unavailable` if the breaker is open or there are no credentials, or `no-dry-run`.
    */
   send(call: NodeCall, scope: CallScope): Promise<AttemptResult>;
   /** Counts a call for the breaker, by the result of its last attempt at this node. */
@@ -80,24 +83,14 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const sender = options.open();
   const outbound = callsTo(options);
   const prober = createProber(options, outbound);
+  const send = attemptsOf(options, { breaker, standing, sender, outbound });
 
   return {
     url,
     breaker,
     slots: createSlots(instance),
     standing: () => standing.current(),
-    async send(call, scope) {
-      try {
-        const send = (held: readonly string[]): Promise<FarSideReply> =>
-          breaker.run(() => sender.send(outbound(call, held), scope));
-        const { reply, refused } = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
-        standing.answered(reply, refused);
-        return { reply };
-      } catch (failure) {
-        standing.failed(failure);
-        return { failure };
-      }
-    },
+    send,
     async count(result) {
       await breaker.count(result);
       if (breaker.state === 'open' && failedAtNode(result, timeouts.total)) standing.broken();
@@ -128,6 +121,41 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
       await sender.close();
     },
   };
+}
+
+/** Makes the attempts of calls at one node. A dry run needs the proof of the node first. */
+function attemptsOf(
+  { url, kind, credentials, userAgent, clock }: NodeNeeds,
+  parts: {
+    readonly breaker: NodeBreaker;
+    readonly standing: ReturnType<typeof keepStanding>;
+    readonly sender: Sender;
+    readonly outbound: ToOutbound;
+  },
+): AdapterNode['send'] {
+  const { breaker, standing, sender, outbound } = parts;
+  const attempt = async (call: NodeCall, scope: CallScope): Promise<AttemptResult> => {
+    try {
+      if (call.isDryRun === true) await proof.require(scope);
+      const send = (held: readonly string[]): Promise<FarSideReply> =>
+        breaker.run(() => sender.send(outbound(call, held), scope));
+      const { reply, refused } = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });
+      standing.answered(reply, refused);
+      return { reply };
+    } catch (failure) {
+      standing.failed(failure);
+      // Another server may answer at the address next time.
+      proof.forget();
+      return { failure };
+    }
+  };
+  const proof = keepDryRunProof({
+    kind,
+    url,
+    clock,
+    send: (path, accept, scope) => attempt({ method: 'GET', path, headers: ['Accept', accept, 'User-Agent', userAgent] }, scope),
+  });
+  return attempt;
 }
 
 /** Writes a line when the node begins to refuse the credentials, and when it accepts them again. */

@@ -5,7 +5,7 @@ type ApprovalEvent = 'requested' | 'granted' | 'rejected' | 'used' | 'expired';
 
 /**
  * An event of an approval as a CloudEvent 1.0. `key`: makes its id unique where an approval has several of a kind. It has no body, no header
- * and no reason: whoever may read those asks for the approval itself.
+ * and no reason: these are only in the approval itself.
  */
 export function approvalEvent(
   kind: ApprovalEvent,

@@ -8,8 +8,8 @@ import { type ApprovalTerms, type StoredCall, termsOf } from './approval.ts';
 type Mask = (text: string) => string;
 
 /**
- * A keyed hash of everything that must stay the same between asking and sending: who calls, the route, the adapter instance, the method,
- * the path or address, the headers that leave and the bytes of the body.
+ * A keyed hash of everything that must stay the same between asking and sending. That is the caller, the route, the adapter instance, the
+ * method, the path or address, the headers that leave and the bytes of the body.
  */
 export function fingerprintOf(call: Call, principal: Pick<Principal, 'id'>, key: Buffer): string {
   const hash = createHmac('sha256', key);

@@ -20,7 +20,7 @@ export interface AuditFacts {
   readonly subject?: string | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly sourceAddress?: string | undefined;
-  /** Method and URL pattern, such as `POST /tools/restCall`; of a call of a run `run` and its operation, such as `run restCall`. */
+  /** Method and URL pattern, such as `POST /tools/restCall`. Of a call of a run `run restCall`, of a preview `preview restAction`. */
   readonly route?: string | undefined;
   readonly adapter?: string | undefined;
   /** The method at the far side. */
@@ -39,6 +39,8 @@ export interface AuditFacts {
   readonly run?: string | undefined;
   /** The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. */
   readonly via?: { readonly run: string; readonly task?: string | undefined } | undefined;
+  /** Set where the call asked the orchestrator for a dry run: the format. It was sent as a dry run alone. */
+  readonly preview?: 'native' | 'cli' | 'xml' | undefined;
   /** The form that a request stored or deleted. */
   readonly form?: { readonly id: string } | undefined;
   /** The id of the approval that the call asked for or used, that the request decided, or that expired. */

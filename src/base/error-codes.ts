@@ -1,6 +1,7 @@
 /**
  * Every error that the gateway can answer with: HTTP status and title by `code`. http/documentation/openapi-error-guide.ts says what
- * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it.
+ * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it. The audit log
+ * alone has `no-dry-run`.
  * 4xx is a fault of the request, 502 and 504 of the far side. With 503 the gateway or an adapter cannot take the call now.
  */
 export const errorCodes = {
@@ -36,6 +37,7 @@ export const errorCodes = {
   'run-conflict': { status: 409, title: 'The state of the run does not allow this' },
   'workflow-exists': { status: 409, title: 'This version of the workflow has other content' },
   'workflow-in-use': { status: 409, title: 'An automation names the workflow' },
+  'no-dry-run': { status: 409, title: 'The orchestrator cannot show what the call would do' },
   'form-in-use': { status: 409, title: 'An automation names the form' },
   'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },

@@ -6,9 +6,9 @@ import type { Call } from './call.ts';
 /** Lets a call pass once people have approved it. The approvals themselves are in `src/approvals/`. */
 export interface ApprovalGate {
   /**
-   * Resolves where the call has its approval. Otherwise rejects: with `approval-required` (403) where people have not decided yet (a new
-   * call is put before them first), `approval-mismatch` (403) where the approval is none of this call, `approval-rejected`,
-   * `approval-expired` or `approval-used` (409), and `store-unavailable` (503).
+   * Resolves where the call has its approval. Otherwise rejects. `approval-required` (403): people have not decided yet; a new call is put
+   * before them first. `approval-mismatch` (403): the approval is none of this call. 409: it was rejected or used, or has expired. 503:
+   * `store-unavailable`.
    */
   admit(asking: AskingCall): Promise<ApprovalPermit>;
 }

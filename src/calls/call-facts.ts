@@ -23,6 +23,8 @@ export interface CallFacts {
   readonly run?: string | undefined;
   /** The task of a run that makes the call. */
   readonly via?: AuditFacts['via'];
+  /** The format of the dry run, where the call asks for one. */
+  readonly preview?: AuditFacts['preview'];
   /** The form that the request stored or deleted. */
   readonly form?: { readonly id: string } | undefined;
   /** The id of the approval that the call asked for or used, or that the request decided. */

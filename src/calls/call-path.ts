@@ -10,7 +10,7 @@ import type { RelayedCall } from '#relay/relayed-call.ts';
 import { type OutboundSection, restCall } from '#relay/rest-call.ts';
 import type { ApprovalGate, ApprovalPermit } from './approval-gate.ts';
 import { neededApprovals } from './approval-rules.ts';
-import { type Call, methodOf } from './call.ts';
+import { type Call, isPreview, methodOf } from './call.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { traitsOf } from './custom-rights.ts';
@@ -71,13 +71,16 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
   return { customRoles: customRoles(), approvalRules: approvalRules() };
 }
 
-/** Undefined where no rule matches the call and its caller names no approval. One that it names is used up in any case. */
+/**
+ * Undefined where no rule matches the call and its caller names no approval. One that it names is used up in any case. A preview needs none:
+ * it leaves as a dry run alone.
+ */
 function admission(
   call: Call,
   { rules, context: { record, approval = {} } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
 ): (() => Promise<ApprovalPermit>) | undefined {
-  if (rules.length === 0 && approval.id === undefined) return undefined;
+  if (isPreview(call) || (rules.length === 0 && approval.id === undefined)) return undefined;
   const { principal, requestId } = record;
   return () => gate.admit({ principal, call, rules, reference: approval, requestId });
 }

@@ -71,6 +71,7 @@ export class CallRecord {
     workflow: undefined,
     run: undefined,
     via: undefined,
+    preview: undefined,
     form: undefined,
     approval: undefined,
     upstreamStatus: undefined,

@@ -1,3 +1,4 @@
+import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Checked } from '#relay/checked.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
@@ -33,6 +34,11 @@ export type Call = {
 /** `adapter` is the name of the adapter instance. */
 interface OfAdapter {
   readonly adapter: string;
+  /**
+   * Set for a preview: the orchestrator is asked what the call would do, in this format, and its answer is the reply. Such a call leaves
+   * as a dry run alone, and only to a node that has proven that it knows dry runs.
+   */
+  readonly dryRun?: DryRunFormat;
 }
 
 const fixedMethods = { restAction: 'POST', restQuery: 'GET', restCall: undefined, restRequest: undefined } as const;
@@ -45,4 +51,9 @@ export function fixedMethod(operation: CallOperation): 'GET' | 'POST' | undefine
 /** The method of a call to an orchestrator at the far side. */
 export function methodOf(call: Exclude<Call, { readonly operation: 'restCall' }>): RequestParams['method'] {
   return call.operation === 'restRequest' ? call.params.method : fixedMethods[call.operation];
+}
+
+/** Whether the call leaves as a dry run alone. */
+export function isPreview(call: Call): boolean {
+  return call.operation !== 'restCall' && call.dryRun !== undefined;
 }

@@ -55,8 +55,8 @@ export type CallDecision<Prepared> =
     };
 
 /**
- * The one decision about a call. First the role of its principal, or a delegated one, or a right; then the operator's rules for its
- * destination (path rights, outbound policy), then the approvals that it needs. `prepare` is called once the call is granted. What it throws (404 `adapter-not-found`, 400)
+ * The one decision about a call. First the role of its principal, or a delegated one, or a right. Then the operator's rules for its
+ * destination (path rights, outbound policy), and the approvals that it needs. `prepare` is called once the call is granted. What it throws (404 `adapter-not-found`, 400)
  * comes before the rules.
  */
 export function decideCall<Prepared extends { decide(): RuleDecision }>(

@@ -41,7 +41,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
-  const { verb, address = origin.address, adapter, rule, automation, workflow, run, via, form, approval } = call.facts;
+  const { verb, address = origin.address, adapter, rule, automation, workflow, run, via, preview, form, approval } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -62,6 +62,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     workflow,
     run,
     via,
+    preview,
     form,
     approval,
     decision: isDenied(call) ? 'denied' : 'allowed',

@@ -74,7 +74,7 @@ const approvers = mapping({
 const approversAreNamed: Check = (place) => {
   const named = memberOf(place, 'approvers');
   if (named === undefined || itemsIn(named, 'roles').length > 0 || itemsIn(named, 'groups').length > 0) return;
-  named.reading.problem(named, 'names no role and no group, so that nobody could approve; name at least one');
+  named.reading.problem(named, 'names no role and no group, so no person could approve; name at least one');
 };
 
 export const approvalRuleList = list(

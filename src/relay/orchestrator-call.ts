@@ -1,6 +1,8 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
+import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
+import { dryRunCall } from './dry-run-call.ts';
 import { refuseErrorStatus, refuseRedirect } from './orchestrator-errors.ts';
 import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request.ts';
 import { decideDestination } from './path-decision.ts';
@@ -24,6 +26,8 @@ interface OrchestratorCall {
   readonly body?: Buffer | undefined;
   /** Absent: as the route of the operation answers. */
   readonly reply?: WholeReply | undefined;
+  /** Set where the orchestrator is asked what the call would do; nothing else is sent then. */
+  readonly dryRun?: DryRunFormat | undefined;
   readonly trace: TraceContext;
   readonly userAgent: string;
 }
@@ -41,6 +45,10 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
   const { path } = call.params;
   const { retry } = operations[operation];
   const body = messageBody(call);
+  if (call.dryRun !== undefined) {
+    const headers = (accept: string, type: string | undefined): readonly string[] => requestHeaders(call, accept, type);
+    return dryRunCall({ ...call, path, contentType: contentType(call), body, headers }, call.dryRun);
+  }
   return {
     operation,
     method,
@@ -48,7 +56,7 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     decide: () => decideDestination(adapter, method, path),
     hold: () => adapter.hold(),
     async send(scope, record) {
-      const reply = await adapter.perform({ method, path, headers: requestHeaders(call, body), retry, body }, scope);
+      const reply = await adapter.perform({ method, path, headers: headersOf(call, body), retry, body }, scope);
       record.note({ upstreamStatus: reply.status });
       return renderOrDiscard(reply, renderingOf(call));
     },
@@ -75,9 +83,13 @@ function messageBody(call: OrchestratorCall): Buffer | undefined {
   return writeRequestBody(call.body, contentType(call));
 }
 
-function requestHeaders(call: OrchestratorCall, body: Buffer | undefined): readonly string[] {
-  const headers = ['Accept', call.params.accept, 'User-Agent', call.userAgent, 'traceparent', call.trace.traceparent];
-  if (body !== undefined) headers.push('Content-Type', contentType(call));
+function headersOf(call: OrchestratorCall, body: Buffer | undefined): readonly string[] {
+  return requestHeaders(call, call.params.accept, body && contentType(call));
+}
+
+function requestHeaders(call: OrchestratorCall, accept: string, type: string | undefined): readonly string[] {
+  const headers = ['Accept', accept, 'User-Agent', call.userAgent, 'traceparent', call.trace.traceparent];
+  if (type !== undefined) headers.push('Content-Type', type);
   for (const [name, value] of Object.entries(call.passedOn)) headers.push(name, value);
   return headers;
 }

@@ -71,7 +71,7 @@ export class RunWork {
       if (effect === undefined) this.#working.delete(key);
       if (isAborted(effect)) controller.abort();
     }
-    // A time limit passed: the call is begun once more, and answers that it was aborted.
+    // A time limit passed: the call is begun again, and answers that it was aborted.
     for (const key of this.#quiet) if (isAborted(effects.get(key))) this.#quiet.delete(key);
     for (const key of this.#scanned.keys()) {
       if (!effects.has(key)) this.#scanned.delete(key);

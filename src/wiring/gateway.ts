@@ -5,7 +5,7 @@ import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
-import { type CallPath, createCallPath } from '#calls/call-path.ts';
+import type { CallPath } from '#calls/call-path.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -25,6 +25,7 @@ import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
+import { previewRoutes } from '#http/routes/preview-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
 import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { runRoutes } from '#http/routes/run-routes.ts';
@@ -32,6 +33,7 @@ import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createResolver } from '#outbound/resolver.ts';
+import type { TakePreview } from '#previews/preview.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
@@ -43,10 +45,9 @@ import { createTelemetry } from './create-telemetry.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
-import { openApprovals } from './open-approvals.ts';
-import { openCatalogues } from './open-catalogues.ts';
+import { openCalls } from './open-calls.ts';
 import { openConsole } from './open-console.ts';
-import { openRunStore, openRuns, type Runs } from './open-runs.ts';
+import type { Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
@@ -99,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { live, base, userAgent, metrics, runWatcher, tracing };
-  const { calls, catalogues, approvals, runs } = openCalls(started, { ...options, ...stored }, making);
+  const { catalogues, approvals, runs, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
@@ -111,7 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs: runs.catalogue,
     approvals: approvals.catalogue,
     live,
-    calls,
+    ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
@@ -139,22 +140,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   started.defer(() => server.close());
   const url = await server.listen();
   return runningGateway({ url, running: started.move(), reloading, server, runs });
-}
-
-/** Opens the path of calls with its approvals, and the runs, which make calls themselves. */
-function openCalls(
-  started: AsyncDisposableStack,
-  options: GatewayOptions & Awaited<ReturnType<typeof openStore>>,
-  parts: Pick<ServedParts, 'live' | 'base'> &
-    Pick<Parameters<typeof openRuns>[1], 'metrics' | 'runWatcher' | 'tracing'> & { readonly userAgent: string },
-) {
-  const { live, base, userAgent } = parts;
-  const runStore = openRunStore(started, options);
-  const approvals = openApprovals(started, { ...options, runStore, base });
-  const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
-  const catalogues = openCatalogues(started, { ...options, live });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
-  return { calls, catalogues, approvals, runs };
 }
 
 /** Starts the parts that a reload replaces. */
@@ -242,6 +227,7 @@ interface ServedParts {
   readonly approvals: ApprovalCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
+  readonly preview: TakePreview;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
   /** These and those of the documentation. */
@@ -260,12 +246,14 @@ function servedRoutes({
   approvals,
   live,
   calls,
+  preview,
   operations,
   reload,
   allRoutes,
 }: ServedParts): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
+    ...previewRoutes({ adapters: () => live.adapters(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),

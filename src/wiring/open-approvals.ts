@@ -1,6 +1,7 @@
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import { createApprovalGate } from '#approvals/approval-gate.ts';
+import { previewOfApproval } from '#approvals/approval-preview.ts';
 import { createApprovalStore } from '#approvals/approval-store.ts';
 import { createApprovalTasks } from '#approvals/approval-tasks.ts';
 import { keepApprovals } from '#approvals/approval-upkeep.ts';
@@ -10,6 +11,7 @@ import type { Log } from '#base/log.ts';
 import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { TakePreview } from '#previews/preview.ts';
 import type { RunStore } from '#runs/run-store.ts';
 import type { ApprovalTasks } from '#runs/tasks/approval-task.ts';
 
@@ -22,6 +24,7 @@ interface OpenApprovalsOptions {
   readonly log: Log;
   /** In front of the path of an approval. */
   readonly base: string;
+  readonly preview: TakePreview;
 }
 
 export interface Approvals {
@@ -32,10 +35,11 @@ export interface Approvals {
 
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
-  const { config, database, runStore, audit, clock, log, base } = options;
+  const { config, database, runStore, audit, clock, log, base, preview: ask } = options;
   const store = createApprovalStore({ database, changeRuns: runStore.changeWith, clock });
   const takePreview = async (approval: Approval): Promise<StoredPreview> => {
-    const preview: StoredPreview = { kind: 'none', reason: 'There is no preview of this call.', at: clock.now() };
+    const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
+    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock });
     await store.savePreview(approval.id, preview);
     return preview;
   };

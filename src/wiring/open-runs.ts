@@ -68,7 +68,7 @@ const messagesKept = 7 * 86_400_000;
 const forgottenAtOnce = 100;
 
 /** The store of runs, which approvals need as well. */
-export function openRunStore(
+export function runStoreOf(
   started: AsyncDisposableStack,
   { database, clock }: Pick<OpenRunsOptions, 'database' | 'clock'>,
 ): RunStore {

@@ -59,6 +59,8 @@ import type {
   PatchAutomationResponses,
   PreviewApprovalData,
   PreviewApprovalResponses,
+  PreviewData,
+  PreviewResponses,
   PutFormData,
   PutFormResponses,
   ReadApprovalData,
@@ -108,6 +110,7 @@ export const operations = {
   restAction: { method: 'POST', path: '/orchestrator_manager/restAction/{adapterId}', body: 'application/json', roles: ['admin'] },
   restQuery: { method: 'POST', path: '/orchestrator_manager/restQuery/{adapterId}', body: 'application/json', roles: ['admin'] },
   restRequest: { method: 'POST', path: '/orchestrator_manager/restRequest/{adapterId}', body: 'application/json', roles: ['admin'] },
+  preview: { method: 'POST', path: '/orchestrator_manager/preview/{adapterId}', body: 'application/json', roles: ['admin'] },
   listAdapters: { method: 'GET', path: '/adapters', roles: ['admin'] },
   testAdapter: { method: 'POST', path: '/adapters/{adapterId}/test', roles: ['admin'] },
   listAutomations: { method: 'GET', path: '/automation_catalog/automations', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
@@ -204,6 +207,18 @@ export interface Operations {
    * For the role admin.
    */
   restRequest(options: CallOptions<RestRequestData>): Promise<Reply<RestRequestResponses[keyof RestRequestResponses]>>;
+  /**
+   * Ask the orchestrator what a request would change; nothing is changed
+   *
+   * Takes the body of restRequest, and `format` in the body or in the query. An adapter instance of kind nso is asked for a dry run: of a configuration change (POST, PUT, PATCH, DELETE below `restconf/data`), or of `sync-from`, `sync-to`, `re-deploy` and `un-deploy`. Nothing else is sent.
+   *
+   * A server that does not know dry runs may execute the request. So the gateway first reads the YANG library of the node that gets the dry run, and sends none where the module `tailf-ncs` is not in it.
+   *
+   * Where there is no preview, the reply is 200 too, with `kind` `none` and the reason: another kind of adapter, a request without a dry run, or the answer of an orchestrator that would refuse the request.
+   *
+   * For the role admin.
+   */
+  preview(options: CallOptions<PreviewData>): Promise<Reply<PreviewResponses[keyof PreviewResponses]>>;
   /**
    * List the adapter instances with their state
    *

@@ -331,7 +331,15 @@ export type AuditRecord = {
      */
     run?: string;
     via?: RecordedRun;
+    /**
+     * Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.
+     */
+    preview?: 'native' | 'cli' | 'xml';
     form?: RecordedForm;
+    /**
+     * The approval that the call asked for or used, that the request decided, or that expired.
+     */
+    approval?: string;
     redirects?: Array<string>;
     decision?: 'allowed' | 'denied';
     /**
@@ -709,6 +717,14 @@ export type NestedCredentials = {
     user: Credentials;
 };
 
+export type NoPreview = {
+    kind: 'none';
+    /**
+     * A sentence.
+     */
+    reason: string;
+};
+
 export type OpenApiDocument = {
     openapi: string;
 };
@@ -722,6 +738,22 @@ export type ParentTask = {
      * The id of its task.
      */
     task: string;
+};
+
+export type Preview = ShownPreview | NoPreview;
+
+export type PreviewRequest = {
+    params: RestRequestParams;
+    /**
+     * Sent byte for byte for JSON types, otherwise written as XML or as a form.
+     */
+    body?: {
+        [key: string]: unknown;
+    };
+    /**
+     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`.
+     */
+    format?: 'native' | 'cli' | 'xml';
 };
 
 export type Principal = {
@@ -761,7 +793,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -1139,6 +1171,14 @@ export type Session = {
     expiresAt: string;
 };
 
+export type ShownPreview = {
+    kind: 'native' | 'cli' | 'xml';
+    /**
+     * The text of the orchestrator; empty where the call would change nothing.
+     */
+    text: string;
+};
+
 export type StoredWorkflow = {
     /**
      * `namespace.name`.
@@ -1398,14 +1438,6 @@ export type RestActionData = {
     body: RestAction;
     headers?: {
         /**
-         * `wait=SECONDS`: a shorter time limit than the configured total (RFC 7240); a longer one has no effect.
-         */
-        Prefer?: string;
-        /**
-         * W3C Trace Context: the gateway continues the trace and passes it on.
-         */
-        traceparent?: string;
-        /**
          * 1 to 255 visible ASCII characters. For 24 hours a request with the same key, caller, route and payload gets the reply of the first one, and the gateway sends nothing again.
          */
         'Idempotency-Key'?: string;
@@ -1417,6 +1449,14 @@ export type RestActionData = {
          * Why you make the call; approvers see it.
          */
         'X-Reason'?: string;
+        /**
+         * `wait=SECONDS`: a shorter time limit than the configured total (RFC 7240); a longer one has no effect.
+         */
+        Prefer?: string;
+        /**
+         * W3C Trace Context: the gateway continues the trace and passes it on.
+         */
+        traceparent?: string;
         /**
          * Passed on to the orchestrator.
          */
@@ -1727,14 +1767,6 @@ export type RestRequestData = {
     body: RestRequest;
     headers?: {
         /**
-         * `wait=SECONDS`: a shorter time limit than the configured total (RFC 7240); a longer one has no effect.
-         */
-        Prefer?: string;
-        /**
-         * W3C Trace Context: the gateway continues the trace and passes it on.
-         */
-        traceparent?: string;
-        /**
          * 1 to 255 visible ASCII characters. For 24 hours a request with the same key, caller, route and payload gets the reply of the first one, and the gateway sends nothing again.
          */
         'Idempotency-Key'?: string;
@@ -1746,6 +1778,14 @@ export type RestRequestData = {
          * Why you make the call; approvers see it.
          */
         'X-Reason'?: string;
+        /**
+         * `wait=SECONDS`: a shorter time limit than the configured total (RFC 7240); a longer one has no effect.
+         */
+        Prefer?: string;
+        /**
+         * W3C Trace Context: the gateway continues the trace and passes it on.
+         */
+        traceparent?: string;
         /**
          * Passed on to the orchestrator.
          */
@@ -1898,6 +1938,147 @@ export type RestRequestResponses = {
 };
 
 export type RestRequestResponse = RestRequestResponses[keyof RestRequestResponses];
+
+export type PreviewData = {
+    body: PreviewRequest;
+    headers?: {
+        /**
+         * `wait=SECONDS`: a shorter time limit than the configured total (RFC 7240); a longer one has no effect.
+         */
+        Prefer?: string;
+        /**
+         * W3C Trace Context: the gateway continues the trace and passes it on.
+         */
+        traceparent?: string;
+        /**
+         * Passed on to the orchestrator.
+         */
+        'If-Match'?: string;
+        /**
+         * Passed on to the orchestrator.
+         */
+        'If-Unmodified-Since'?: string;
+        /**
+         * Passed on to the orchestrator.
+         */
+        'X-Cisco-NSO-Commit-Params'?: string;
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Name of the adapter instance, URL-encoded, such as `Local%20NSO`.
+         */
+        adapterId: string;
+    };
+    query?: {
+        /**
+         * The same as `format` in the body.
+         */
+        format?: 'native' | 'cli' | 'xml';
+    };
+    url: '/orchestrator_manager/preview/{adapterId}';
+};
+
+export type PreviewErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site' | 'path-denied';
+    };
+    /**
+     * `adapter-not-found`: There is no such adapter instance.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'adapter-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type PreviewError = PreviewErrors[keyof PreviewErrors];
+
+export type PreviewResponses = {
+    /**
+     * The preview, or why there is none.
+     */
+    200: Preview;
+};
+
+export type PreviewResponse = PreviewResponses[keyof PreviewResponses];
 
 export type ListAdaptersData = {
     body?: never;

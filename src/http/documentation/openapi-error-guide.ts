@@ -145,6 +145,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The run has ended, is not suspended, or has no such call to decide about; or its automation does not exist any more.',
     remedy: 'Read the run with `GET /runs/:id`, and send what its state allows.',
   },
+  'no-dry-run': {
+    meaning:
+      'The call has no dry run: its adapter instance, method, path or parameters allow none, or the node does not prove that it is NSO. Nothing of the call was sent. The preview route answers 200 with `kind` `none`, and the audit log has this code.',
+    remedy: '`reason` of the preview says why. Send the call itself only after another check.',
+  },
   'form-in-use': {
     meaning: 'An automation names the form in `data.formId`, so it cannot be deleted.',
     remedy: 'Change or delete the automations that name it, then delete the form.',

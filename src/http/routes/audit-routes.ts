@@ -64,11 +64,21 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  preview: Type.Optional(
+    Type.Enum(['native', 'cli', 'xml'], {
+      description: 'Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.',
+    }),
+  ),
   form: Type.Optional(
     Type.Object(
       { id: Type.String() },
       { additionalProperties: false, title: 'RecordedForm', description: 'The form that the request stored or deleted.' },
     ),
+  ),
+  approval: Type.Optional(
+    Type.String({
+      description: 'The approval that the call asked for or used, that the request decided, or that expired.',
+    }),
   ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),

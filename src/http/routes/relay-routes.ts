@@ -74,15 +74,15 @@ const approvalHeaders = [
 ];
 /** For replies to requests that may have an Idempotency-Key. */
 const replayedHeader = { 'Idempotency-Replayed': '`true`: the reply to an earlier request with this Idempotency-Key.' };
-const orchestratorHeaders = [
+/** Request headers of every call to an orchestrator that may change something. */
+export const passedOnDocs = [
   preferHeader,
   traceHeader,
-  idempotencyHeader,
-  ...approvalHeaders,
   { name: 'If-Match', description: 'Passed on to the orchestrator.' },
   { name: 'If-Unmodified-Since', description: 'Passed on to the orchestrator.' },
   { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
 ];
+const orchestratorHeaders = [idempotencyHeader, ...approvalHeaders, ...passedOnDocs];
 
 /** The four routes that relay a call. Each makes a `Call` of its request and hands it to the call path. */
 export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
@@ -109,15 +109,17 @@ function relayRoute(operation: CallOperation, { customRoles }: RelayRoutesOption
 }
 
 /** Answers 404 for an unknown adapter instance before the body is read. */
-function knownAdapter({ adapters }: RelayRoutesOptions): { readonly precondition: (params: PathParameters) => void } {
+export function knownAdapter({ adapters }: Pick<RelayRoutesOptions, 'adapters'>): {
+  readonly precondition: (params: PathParameters) => void;
+} {
   return { precondition: (params) => void adapters().find(adapterIn(params)) };
 }
 
-function adapterIn(params: PathParameters): string {
+export function adapterIn(params: PathParameters): string {
   return params['adapterId'] ?? '';
 }
 
-const pathParameters = { adapterId: 'Name of the adapter instance, URL-encoded, such as `Local%20NSO`.' };
+export const pathParameters = { adapterId: 'Name of the adapter instance, URL-encoded, such as `Local%20NSO`.' };
 
 function restCallRoute(options: RelayRoutesOptions): Route {
   return {
@@ -272,17 +274,17 @@ function judgeRestCallBody(body: unknown): Judgement {
   return { problems, judged: request };
 }
 
-function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
+export function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
   const { problems, params } = checkParams(asObject(asObject(body)['params']), spans.get('/body'));
   return { problems, judged: params };
 }
 
 /** What `judgeOrchestratorBody` checked; the schema of the route holds its members. */
-function paramsOf<P extends OrchestratorParams>({ judged }: RouteRequest): Checked<P> {
+export function paramsOf<P extends OrchestratorParams>({ judged }: RouteRequest): Checked<P> {
   return judged as Checked<P>;
 }
 
-function passedOn(request: RouteRequest): PassedOnHeaders {
+export function passedOn(request: RouteRequest): PassedOnHeaders {
   const found: Record<string, string> = {};
   for (const name of passedOnHeaders) {
     const value = request.headers[name];

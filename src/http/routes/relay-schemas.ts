@@ -40,7 +40,7 @@ export const restActionBody = namedObject('RestAction', {
 export const restQueryBody = namedObject('RestQuery', {
   params: namedObject('RestQueryParams', { path: pathSchema, accept: acceptSchema }),
 });
-export const restRequestBody = namedObject('RestRequest', {
+const restRequestMembers = {
   params: namedObject('RestRequestParams', {
     method: verbs,
     path: pathSchema,
@@ -48,4 +48,17 @@ export const restRequestBody = namedObject('RestRequest', {
     contentType: contentTypeSchema,
   }),
   body: Type.Optional(anyObject),
+};
+
+export const restRequestBody = namedObject('RestRequest', restRequestMembers);
+
+/** As for restRequest, with the format of the preview. */
+export const previewBody = namedObject('PreviewRequest', {
+  ...restRequestMembers,
+  format: Type.Optional(
+    Type.Enum(['native', 'cli', 'xml'], {
+      description:
+        '`native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`.',
+    }),
+  ),
 });

@@ -2,6 +2,7 @@ import type { AdapterKind } from '#adapters/adapter-kind.ts';
 import { isNodeFault } from '#adapters/node-failure.ts';
 import { askForRoot } from '#adapters/restconf-root.ts';
 import { roleByRaft, roleByRules } from './high-availability.ts';
+import { nsoDryRuns } from './nso-dry-runs.ts';
 
 /**
  * Cisco NSO: RESTCONF and, below `/api`, the legacy REST API of releases up to 5.3. The legacy API has one media type for the
@@ -16,6 +17,7 @@ export const nsoAdapter: AdapterKind = {
     return segments.includes('_operations') ? 'application/vnd.yang.operation+json' : 'application/vnd.yang.data+json';
   },
   sendsEmptyObject: false,
+  dryRuns: nsoDryRuns,
   async probe(ask) {
     const ruleBased = await ask('restconf/data/tailf-ncs:high-availability/status', json);
     const role = roleByRules(ruleBased.reply);

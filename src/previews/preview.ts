@@ -1,0 +1,145 @@
+import type { Principal, Role } from '#access/principal.ts';
+import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
+import { CallerLeft } from '#base/caller-left.ts';
+import type { Clock } from '#base/clock.ts';
+import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { TraceContext } from '#base/trace-context.ts';
+import type { Span } from '#base/tracing.ts';
+import type { AttemptObservers } from '#calls/attempts.ts';
+import type { Call } from '#calls/call.ts';
+import type { CallContext } from '#calls/call-context.ts';
+import type { CallFacts } from '#calls/call-facts.ts';
+import type { CallPath } from '#calls/call-path.ts';
+import { CallRecord } from '#calls/call-record.ts';
+
+/** In whose name a preview is taken, and in the course of which request. */
+export interface PreviewContext {
+  /** The call is decided by the rights of this principal, which should be the one whose call it is. */
+  readonly principal: Principal;
+  /** See CallContext. */
+  readonly delegated?: readonly Role[] | undefined;
+  /** Of the request; the record of the dry run has the same id. */
+  readonly requestId: string;
+  readonly trace: TraceContext;
+  readonly span: Span | undefined;
+  /** Undefined where no caller sent it, as in a run. */
+  readonly sourceAddress: string | undefined;
+  /** The task of a run whose call it is. */
+  readonly via?: CallFacts['via'];
+  /** The id of the approval whose call it is. */
+  readonly approval?: string | undefined;
+  /** Milliseconds; 30 s at most, which is the default. */
+  readonly wait?: number | undefined;
+  /** Its abort ends the dry run: the caller has left. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Asks the orchestrator what a call would do. It changes nothing: the call leaves as a dry run alone, to a node that has proven that it
+ * knows dry runs. It takes the path of every call: decision (without approvals), rate limit, record. Resolves to `none` with a reason where the
+ * call has no dry run, or where the orchestrator refuses it or does not answer. Rejects where the gateway refuses the call itself (400, 403,
+ * 404, 429, 503 `audit-unavailable`), and with CallerLeft. `format`: `native` where it is absent.
+ */
+export type TakePreview = (call: Call, context: PreviewContext, format?: DryRunFormat) => Promise<Preview>;
+
+interface PreviewOptions {
+  readonly calls: CallPath;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly observers: AttemptObservers;
+}
+
+/** Milliseconds. A preview is for people who wait for it. */
+const longestWait = 30_000;
+
+export function createPreviews(options: PreviewOptions): TakePreview {
+  return async (call, context, format = 'native') => {
+    if (call.operation === 'restCall') return none('A restCall goes to no orchestrator that could say what it would do.');
+    const record = openRecord(call.operation, context, options);
+    record.note({ via: context.via, approval: context.approval, preview: format });
+    const life = new PreviewCall(record, context);
+    const ending: { left?: CallerLeft; status?: number } = {};
+    try {
+      const { head } = await options.calls.perform({ ...call, dryRun: format }, life);
+      ending.status = 200;
+      return JSON.parse(head.toString()) as Preview;
+    } catch (failure) {
+      if (failure instanceof CallerLeft) ending.left = failure;
+      if (!(failure instanceof GatewayError)) throw failure;
+      record.failure = failure;
+      ending.status = failure.status;
+      if (answeredAsNone.has(failure.code)) return none(reasonOf(failure));
+      throw failure;
+    } finally {
+      life.end(true);
+      record.afterCall(() => record.end({ status: ending.status, left: ending.left }));
+    }
+  };
+}
+
+function openRecord(operation: string, context: PreviewContext, { audit, clock, observers }: PreviewOptions): CallRecord {
+  const { requestId, trace, span, sourceAddress } = context;
+  const origin = { requestId, trace, span, sourceAddress, route: `preview ${operation}`, address: '', isRecorded: true };
+  const record = new CallRecord({ origin, audit, clock, observers, renderError: unkept });
+  record.principal = context.principal;
+  return record;
+}
+
+/** No preview has an Idempotency-Key, under which its error could be kept. */
+function unkept(): never {
+  throw new Error('The reply of a preview is not kept.');
+}
+
+/** What the call path sees of the request in whose course the preview is taken. */
+class PreviewCall implements CallContext {
+  readonly record: CallRecord;
+  readonly delegated?: readonly Role[];
+  readonly wait: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #leave = (): void => this.end(false);
+  #whenEnded: (complete: boolean) => void = () => {};
+
+  constructor(record: CallRecord, { delegated, wait = longestWait, signal }: PreviewContext) {
+    this.record = record;
+    if (delegated !== undefined) this.delegated = delegated;
+    this.wait = Math.min(wait, longestWait);
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#leave, { once: true });
+  }
+
+  whenEnded(callback: (complete: boolean) => void): void {
+    if (this.#signal?.aborted === true) callback(false);
+    else this.#whenEnded = callback;
+  }
+
+  whenStopping(): () => void {
+    return () => {};
+  }
+
+  /** `complete`: the reply is read, or is not wanted. False: the caller left. */
+  end(complete: boolean): void {
+    this.#signal?.removeEventListener('abort', this.#leave);
+    this.#whenEnded(complete);
+    this.#whenEnded = () => {};
+  }
+}
+
+function none(reason: string): Preview {
+  return { kind: 'none', reason };
+}
+
+/** The orchestrator answers no dry run, which is an answer about the preview. */
+const answeredAsNone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  ...farSideErrors,
+  'no-dry-run',
+  'outcome-unknown',
+  'adapter-busy',
+  'adapter-unavailable',
+]);
+
+function reasonOf({ code, message }: GatewayError): string {
+  if (code === 'outcome-unknown') return 'The orchestrator did not answer the dry run.';
+  return code === 'upstream-timeout' ? 'The orchestrator did not answer in time.' : message;
+}
