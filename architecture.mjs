@@ -23,10 +23,7 @@ export const mayImport = {
   approvals: ['base', 'database', 'access', 'adapters', 'audit', 'calls', 'relay', 'previews', 'runs'],
   schedules: ['base', 'database', 'automations', 'runs'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
-<<<<<<< HEAD
-=======
   previews: ['base', 'access', 'adapters', 'audit', 'calls'],
->>>>>>> d512d2888f1f70872b198e0c5a787b1d334a6f80
   http: [
     'base',
     'json',
@@ -34,10 +31,7 @@ export const mayImport = {
     'adapters',
     'relay',
     'calls',
-<<<<<<< HEAD
-=======
     'previews',
->>>>>>> d512d2888f1f70872b198e0c5a787b1d334a6f80
     'automations',
     'workflows',
     'forms',
