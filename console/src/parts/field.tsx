@@ -59,7 +59,7 @@ export function Select({ label, name, value = '', options, onChange }: SelectPro
   return (
     <Field label={label}>
       {(ids) => (
-        <select {...ids} name={name} value={value} onChange={(event) => onChange?.(event.currentTarget.value)}>
+        <select {...ids} name={name} onChange={(event) => onChange?.(event.currentTarget.value)}>
           {options.map(([option, text]) => (
             <option key={option} value={option} selected={option === value}>
               {text}
