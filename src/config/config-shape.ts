@@ -2,6 +2,7 @@ import { accessSection } from './access-section.ts';
 import { adaptersSection } from './adapter-section.ts';
 import { automationsSection } from './automations-section.ts';
 import type { Config } from './config.ts';
+import { notificationsSection } from './notifications-section.ts';
 import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
 import { rightsMatchAdapters } from './role-shapes.ts';
@@ -30,6 +31,7 @@ export const configShape: Shape<Config> = mapping(
     adapters: defaulted(adaptersSection, '[]', 'Adapter instances: the orchestrators.'),
     audit: defaulted(auditSection, '{}', 'The audit log.'),
     automations: defaulted(automationsSection, '{}', 'Runs of automations.'),
+    notifications: defaulted(notificationsSection, '[]', 'Receivers of events, as signed webhooks.'),
   },
   rightsMatchAdapters,
 );

@@ -10,7 +10,17 @@ interface TemplateOptions {
  * Prose begins with "# " and a letter. Any other line with # in its first column is a setting; deleting the # turns the setting on.
  */
 export function configTemplate({ adminPasswordHash, program = 'orchestration-gateway' }: TemplateOptions): string {
-  return [head(program), server, store, access(adminPasswordHash, program), outbound, adapters, audit, automations].join('\n');
+  return [
+    head(program),
+    server,
+    store,
+    access(adminPasswordHash, program),
+    outbound,
+    adapters,
+    audit,
+    automations,
+    notifications,
+  ].join('\n');
 }
 
 function head(program: string): string {
@@ -135,4 +145,15 @@ const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
 #  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
+`;
+
+const notifications = `# Receivers of events, as webhooks that are signed by Standard Webhooks. In events, * is any text without a dot, ** any text.
+#notifications:
+#  - url: https://hooks.example.net/gateway
+#    events:
+#      - orchestration-gateway.approval.requested.v1
+#      - io.serverlessworkflow.workflow.faulted.v1
+#      - io.serverlessworkflow.workflow.suspended.v1
+#      - orchestration-gateway.adapter.down.v1
+#    secret: { env: WEBHOOK_SECRET } # whsec_ and 24 to 64 bytes in base64
 `;

@@ -1,5 +1,6 @@
 import type { AccessOptions } from '#access/access-options.ts';
 import type { Secret } from '#base/secret.ts';
+import type { ReceiverOptions } from '#notifications/notification.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
 import type { TlsOptions } from '#outbound/tls-handshake.ts';
 
@@ -15,6 +16,7 @@ export interface Config {
   readonly adapters: readonly AdapterConfig[];
   readonly audit: AuditConfig;
   readonly automations: AutomationsConfig;
+  readonly notifications: readonly ReceiverOptions[];
 }
 
 export interface ServerConfig {

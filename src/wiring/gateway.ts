@@ -19,6 +19,7 @@ import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
+import { notificationRoutes } from '#http/routes/notification-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { previewRoutes } from '#http/routes/preview-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
@@ -27,6 +28,7 @@ import { runRoutes } from '#http/routes/run-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
+import type { NotificationCatalogue } from '#notifications/notification-catalogue.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
@@ -41,6 +43,7 @@ import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { type CallParts, openCalls } from './open-calls.ts';
 import { openCatalogues } from './open-catalogues.ts';
+import { openNotifications } from './open-notifications.ts';
 import { openRuns, type Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
@@ -97,6 +100,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const catalogues = openCatalogues(started, { database, clock, live });
   const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, ...made });
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
+  const shared = { ...options, ...stored, ...needs, metrics, events: runs.store, adapters: live.adapters };
+  const notifications = openNotifications(started, shared);
   const routes = gatewayRoutes({
     version,
     base,
@@ -104,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    notifications: notifications.catalogue,
     live,
     ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
@@ -125,7 +131,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, longestCall, runs, expiries: telemetry.expiries, metrics, log }),
+    follow: followers({
+      server,
+      access,
+      longestCall,
+      follows: [runs, notifications],
+      expiries: telemetry.expiries,
+      metrics,
+      log,
+    }),
     audit,
     log,
   });
@@ -215,6 +229,7 @@ interface ServedParts extends CallParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly notifications: NotificationCatalogue;
   readonly live: LiveParts;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
@@ -231,6 +246,7 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  notifications,
   live,
   calls,
   preview,
@@ -246,6 +262,7 @@ function servedRoutes({
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
+    ...notificationRoutes(notifications),
     ...sessionRoutes(access),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
@@ -271,7 +288,7 @@ function followers({
   server,
   access,
   longestCall,
-  runs,
+  follows,
   expiries,
   metrics,
   log,
@@ -279,7 +296,7 @@ function followers({
   readonly server: HttpServer;
   readonly access: Access;
   readonly longestCall: LongestCall;
-  readonly runs: { follow(next: Config): void };
+  readonly follows: readonly { follow(next: Config): void }[];
   readonly expiries: CertificateExpiries;
   readonly metrics: Metrics;
   readonly log: ProcessLog;
@@ -292,7 +309,7 @@ function followers({
     metrics.expectCalls(next.adapters.map(({ name }) => name));
     log.setLevel(logLevel);
     longestCall.follow(next);
-    runs.follow(next);
+    for (const part of follows) part.follow(next);
     expiries.follow(next);
   };
 }
