@@ -130,6 +130,7 @@ const entrances = [
   'src/http/routes/relay-routes.ts',
   'src/previews/preview.ts',
   'src/runs/tasks/call-entrance.ts',
+  'src/wiring/gateway.ts',
   'src/wiring/open-calls.ts',
   'src/wiring/open-runs.ts',
 ];

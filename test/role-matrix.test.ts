@@ -163,6 +163,16 @@ const rows: readonly Row[] = [
     answers: 404,
     may: 'all' as const,
   })),
+  { method: 'GET', path: '/approvals', may: 'all' },
+  { method: 'GET', path: '/approvals/{id}', target: '/approvals/none', answers: 404, may: 'all' },
+  ...['grant', 'reject', 'preview'].map((change) => ({
+    method: 'POST',
+    path: `/approvals/{id}/${change}`,
+    target: `/approvals/none/${change}`,
+    ...(change === 'preview' ? {} : { body: { reason: 'x' } }),
+    answers: 404,
+    may: 'all' as const,
+  })),
   // A stream would not end: the wrong parameter is found after the role.
   { method: 'GET', path: '/events', target: '/events?x=1', answers: 400, may: 'all' },
   {

@@ -42,7 +42,7 @@ function gatewayOn(
   const owners: string[] = [];
   const usual: DecidingOptions = {
     automations: createDueAutomations(database),
-    createWith: (work) => runs.createWith(work),
+    createWith: (work) => runs.changeWith(work),
     async start({ automation, due, schedule }) {
       owners.push(automation.lastModifiedBy ?? '');
       const { _id: id, name } = automation;

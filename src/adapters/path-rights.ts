@@ -39,6 +39,16 @@ export function matchesPaths(globs: readonly string[], path: string): boolean {
   return readings.every(({ segments }) => !segments.includes('..')) && matchesEvery(rulesOf(globs), readings);
 }
 
+/**
+ * Whether the globs match any reading of the path, for a rule that must not be evaded. A path that can be read in too many ways is matched.
+ * So is one with a `..` segment in a reading, because it may lead anywhere.
+ */
+export function mayMatchPaths(globs: readonly string[], path: string): boolean {
+  const readings = pathReadings(beforeQuery(path))?.map(readPath);
+  if (readings === undefined) return true;
+  return readings.some((reading) => reading.segments.includes('..') || matchesAny(rulesOf(globs), reading));
+}
+
 const allowedBy = {
   actions: { allowed: true, reason: 'allowPaths.actions' },
   queries: { allowed: true, reason: 'allowPaths.queries' },

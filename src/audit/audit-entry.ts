@@ -11,7 +11,7 @@ export type AuditOutcome = (typeof auditOutcomes)[number];
  * (masked-query.ts). Sizes are bytes of message bodies; those of far sides are counted after content codings were removed.
  */
 export interface AuditFacts {
-  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped';
+  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired';
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
@@ -43,6 +43,8 @@ export interface AuditFacts {
   readonly preview?: 'native' | 'cli' | 'xml' | undefined;
   /** The form that a request stored or deleted. */
   readonly form?: { readonly id: string } | undefined;
+  /** The id of the approval that the call asked for or used, that the request decided, or that expired. */
+  readonly approval?: string | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;

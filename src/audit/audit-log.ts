@@ -12,22 +12,29 @@ import { EntryQueue } from './entry-queue.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
 import { createIdempotencyKeys, type EarlierReply } from './idempotency-keys.ts';
 import type { IdempotentRequest } from './idempotent-request.ts';
+import type { IntentPermit } from './intent-permit.ts';
 import { createKeptReplies } from './kept-replies.ts';
-import { type KeyEffect, KeysTaken } from './key-effect.ts';
+import { type KeyEffect, KeysTaken, PermitsLost } from './key-effect.ts';
 import { RepeatedRefusals } from './repeated-refusals.ts';
 import { withinSize } from './size-limit.ts';
 
 /** Records in the store which principal did what, and how it ended. */
 export interface AuditLog {
   /**
-   * Resolves once the intent is durable: then the call may leave. Rejects with 503 `audit-unavailable`: then it must not leave.
+   * Resolves once the intent is durable: then the call may leave. Rejects with 503 `audit-unavailable`: then it must not leave. So does a
+   * `permit` that cannot be used any more, with what its `lost` answers.
    */
-  intend(facts: AuditFacts): Promise<Intended>;
+  intend(facts: AuditFacts, permit?: IntentPermit): Promise<Intended>;
   /**
    * As `intend`, for a call with an Idempotency-Key. All gateways together make at most one call for a key. If the call was made
-   * before, resolves with its stored reply, or rejects with 409 or 422 if there is no reply to repeat.
+   * before, resolves with its stored reply, or rejects with 409 or 422 if there is no reply to repeat. `permit` is asked once it is
+   * known that there was no earlier call.
    */
-  intendOnce(facts: AuditFacts, request: IdempotentRequest): Promise<Intended | EarlierReply>;
+  intendOnce(
+    facts: AuditFacts,
+    request: IdempotentRequest,
+    permit?: () => Promise<IntentPermit | undefined>,
+  ): Promise<Intended | EarlierReply>;
   /** Written within a second. If the store is away for long, the record is dropped and counted. */
   record(facts: AuditFacts): void;
   /**
@@ -155,10 +162,14 @@ function createCalls(options: {
 }): Pick<AuditLog, 'intend' | 'intendOnce' | 'record'> {
   const { queue, clock, earlierReply } = options;
   let calls = 0;
-  const intend = async (facts: AuditFacts, taken?: KeyEffect): Promise<Intended> => {
+  const intend = async (facts: AuditFacts, permit?: IntentPermit, taken?: KeyEffect): Promise<Intended> => {
     calls += 1;
     const call = calls;
-    await queue.writeAhead(entryOf(clock, 'intent', call, facts, taken));
+    try {
+      await queue.writeAhead({ ...entryOf(clock, 'intent', call, facts, taken), permit });
+    } catch (error) {
+      throw permit !== undefined && error instanceof PermitsLost ? await permit.lost() : error;
+    }
     return {
       step: (more) => queue.writeAhead(entryOf(clock, 'step', call, more)),
       outcome: (more, key) => queue.writeAwaited(entryOf(clock, 'outcome', call, more, taken && key)),
@@ -166,14 +177,16 @@ function createCalls(options: {
     };
   };
   return {
-    intend: (facts) => intend(facts),
-    async intendOnce(facts, request) {
+    intend: (facts, permit) => intend(facts, permit),
+    async intendOnce(facts, request, askPermit) {
       const { id, fingerprint } = request;
+      let permit: Promise<IntentPermit | undefined> | undefined;
       for (;;) {
         const earlier = await earlierReply(request, { reads: facts.verb === 'GET' });
         if (earlier !== undefined) return earlier;
+        permit ??= askPermit?.();
         try {
-          return await intend(facts, { kind: 'take', id, fingerprint });
+          return await intend(facts, await permit, { kind: 'take', id, fingerprint });
         } catch (error) {
           // Another call took the key first: the next look-up finds that call.
           if (!(error instanceof KeysTaken)) throw error;

@@ -6,7 +6,8 @@ import type { ChainedEntry, ChainLink } from './audit-entry.ts';
 import { type AuditKey, newAuditKey, readAuditKey } from './audit-key.ts';
 import { type ChainHead, emptyChain } from './hash-chain.ts';
 import { applyKeyEffects } from './idempotency-store.ts';
-import type { CallKeyEffect } from './key-effect.ts';
+import type { IntentPermit } from './intent-permit.ts';
+import { type CallKeyEffect, PermitsLost } from './key-effect.ts';
 
 /** What the writer of one chain needs from the store. Every method rejects with `store-unavailable` if the store is away. */
 export interface AuditStore {
@@ -15,12 +16,21 @@ export interface AuditStore {
    * failure that leaves open whether the chain was created, call it again.
    */
   begin(options: BeginOptions): Promise<{ readonly key: AuditKey; readonly head: ChainHead }>;
-  /** Writes all entries or none. Rejects with KeysTaken if another call has a key that these entries take. */
-  append(entries: readonly ChainedEntry[], effects: readonly CallKeyEffect[], durability: Durability): Promise<void>;
+  /**
+   * Writes all entries or none. Rejects with KeysTaken if another call has a key that these entries take, and with PermitsLost if a
+   * permit cannot be used.
+   */
+  append(entries: readonly ChainedEntry[], effects: AppendEffects, durability: Durability): Promise<void>;
   /** Records that the gateway of this chain runs. When it resolves, all earlier entries are on the disk. */
   beat(chain: string, aliveUntil: number): Promise<void>;
   /** `at`: the time of the last entry. From it, verification knows whether pruning may have deleted that entry. */
   end(chain: string, at: number): Promise<void>;
+}
+
+/** What else is written with the entries, in one transaction. */
+export interface AppendEffects {
+  readonly keys: readonly CallKeyEffect[];
+  readonly permits: readonly { readonly permit: IntentPermit; readonly call: number }[];
 }
 
 /**
@@ -73,14 +83,15 @@ export function createAuditStore(database: Database): AuditStore {
         await insert[dialect](transaction, [first]);
         return { key, head: { seq: first.seq, mac: first.mac, at: first.at, total: first.total } };
       }),
-    append: (entries, effects, durability) =>
+    append: (entries, { keys, permits }, durability) =>
       write(durability, async (connection) => {
-        if (effects.length === 0) {
+        if (keys.length === 0 && permits.length === 0) {
           await insert[dialect](connection, entries);
           return;
         }
         await connection.transaction().execute(async (transaction) => {
-          await applyKeyEffects(transaction, effects, dialect);
+          await applyKeyEffects(transaction, keys, dialect);
+          await usePermits(transaction, permits);
           await insert[dialect](transaction, entries);
         });
       }),
@@ -91,6 +102,14 @@ export function createAuditStore(database: Database): AuditStore {
     end: async (chain, at) =>
       void (await query.updateTable('audit_chain').set({ ended_at: at }).where('chain', '=', chain).execute()),
   };
+}
+
+/** Throws PermitsLost; the caller must then roll the transaction back. */
+async function usePermits(transaction: Transaction<Tables>, permits: AppendEffects['permits']): Promise<void> {
+  const lost = new Set<number>();
+  for (const { permit, call } of permits.toSorted((one, other) => (one.permit.key < other.permit.key ? -1 : 1)))
+    if (!(await permit.use(transaction))) lost.add(call);
+  if (lost.size > 0) throw new PermitsLost(lost);
 }
 
 /**

@@ -1,15 +1,15 @@
 import type { Clock } from '#base/clock.ts';
 import type { ChainLink } from './audit-entry.ts';
 import type { AuditKey } from './audit-key.ts';
-import type { AuditStore, Durability } from './audit-store.ts';
+import type { AppendEffects, AuditStore, Durability } from './audit-store.ts';
 import { type ChainHead, chained, emptyChain, type UnchainedEntry } from './hash-chain.ts';
-import { type CallKeyEffect, KeysTaken } from './key-effect.ts';
+import { type CallKeyEffect, IntentsRefused } from './key-effect.ts';
 
 /** Appends entries to one chain: all entries of a batch or none. */
 export interface ChainWriter {
   /**
    * Rejects if the store did not accept the entries, or did not answer: then call `recover` before the next `append`. After
-   * KeysTaken no `recover` is needed: nothing was written, and the other entries can be appended at once.
+   * IntentsRefused no `recover` is needed: nothing was written, and the other entries can be appended at once.
    */
   append(entries: readonly UnchainedEntry[], durability: Durability): Promise<void>;
   /**
@@ -69,6 +69,9 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
   const effectOf = ({ key: effect, call, at }: UnchainedEntry): readonly CallKeyEffect[] =>
     effect === undefined ? [] : [{ ...effect, chain, call, at }];
 
+  const permitOf = ({ permit, call }: UnchainedEntry): AppendEffects['permits'] =>
+    permit === undefined ? [] : [{ permit, call }];
+
   return {
     async append(entries, durability) {
       if (key === undefined || head === undefined) throw new Error('The chain has no known head: call recover first.');
@@ -76,10 +79,10 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       try {
         // After an outage the chain may count as dead, and other gateways would take this call for one whose gateway was killed.
         if (aliveUntil - clock.now() < aliveFor / 2) await beat();
-        await store.append(made.entries, entries.flatMap(effectOf), durability);
+        await store.append(made.entries, { keys: entries.flatMap(effectOf), permits: entries.flatMap(permitOf) }, durability);
         head = made.head;
       } catch (error) {
-        if (error instanceof KeysTaken) throw error;
+        if (error instanceof IntentsRefused) throw error;
         head = undefined;
         inDoubt = made.head.mac;
         throw error;

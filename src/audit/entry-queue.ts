@@ -3,7 +3,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
-import { KeysTaken } from './key-effect.ts';
+import { IntentsRefused } from './key-effect.ts';
 import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
 /**
@@ -59,8 +59,8 @@ export class EntryQueue {
   }
 
   /**
-   * Resolves once the entry is durable. Otherwise rejects with 503, or with KeysTaken if another call has its idempotency key;
-   * the entry is then not written later either.
+   * Resolves once the entry is durable. Otherwise rejects with 503, or with IntentsRefused if another call has its idempotency
+   * key, or if its permit cannot be used. The entry is then not written later either.
    */
   writeAhead(entry: UnchainedEntry): Promise<void> {
     return this.#promised(entry, 'ahead');
@@ -188,7 +188,7 @@ export class EntryQueue {
     try {
       await this.#options.writer.append(entries, durability).finally(() => (this.#writing = 0));
     } catch (error) {
-      if (error instanceof KeysTaken) return await this.#tryToWrite(withoutTaken(batch, error));
+      if (error instanceof IntentsRefused) return await this.#tryToWrite(withoutRefused(batch, error));
       this.#failed(batch, error);
       return false;
     }
@@ -257,13 +257,13 @@ export class EntryQueue {
 }
 
 /**
- * The transaction wrote nothing. The calls whose keys are taken are rejected, and the other entries are written at once. Newer
- * entries are not added: one of them could have a taken key too, and this could repeat without end.
+ * The transaction wrote nothing. The intents that may not be written are rejected, and the other entries are written at once. Newer
+ * entries are not added: one of them could be refused too, and this could repeat without end.
  */
-function withoutTaken(batch: readonly Waiting[], taken: KeysTaken): readonly Waiting[] {
-  const isTaken = ({ kind, entry }: Waiting): boolean => kind === 'ahead' && taken.calls.has(entry.call);
-  for (const { promise } of batch.filter(isTaken)) promise?.reject(taken);
-  return batch.filter((waiting) => !isTaken(waiting));
+function withoutRefused(batch: readonly Waiting[], refused: IntentsRefused): readonly Waiting[] {
+  const isRefused = ({ kind, entry }: Waiting): boolean => kind === 'ahead' && refused.calls.has(entry.call);
+  for (const { promise } of batch.filter(isRefused)) promise?.reject(refused);
+  return batch.filter((waiting) => !isRefused(waiting));
 }
 
 function isIntent({ kind, entry }: Waiting): boolean {

@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { type ChainedEntry, type EntryKind, storable } from './audit-entry.ts';
+import type { IntentPermit } from './intent-permit.ts';
 import type { KeyEffect } from './key-effect.ts';
 
 /** The end of a chain, which the next entry follows. */
@@ -21,6 +22,8 @@ export interface UnchainedEntry {
   readonly facts: string;
   /** Applied in the same transaction; not part of the chain. */
   readonly key?: KeyEffect | undefined;
+  /** Of an intent: used up in the same transaction. */
+  readonly permit?: IntentPermit | undefined;
 }
 
 /** The head of a chain without entries. */

@@ -9,14 +9,30 @@ export type KeyEffect =
 /** A KeyEffect with its call. `at` is in milliseconds since the epoch. */
 export type CallKeyEffect = KeyEffect & { readonly chain: string; readonly call: number; readonly at: number };
 
-/** Other calls have these keys. The transaction wrote nothing. */
-export class KeysTaken extends Error {
-  /** The calls that need the keys. */
+/** Some intents of a batch may not be written. The transaction wrote nothing. */
+export class IntentsRefused extends Error {
+  /** The calls of these intents. */
   readonly calls: ReadonlySet<number>;
 
-  constructor(calls: ReadonlySet<number>) {
-    super('idempotency keys are taken');
-    this.name = 'KeysTaken';
+  constructor(message: string, calls: ReadonlySet<number>) {
+    super(message);
+    this.name = 'IntentsRefused';
     this.calls = calls;
+  }
+}
+
+/** Other calls have these idempotency keys. */
+export class KeysTaken extends IntentsRefused {
+  constructor(calls: ReadonlySet<number>) {
+    super('idempotency keys are taken', calls);
+    this.name = 'KeysTaken';
+  }
+}
+
+/** The permits of these calls cannot be used any more. */
+export class PermitsLost extends IntentsRefused {
+  constructor(calls: ReadonlySet<number>) {
+    super('permits cannot be used', calls);
+    this.name = 'PermitsLost';
   }
 }

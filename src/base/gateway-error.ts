@@ -16,12 +16,20 @@ export interface UpstreamAnswer {
   readonly body?: string;
 }
 
+/** The approval that a call needs. `expires`: ISO 8601. */
+export interface NeededApproval {
+  readonly id: string;
+  readonly href: string;
+  readonly expires: string;
+}
+
 export interface GatewayErrorOptions {
   readonly cause?: unknown;
   /** Replaces the status of the table: `outcome-unknown` is 504 after a time limit, otherwise 502. */
   readonly status?: number;
   readonly errors?: readonly RequestProblem[];
   readonly upstream?: UpstreamAnswer;
+  readonly approval?: NeededApproval;
   /** The operator's rule that refused the call, for the audit log. */
   readonly rule?: string;
   /** What the log says instead of the message, where that quotes a body. */
@@ -36,6 +44,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly errors: readonly RequestProblem[] | undefined;
   readonly upstream: UpstreamAnswer | undefined;
+  readonly approval: NeededApproval | undefined;
   readonly rule: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** The message for the log. */
@@ -48,6 +57,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? errorCodes[code].status;
     this.errors = options.errors;
     this.upstream = options.upstream;
+    this.approval = options.approval;
     this.rule = options.rule;
     this.headers = options.headers ?? {};
     this.logged = options.logged ?? message;

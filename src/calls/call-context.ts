@@ -1,4 +1,5 @@
 import type { Role } from '#access/principal.ts';
+import type { ApprovalReference } from './approval-gate.ts';
 import type { CallRecord } from './call-record.ts';
 
 /** In what circumstances a call is made; its entrance fills it in. */
@@ -6,6 +7,8 @@ export interface CallContext {
   readonly record: CallRecord;
   /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
   readonly delegated?: readonly Role[];
+  /** Absent: the caller named no approval, and gave no reason. */
+  readonly approval?: ApprovalReference | undefined;
   /** Milliseconds that the caller is willing to wait, where it said so. */
   readonly wait: number | undefined;
   /** Asked when the call is on record. False: its entrance may not make it any more, so nothing leaves. */

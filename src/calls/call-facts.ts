@@ -27,6 +27,8 @@ export interface CallFacts {
   readonly preview?: AuditFacts['preview'];
   /** The form that the request stored or deleted. */
   readonly form?: { readonly id: string } | undefined;
+  /** The id of the approval that the call asked for or used, or that the request decided. */
+  readonly approval?: string | undefined;
   /** The request id of the earlier call whose reply is the answer again. */
   readonly replays?: string | undefined;
   /** Why the request was refused, where no GatewayError says so. */

@@ -13,6 +13,7 @@ import { checkParams } from '#relay/orchestrator-request.ts';
 import { judgeRestCall } from '#relay/rest-call-request.ts';
 import { createLiveParts } from '#wiring/live-parts.ts';
 import { type FarSide, farSide, jsonReply } from '../../test/support/far-sides/far-side.ts';
+import { noApprovalGate } from '../../test/support/runs/no-approvals.ts';
 import { temporaryFile } from '../../test/support/temporary-file.ts';
 import type { Call } from './call.ts';
 import { type CallPath, createCallPath } from './call-path.ts';
@@ -59,6 +60,8 @@ adapters:
     adapters: () => live.adapters(),
     outbound: () => live.outbound(),
     customRoles: () => live.customRoles(),
+    approvalRules: () => live.approvalRules(),
+    gate: noApprovalGate,
     rateLimit: () => rateLimit,
     userAgent: 'test',
   });

@@ -1,4 +1,5 @@
 import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { ApprovalRule } from '#access/approval-options.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
@@ -7,7 +8,9 @@ import { orchestratorCall } from '#relay/orchestrator-call.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
 import type { RelayedCall } from '#relay/relayed-call.ts';
 import { type OutboundSection, restCall } from '#relay/rest-call.ts';
-import { type Call, methodOf } from './call.ts';
+import type { ApprovalGate, ApprovalPermit } from './approval-gate.ts';
+import { neededApprovals } from './approval-rules.ts';
+import { type Call, isPreview, methodOf } from './call.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { traitsOf } from './custom-rights.ts';
@@ -30,6 +33,8 @@ interface CallPathOptions {
   readonly outbound: () => OutboundSection;
   /** The operator's own roles. */
   readonly customRoles: () => readonly CustomRoleOptions[];
+  readonly approvalRules: () => readonly ApprovalRule[];
+  readonly gate: ApprovalGate;
   /** Undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
   /** `User-Agent` of what is sent. */
@@ -41,7 +46,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
     async perform(call, context) {
       const { record, delegated } = context;
       const { principal } = record;
-      const asked: AskedCall = { principal, delegated, customRoles: options.customRoles(), call: traitsOf(call) };
+      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -50,7 +55,8 @@ export function createCallPath(options: CallPathOptions): CallPath {
       const scope = openScope(context, relayed.timeLimit);
       const letGo = relayed.hold();
       try {
-        return await recorded({ context, scope, method: relayed.method }, () => sent(relayed, scope, record));
+        const admit = admission(call, { rules: decision.approvals, context }, options.gate);
+        return await recorded({ context, scope, method: relayed.method, admit }, () => sent(relayed, scope, record));
       } catch (failure) {
         scope.end();
         throw failure;
@@ -59,6 +65,24 @@ export function createCallPath(options: CallPathOptions): CallPath {
       }
     },
   };
+}
+
+function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCall, 'customRoles' | 'approvalRules'> {
+  return { customRoles: customRoles(), approvalRules: approvalRules() };
+}
+
+/**
+ * Undefined where no rule matches the call and its caller names no approval. One that it names is used up in any case. A preview needs none:
+ * it leaves as a dry run alone.
+ */
+function admission(
+  call: Call,
+  { rules, context: { record, approval = {} } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
+  gate: ApprovalGate,
+): (() => Promise<ApprovalPermit>) | undefined {
+  if (isPreview(call) || (rules.length === 0 && approval.id === undefined)) return undefined;
+  const { principal, requestId } = record;
+  return () => gate.admit({ principal, call, rules, reference: approval, requestId });
 }
 
 /** Sends the call. Where it fails although its reply had begun, the status of that goes on record. */
@@ -96,11 +120,21 @@ function hopRefusal(
   asked: AskedCall,
 ): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
   return ({ method, url }) => {
-    const decision = decideGrant({ ...asked, call: { ...asked.call, method, path: url.pathname } });
-    if (decision.allowed) return undefined;
+    const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname } };
+    const decision = decideGrant(hop);
+    if (decision.allowed) return unapproved(asked, hop, url);
     const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
     return new GatewayError('forbidden', detail);
   };
+}
+
+/** The approval of a call does not cover an address that another rule matches. */
+function unapproved(asked: AskedCall, hop: AskedCall, url: URL): GatewayError | undefined {
+  const covered = neededApprovals(asked.approvalRules, asked);
+  const missing = neededApprovals(hop.approvalRules, hop).find((rule) => !covered.includes(rule));
+  if (missing === undefined) return undefined;
+  const detail = `The far side redirects to ${hop.call.method} ${url.origin}${url.pathname}, which needs the approval "${missing.name}". Call that address itself.`;
+  return new GatewayError('redirect-refused', detail, { rule: `approval ${missing.name}` });
 }
 
 /** Opens the time of a call: `limit` in milliseconds, or less where the caller asked for less. It ends when the caller leaves, unless

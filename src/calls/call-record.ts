@@ -3,6 +3,7 @@ import type { Principal } from '#access/principal.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
 import type { AuditLog, Intended } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
+import type { IntentPermit } from '#audit/intent-permit.ts';
 import type { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -10,6 +11,7 @@ import { withMaskedQuery } from '#base/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
+import type { ApprovalPermit } from './approval-gate.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallFacts } from './call-facts.ts';
 import { type Explanation, explanationOf } from './explanation.ts';
@@ -71,6 +73,7 @@ export class CallRecord {
     via: undefined,
     preview: undefined,
     form: undefined,
+    approval: undefined,
     upstreamStatus: undefined,
     replays: undefined,
     refusal: undefined,
@@ -94,6 +97,8 @@ export class CallRecord {
   readonly #observers: AttemptObservers;
   readonly #renderError: RenderError;
   #intended: Intended | undefined;
+  /** Of the approval that the call uses, if it needs one. */
+  #permit: ApprovalPermit | undefined;
   /** Pending from when the intent goes on record until the outcome is; the caller may leave meanwhile. */
   #underWay: PromiseWithResolvers<void> | undefined;
   /** Bytes of the far side's reply that the recorded outcome names. */
@@ -164,17 +169,24 @@ export class CallRecord {
 
   /**
    * Puts the call on record before it may change anything. Rejects with 503 where that cannot be done. Resolves to the reply of an earlier
-   * call where the Idempotency-Key makes that the answer.
+   * call where the Idempotency-Key makes that the answer. `admit`: asks for the approval that the call needs, and rejects where it has none.
    */
-  async intend(): Promise<RelayReply | undefined> {
+  async intend(admit?: () => Promise<ApprovalPermit>): Promise<RelayReply | undefined> {
     const facts = requestFacts(this, this.#origin);
     this.#underWay = Promise.withResolvers();
+    const permit = async (): Promise<IntentPermit | undefined> => {
+      this.#permit = await admit?.();
+      facts.approval = this.#permit?.approval;
+      this.note({ approval: facts.approval });
+      return this.#permit?.withIntent;
+    };
     try {
       const intended = await (this.idempotent === undefined
-        ? this.#audit.intend(facts)
-        : this.#audit.intendOnce(facts, this.idempotent));
+        ? this.#audit.intend(facts, admit && (await permit()))
+        : this.#audit.intendOnce(facts, this.idempotent, admit && permit));
       if (!('earlierReply' in intended)) {
         this.#intended = intended;
+        this.#permit?.used();
         return undefined;
       }
       const { reply, requestId, code } = readKeptReply(intended.earlierReply);
@@ -182,7 +194,10 @@ export class CallRecord {
       this.replayedCode = code;
       return reply;
     } finally {
-      if (this.#intended === undefined) this.#endWay();
+      if (this.#intended === undefined) {
+        await this.#permit?.release();
+        this.#endWay();
+      }
     }
   }
 
@@ -204,9 +219,15 @@ export class CallRecord {
       this.#recordedBytes = facts.bytesReceived ?? 0;
       this.#recordedWell = 'reply' in result;
       await this.#intended?.outcome(facts, key);
+      if ('failure' in result) await this.#releaseUnsent();
     } finally {
       this.#endWay();
     }
+  }
+
+  /** Where nothing left the gateway, the approval can be used again. */
+  async #releaseUnsent(): Promise<void> {
+    if (this.facts.traffic?.traffic.left !== true) await this.#permit?.release();
   }
 
   #keyEffect(result: CallResult, request: IdempotentRequest): ReturnType<typeof keyEffect> {

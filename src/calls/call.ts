@@ -52,3 +52,8 @@ export function fixedMethod(operation: CallOperation): 'GET' | 'POST' | undefine
 export function methodOf(call: Exclude<Call, { readonly operation: 'restCall' }>): RequestParams['method'] {
   return call.operation === 'restRequest' ? call.params.method : fixedMethods[call.operation];
 }
+
+/** Whether the call leaves as a dry run alone. */
+export function isPreview(call: Call): boolean {
+  return call.operation !== 'restCall' && call.dryRun !== undefined;
+}

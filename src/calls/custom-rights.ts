@@ -62,6 +62,7 @@ function mismatchOf({ routes, adapters, methods, paths }: RightOptions, call: Ca
   return paths.length === 0 || path === undefined || matchesPaths(paths, path) ? undefined : 'path';
 }
 
-function matchesOne(names: readonly string[], name: string | undefined): boolean {
+/** Whether the list has the name. An empty list has any, and a name that is not known yet is in any list. */
+export function matchesOne(names: readonly string[], name: string | undefined): boolean {
   return names.length === 0 || name === undefined || names.includes(name);
 }

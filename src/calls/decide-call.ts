@@ -1,8 +1,10 @@
 import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { ApprovalRule } from '#access/approval-options.ts';
 import { decide } from '#access/decide.ts';
 import { roles as allRoles, type CustomRole, type Principal, type Role } from '#access/principal.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';
+import { neededApprovals } from './approval-rules.ts';
 import { type CallTraits, decideRights, rightName } from './custom-rights.ts';
 
 /** Who may make which call (docs/reference/specification-coverage.md, "Authentication"). Roles of the operator add rights to it. */
@@ -13,8 +15,12 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
   restRequest: ['admin'],
 };
 
-/** Who asks for which call. */
-export interface AskedCall {
+/** Who asks for which call, and the rules of the operator for all calls. */
+export interface AskedCall extends AskedGrant {
+  readonly approvalRules: readonly ApprovalRule[];
+}
+
+interface AskedGrant {
   readonly principal: Principal;
   /** See CallContext. */
   readonly delegated?: readonly Role[] | undefined;
@@ -32,7 +38,14 @@ type GrantDecision = { readonly allowed: true; readonly grant: Grant } | { reado
 
 /** Only an allowed decision has the call that can be sent. `rule`: for the audit log. */
 export type CallDecision<Prepared> =
-  | { readonly allowed: true; readonly grant: Grant; readonly rule: string | undefined; readonly call: Prepared }
+  | {
+      readonly allowed: true;
+      readonly grant: Grant;
+      readonly rule: string | undefined;
+      /** The rules by which people must approve the call before it leaves. */
+      readonly approvals: readonly ApprovalRule[];
+      readonly call: Prepared;
+    }
   /** `grant` is undefined where neither a role nor a right allows the call. Otherwise a rule of its destination refused it. */
   | {
       readonly allowed: false;
@@ -42,8 +55,8 @@ export type CallDecision<Prepared> =
     };
 
 /**
- * The one decision about a call. First the role of its principal, or a delegated one, or a right; then the operator's rules for its
- * destination (path rights, outbound policy). `prepare` is called once the call is granted. What it throws (404 `adapter-not-found`, 400)
+ * The one decision about a call. First the role of its principal, or a delegated one, or a right. Then the operator's rules for its
+ * destination (path rights, outbound policy), and the approvals that it needs. `prepare` is called once the call is granted. What it throws (404 `adapter-not-found`, 400)
  * comes before the rules.
  */
 export function decideCall<Prepared extends { decide(): RuleDecision }>(
@@ -57,14 +70,15 @@ export function decideCall<Prepared extends { decide(): RuleDecision }>(
   const call = prepare();
   const decision = call.decide();
   if (!decision.allowed) return { ...decision, grant };
-  return { allowed: true, grant, rule: ruleOf(grant, decision.rule), call };
+  const approvals = neededApprovals(asked.approvalRules, asked);
+  return { allowed: true, grant, rule: ruleOf(grant, decision.rule), approvals, call };
 }
 
 /**
  * Whether a role or a right lets the principal make the call. What is not known of the call is not judged: so an entrance may ask early,
  * before it reads a body. A refusal then holds for every call that could follow.
  */
-export function decideGrant({ principal, delegated, customRoles, call }: AskedCall): GrantDecision {
+export function decideGrant({ principal, delegated, customRoles, call }: AskedGrant): GrantDecision {
   const roles = callRoles[call.operation];
   if (delegated !== undefined) return decideDelegated(call.operation, roles, delegated);
   for (const role of roles) if (principal.roles.includes(role)) return grantedBy[role];

@@ -1,4 +1,5 @@
 import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
 import type { PathRights } from '#adapters/path-rights.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
@@ -24,6 +25,7 @@ export interface CallQuestion {
 /** The rules of one configuration. */
 export interface CallRules {
   readonly customRoles: readonly CustomRoleOptions[];
+  readonly approvalRules: readonly ApprovalRule[];
   readonly adapters: readonly { readonly name: string; readonly settings: PathRights }[];
   /** See OutboundSection. */
   refusal(url: URL): GatewayError | undefined;
@@ -58,11 +60,12 @@ export function explainCall(
   const judged =
     question.route === 'restCall' ? readRestCall(question, problems) : readOrchestratorCall(question, rules, problems);
   if (problems.length > 0) return { problems };
-  const { customRoles } = rules;
-  const decision = decideCall({ principal, customRoles, call: judged.call }, () => ({
+  const { customRoles, approvalRules } = rules;
+  const decision = decideCall({ principal, customRoles, approvalRules, call: judged.call }, () => ({
     decide: () => destinationRules(judged, rules),
   }));
-  return { ...answerOf(decision, judged), approvals: [], grant: decision.grant };
+  const approvals = decision.allowed ? decision.approvals.map(({ name }) => name) : [];
+  return { ...answerOf(decision, judged), approvals, grant: decision.grant };
 }
 
 function readRestCall({ adapter, method, path }: CallQuestion, problems: RequestProblem[]): Judged {
@@ -118,7 +121,7 @@ function answerOf(decision: CallDecision<unknown>, judged: Judged): Pick<Explain
     return { allowed: false, rule, reason: `The caller gets ${status} ${code}: ${message}` };
   }
   const { grant, rule = '' } = decision;
-  const reason = reasonOf(grant, judged);
+  const reason = `${reasonOf(grant, judged)}${approvalSentence(decision.approvals)}`;
   // The rule on record has no role of the specification.
   if (grant.kind === 'right') return { allowed: true, rule, reason };
   const name = `role ${grant.role}`;
@@ -132,6 +135,12 @@ function reasonOf(grant: Grant, judged: Judged): string {
   const rest = open.length === 0 ? '' : ` Not judged, because the question does not say it: ${open.join(', ')}.`;
   const later = operation === 'restCall' ? ' The outbound policy judges each address that a host name resolves to.' : '';
   return `The role ${grant.role} allows this ${operation}${by}.${rest}${later}`;
+}
+
+function approvalSentence(rules: readonly ApprovalRule[]): string {
+  if (rules.length === 0) return '';
+  const names = rules.map(({ name }) => name).join(', ');
+  return ` People must approve the call before it leaves: ${names}.`;
 }
 
 function notJudged({ call, url }: Judged): readonly string[] {

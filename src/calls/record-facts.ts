@@ -41,7 +41,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
-  const { verb, address = origin.address, adapter, rule, automation, workflow, run, via, preview, form } = call.facts;
+  const { verb, address = origin.address, adapter, rule, automation, workflow, run, via, preview, form, approval } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -64,6 +64,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     via,
     preview,
     form,
+    approval,
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,
     attempts: undefined,
@@ -108,6 +109,7 @@ export function outcomeFacts(
   }
   facts.upstreamStatus = call.facts.upstreamStatus;
   facts.replays = call.facts.replays;
+  facts.approval = call.facts.approval;
   facts.status = statusOf(call, failure);
   facts.code = failure === undefined ? call.replayedCode : failureCode(failure);
   facts.outcome = callOutcome({

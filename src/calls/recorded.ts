@@ -4,6 +4,7 @@ import { type CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { untilAborted } from '#outbound/until-aborted.ts';
 import type { RelayReply } from '#relay/relay-reply.ts';
+import type { ApprovalPermit } from './approval-gate.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { heldReply } from './held-reply.ts';
@@ -11,22 +12,27 @@ import { heldReply } from './held-reply.ts';
 /**
  * The one step between the decision and the sending. A call that may change something is on record before `send` begins, and its outcome
  * before its caller gets the reply. Only this function permits a change (`permitChange`); a sender refuses a state-changing call without it.
- * A call with an Idempotency-Key is made once: the reply of an earlier call with that key is the answer.
+ * A call with an Idempotency-Key is made once: the reply of an earlier call with that key is the answer. An approval is used up with the intent.
  *
- * Rejects with 503 `audit-unavailable` where the record cannot be written, with the refusal of the key, and as `send` does.
+ * Rejects with 503 `audit-unavailable` where the record cannot be written, with the refusal of the key or of `admit`, and as `send` does.
  */
 export function recorded(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
-  return call.method === 'GET' && call.context.record.idempotent === undefined ? send() : recordedAhead(call, send);
+  const { method, admit, context } = call;
+  const isPlain = method === 'GET' && context.record.idempotent === undefined && admit === undefined;
+  return isPlain ? send() : recordedAhead(call, send);
 }
 
 interface RecordedCall {
   readonly context: CallContext;
   readonly scope: CallScope;
   readonly method: OutboundCall['method'];
+  /** Absent: the call needs no approval. See ApprovalGate. */
+  readonly admit: (() => Promise<ApprovalPermit>) | undefined;
 }
 
-async function recordedAhead({ context, scope }: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
-  const earlier = await intended(context.record, scope);
+async function recordedAhead(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
+  const { context, scope } = call;
+  const earlier = await intended(call);
   if (earlier !== undefined) return earlier;
   if (context.mayLeave?.() === false) return await withOutcome(context.record, () => Promise.reject(tooLate()));
   scope.permitChange();
@@ -47,8 +53,8 @@ async function recordedAhead({ context, scope }: RecordedCall, send: () => Promi
  * As CallRecord.intend, within the time limit of the call. Nothing is sent where the time limit passes first, or the caller leaves. An intent
  * that goes on record all the same gets this outcome.
  */
-async function intended(record: CallRecord, scope: CallScope): Promise<RelayReply | undefined> {
-  const intent = record.intend();
+async function intended({ context: { record }, scope, admit }: RecordedCall): Promise<RelayReply | undefined> {
+  const intent = record.intend(admit);
   try {
     return await untilAborted(scope, intent);
   } catch (thrown) {

@@ -3,7 +3,7 @@ import { parsePasswordHash } from '#access/password-hash.ts';
 import { httpUrl } from './address-shapes.ts';
 import { basicUsername } from './dialling-shapes.ts';
 import { itemsOf, memberOf, scalarOf } from './place.ts';
-import { customRoleList, roleList, rolesAreDefined } from './role-shapes.ts';
+import { customRoleList, groupList, roleList, rolesAreDefined } from './role-shapes.ts';
 import { choice, duration, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
 
@@ -19,8 +19,6 @@ const argon2idHash: Shape<string> = text({
       ? { fault: 'is no argon2id hash; make one with the command hash-password (and quote it inside { })' }
       : { value },
 });
-
-const groupList = list(label({ type: 'group', example: 'network-team', atMost: 256 }), { checks: [unique()] });
 
 const rolesMeaning =
   'What the principal may do: admin, engineering, other, readonly, apiread, or a role of `access.roles`. A principal without a role gets 403 from every route that needs a role.';

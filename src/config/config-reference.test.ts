@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type ConfigKey, configKeys } from '../../test/support/gateway/config-keys.ts';
 
 const expectedKeys = [
-  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit', 'automations'),
+  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit', 'automations', 'approvals'),
   ...members(
     'server',
     'host',
@@ -43,6 +43,9 @@ const expectedKeys = [
   ...members('adapters[].tls', 'serverName', 'verify'),
   ...members('audit', 'retention', 'maxSize', 'checkpointFile'),
   ...members('automations', 'tasks', 'retention', 'secrets'),
+  ...members('approvals[]', 'name', 'when', 'approvers', 'count', 'selfApproval', 'expires'),
+  ...members('approvals[].when', 'routes', 'adapters', 'paths', 'methods', 'roles'),
+  ...members('approvals[].approvers', 'roles', 'groups'),
 ];
 
 function members(parent: string, ...keys: readonly string[]): readonly string[] {

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { notificationsSection } from './notifications-section.ts';
 import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
-import { rightsMatchAdapters } from './role-shapes.ts';
+import { approvalRuleList, rightsMatchAdapters } from './role-shapes.ts';
 import { duration, size } from './scalar-shapes.ts';
 import { serverSection } from './server-section.ts';
 import { defaulted, mapping, optional, required, type Shape } from './shape.ts';
@@ -31,6 +31,7 @@ export const configShape: Shape<Config> = mapping(
     adapters: defaulted(adaptersSection, '[]', 'Adapter instances: the orchestrators.'),
     audit: defaulted(auditSection, '{}', 'The audit log.'),
     automations: defaulted(automationsSection, '{}', 'Runs of automations.'),
+    approvals: defaulted(approvalRuleList, '[]', 'Calls that people must approve before they leave.'),
     notifications: defaulted(notificationsSection, '[]', 'Receivers of events, as signed webhooks.'),
   },
   rightsMatchAdapters,

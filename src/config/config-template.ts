@@ -19,6 +19,7 @@ export function configTemplate({ adminPasswordHash, program = 'orchestration-gat
     adapters,
     audit,
     automations,
+    approvals,
     notifications,
   ].join('\n');
 }
@@ -145,6 +146,16 @@ const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
 #  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
+`;
+
+const approvals = `# Calls that people must approve before they leave. An empty list matches anything.
+#approvals:
+#  - name: core-changes
+#    when: { routes: [restAction, restRequest], adapters: [Local NSO], paths: ["**/sync-to"], methods: [POST], roles: [] }
+#    approvers: { roles: [admin], groups: [noc-leads] }
+#    count: 1 # how many different people must grant
+#    selfApproval: false
+#    expires: 4h # the time in which the call must be granted and made
 `;
 
 const notifications = `# Receivers of events, as webhooks that are signed by Standard Webhooks. In events, * is any text without a dot, ** any text.

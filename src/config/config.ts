@@ -1,4 +1,5 @@
 import type { AccessOptions } from '#access/access-options.ts';
+import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Secret } from '#base/secret.ts';
 import type { ReceiverOptions } from '#notifications/notification.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
@@ -16,6 +17,7 @@ export interface Config {
   readonly adapters: readonly AdapterConfig[];
   readonly audit: AuditConfig;
   readonly automations: AutomationsConfig;
+  readonly approvals: readonly ApprovalRule[];
   readonly notifications: readonly ReceiverOptions[];
 }
 

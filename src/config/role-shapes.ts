@@ -4,7 +4,7 @@ import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
 import { pathGlobs } from './path-globs.ts';
 import { itemsOf, memberOf, type Place, scalarOf } from './place.ts';
-import { choice, label, type Parsed, text } from './scalar-shapes.ts';
+import { choice, duration, flag, integer, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
 
 /** Issuers may write roles as a text with spaces or commas between them, so a name has neither. */
@@ -20,7 +20,8 @@ const roleName = text({
   },
 });
 
-const right = mapping({
+/** Lists that a call must match. `adapters`: what an adapter instance means for `restCall`. */
+const callLists = (adaptersMeaning: string) => ({
   routes: defaulted(
     list(choice(...rightRoutes), { checks: [unique()] }),
     '[]',
@@ -29,7 +30,7 @@ const right = mapping({
   adapters: defaulted(
     list(label({ type: 'adapter instance', example: 'Local NSO' }), { checks: [unique()] }),
     '[]',
-    'Adapter instances. Empty: any. A right with adapter instances never allows `restCall`.',
+    `Adapter instances. Empty: any. ${adaptersMeaning}`,
   ),
   paths: defaulted(
     pathGlobs,
@@ -42,6 +43,10 @@ const right = mapping({
     'Methods at the far side: `restQuery` is GET, `restAction` is POST. Empty: any.',
   ),
 });
+
+export const groupList = list(label({ type: 'group', example: 'network-team', atMost: 256 }), { checks: [unique()] });
+
+const right = mapping(callLists('A right with adapter instances never allows `restCall`.'));
 
 export const customRoleList = list(
   mapping({
@@ -61,39 +66,82 @@ export const roleList: Shape<readonly RoleName[]> = list(
   { checks: [unique()] },
 );
 
-/** For the section `access`: each role of a user or client is one of the specification, or one of `access.roles`. */
-export const rolesAreDefined: Check = (place) => {
-  const defined = membersIn(place, 'roles', 'name');
-  const names = [...builtInRoles, ...defined.map(scalarOf).filter((name) => typeof name === 'string')];
-  for (const kind of ['users', 'clients']) {
-    for (const role of membersIn(place, kind, 'roles').flatMap(itemsOf)) {
-      const name = scalarOf(role);
-      if (typeof name !== 'string' || names.includes(name)) continue;
-      role.reading.problem(role, `${shown(name)} is unknown here; write one of ${listed(names)}${didYouMean(name, names)}`);
-    }
-  }
+const approvers = mapping({
+  roles: defaulted(roleList, '[]', 'Roles whose members may approve.'),
+  groups: defaulted(groupList, '[]', 'Groups whose members may approve.'),
+});
+
+const approversAreNamed: Check = (place) => {
+  const named = memberOf(place, 'approvers');
+  if (named === undefined || itemsIn(named, 'roles').length > 0 || itemsIn(named, 'groups').length > 0) return;
+  named.reading.problem(named, 'names no role and no group, so no person could approve; name at least one');
 };
 
-/** For the whole file: a right names only adapter instances that exist, and can allow a call. */
+export const approvalRuleList = list(
+  mapping(
+    {
+      name: required(label({ type: 'approval name', example: 'core-changes', atMost: 64 }), 'Name of the rule, for people.'),
+      when: defaulted(
+        mapping({
+          ...callLists('A rule with adapter instances never matches `restCall`.'),
+          roles: defaulted(roleList, '[]', 'Roles of the caller. Empty: any. Calls of runs match in any case.'),
+        }),
+        '{}',
+        'The relayed calls that the rule matches: those that match all of its lists.',
+      ),
+      approvers: required(approvers, 'Who may approve: people with one of the roles, or in one of the groups.'),
+      count: defaulted(integer(1, 20), '1', 'How many different people must grant.'),
+      selfApproval: defaulted(flag, 'false', 'Whether the caller may be one of them.'),
+      expires: defaulted(duration('365d'), '4h', 'The time in which the call must be granted and made.'),
+    },
+    approversAreNamed,
+  ),
+  { checks: [unique('name')] },
+);
+
+/** For the section `access`: each role of a user or client is one of the specification, or one of `access.roles`. */
+export const rolesAreDefined: Check = (place) => {
+  for (const kind of ['users', 'clients']) knownRoles(place, membersIn(place, kind, 'roles').flatMap(itemsOf));
+};
+
+function knownRoles(access: Place, roles: readonly Place[]): void {
+  const names = [...builtInRoles, ...namesIn(membersIn(access, 'roles', 'name'))];
+  for (const role of roles) {
+    const name = scalarOf(role);
+    if (typeof name !== 'string' || names.includes(name)) continue;
+    role.reading.problem(role, `${shown(name)} is unknown here; write one of ${listed(names)}${didYouMean(name, names)}`);
+  }
+}
+
+function namesIn(places: readonly Place[]): readonly string[] {
+  return places.map(scalarOf).filter((name) => typeof name === 'string');
+}
+
+/** For the whole file: a right or an approval names only what exists, and can match a call. */
 export const rightsMatchAdapters: Check = (root) => {
   const access = memberOf(root, 'access');
   if (access === undefined) return;
-  const names = membersIn(root, 'adapters', 'name')
-    .map(scalarOf)
-    .filter((name) => typeof name === 'string');
-  for (const place of membersIn(access, 'roles', 'allows').flatMap(itemsOf)) {
-    const adapters = itemsIn(place, 'adapters');
-    const routes = itemsIn(place, 'routes').map(scalarOf);
-    for (const adapter of adapters) {
-      const name = scalarOf(adapter);
-      if (typeof name !== 'string' || names.includes(name)) continue;
-      const known = names.length === 0 ? 'none is configured' : `there are ${listed(names)}`;
-      adapter.reading.problem(adapter, `is no adapter instance; ${known}${didYouMean(name, names)}`);
-    }
-    if (adapters.length > 0 && routes.length > 0 && routes.every((route) => route === 'restCall'))
-      place.reading.warning(place, 'allows nothing: restCall has no adapter instance; remove adapters, or add a route');
+  const names = namesIn(membersIn(root, 'adapters', 'name'));
+  for (const place of membersIn(access, 'roles', 'allows').flatMap(itemsOf)) matchesCalls(place, names, 'allows nothing');
+  for (const place of membersIn(root, 'approvals', 'when')) {
+    matchesCalls(place, names, 'matches nothing');
+    knownRoles(access, itemsIn(place, 'roles'));
   }
+  for (const place of membersIn(root, 'approvals', 'approvers')) knownRoles(access, itemsIn(place, 'roles'));
 };
+
+function matchesCalls(place: Place, names: readonly string[], nothing: string): void {
+  const adapters = itemsIn(place, 'adapters');
+  const routes = itemsIn(place, 'routes').map(scalarOf);
+  for (const adapter of adapters) {
+    const name = scalarOf(adapter);
+    if (typeof name !== 'string' || names.includes(name)) continue;
+    const known = names.length === 0 ? 'none is configured' : `there are ${listed(names)}`;
+    adapter.reading.problem(adapter, `is no adapter instance; ${known}${didYouMean(name, names)}`);
+  }
+  if (adapters.length > 0 && routes.length > 0 && routes.every((route) => route === 'restCall'))
+    place.reading.warning(place, `${nothing}: restCall has no adapter instance; remove adapters, or add a route`);
+}
 
 /** The places of the member `key` of each item of the list `section`. */
 function membersIn(place: Place, section: string, key: string): readonly Place[] {

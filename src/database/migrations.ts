@@ -10,6 +10,7 @@ import { workflowTable } from './migrations/0008-workflows.ts';
 import { runTables } from './migrations/0009-runs.ts';
 import { scheduleTables } from './migrations/0010-schedules.ts';
 import { formTable } from './migrations/0011-forms.ts';
+import { approvalTables } from './migrations/0012-approvals.ts';
 import { notificationTables } from './migrations/0013-notifications.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
@@ -25,5 +26,6 @@ export const migrations: readonly Migration[] = [
   runTables,
   scheduleTables,
   formTable,
+  approvalTables,
   notificationTables,
 ];

@@ -36,6 +36,7 @@ function problemDetails({ error, requestId, publicPath }: ProblemOptions): strin
     requestId,
     errors: error.errors,
     upstream: error.upstream,
+    approval: error.approval,
   });
 }
 

@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
+import type { ApprovalReference } from '#calls/approval-gate.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
@@ -88,6 +90,12 @@ export class RequestScope implements CallContext, CallOrigin {
     return this.#request.url ?? '';
   }
 
+  get approval(): ApprovalReference | undefined {
+    const { approval: id, 'x-reason': reason } = this.#request.headers;
+    if (id === undefined && reason === undefined) return undefined;
+    return { id: textOfHeader(id), reason: textOfHeader(reason)?.slice(0, longestReason) };
+  }
+
   get wait(): number | undefined {
     const seconds = preferredWait(this.#request.headers['prefer']);
     return seconds === undefined ? undefined : seconds * 1000;
@@ -127,4 +135,14 @@ export class RequestScope implements CallContext, CallOrigin {
     record.end({ status, left: hasLeft ? new CallerLeft() : undefined });
     return status;
   }
+}
+
+/** Characters of `X-Reason` that are kept. */
+const longestReason = 2_000;
+
+/** Node reads headers as latin1; a text with other characters is UTF-8. */
+function textOfHeader(value: string | readonly string[] | undefined): string | undefined {
+  if (typeof value !== 'string') return value?.join(', ');
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : value;
 }

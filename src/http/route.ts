@@ -167,7 +167,7 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 /** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
-  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'access' | 'operations';
+  readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'approvals' | 'access' | 'operations';
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;

@@ -23,8 +23,8 @@ interface AnnouncerOptions {
 const usualInterval = 1_000;
 
 /**
- * Announces when an adapter instance goes down (`offline`), and when it is up again. All gateways on a store speak with one voice: only a
- * change of what was said last is an event, and a gateway speaks only when its own view has changed.
+ * Announces when an adapter instance goes down (`offline`), and when it is up again. A gateway speaks when its own view has changed, and
+ * says only what no gateway on the store has said last.
  */
 export function announceAdapters(options: AnnouncerOptions): { stop(): Promise<void> } {
   /** What this gateway saw last, where it has said it or need not. */

@@ -145,21 +145,21 @@ async function scanPage(
     from event_log where number > ${known.position} order by number limit ${page}`.execute(transaction);
   const last = rows.at(-1);
   if (last === undefined) return false;
-  for (const { number, at, identity, event } of known.disabled_at === null ? rows : []) {
-    const type = event === null || at < since ? undefined : typeOf(event);
-    if (event === null || type === undefined || !wants(type)) continue;
-    const webhook = `msg_${identity ?? number}`;
+  const wanted = known.disabled_at === null ? rows.filter(({ at }) => at >= since).flatMap((row) => readEvent(row) ?? []) : [];
+  for (const { number, webhookId, type, body } of wanted.filter((event) => wants(event.type))) {
     await sql`insert into notification (receiver, event, webhook_id, type, body, status, attempts, created_at, due_at)
-      values (${receiver}, ${number}, ${webhook}, ${type}, ${event}, 'waiting', 0, ${now}, ${now})
+      values (${receiver}, ${number}, ${webhookId}, ${type}, ${body}, 'waiting', 0, ${now}, ${now})
       on conflict (receiver, event) do nothing`.execute(transaction);
   }
   await sql`update notification_receiver set position = ${last.number} where id = ${receiver}`.execute(transaction);
   return rows.length === page;
 }
 
-function typeOf(event: string): string | undefined {
-  const { type } = JSON.parse(event) as { readonly type?: unknown };
-  return typeof type === 'string' ? type : undefined;
+/** Undefined: it is no event of the gateway. */
+function readEvent({ number, identity, event }: ScannedEvent) {
+  if (event === null) return undefined;
+  const { type } = JSON.parse(event) as { readonly type: string };
+  return { number, webhookId: `msg_${identity ?? number}`, type, body: event };
 }
 
 async function claim(
@@ -232,7 +232,12 @@ const listedColumns = [
 function notificationOf(row: Pick<Tables['notification'], (typeof listedColumns)[number]>): Notification {
   const { number, receiver, event, type, status, attempts } = row;
   return {
-    ...{ number, receiver, event, type, status, attempts },
+    number,
+    receiver,
+    event,
+    type,
+    status,
+    attempts,
     webhookId: row.webhook_id,
     createdAt: row.created_at,
     dueAt: row.due_at ?? undefined,

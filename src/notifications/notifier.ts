@@ -4,7 +4,7 @@ import type { Receiver } from './receiver.ts';
 import { type ChannelOptions, ReceiverChannel } from './receiver-channel.ts';
 
 /** Sends the events of the log to the receivers: each at least once, by one of the gateways on the store. */
-export interface Notifier {
+interface Notifier {
   /** Puts these receivers in place of the earlier ones. One that was gone gets notifications again. */
   use(receivers: readonly Receiver[]): void;
   /** Resolves once no attempt is under way. One that the receiver does not answer in time is left for later. */
@@ -32,8 +32,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
   let channels: readonly ReceiverChannel[] = [];
   /** Those of earlier configurations too, whose attempts may be under way. */
   const retired = new Set<Promise<void>>();
-  const rounds = createRounds(async () => {
-    await Promise.allSettled(channels.map((channel) => channel.round(rounds.begin)));
+  const rounds = new Rounds(async () => {
+    await Promise.allSettled(channels.map((channel) => channel.round(() => rounds.begin())));
   });
   const retire = (channel: ReceiverChannel, milliseconds: number): void => {
     channel.retire();
@@ -67,25 +67,31 @@ export function createNotifier(options: NotifierOptions): Notifier {
 }
 
 /** Runs `round` once at a time; a `begin` during a round brings one more. */
-function createRounds(round: () => Promise<void>) {
-  let running: Promise<void> | undefined;
-  let [again, isStopped] = [false, false];
-  const run = async (): Promise<void> => {
-    while (again && !isStopped) {
-      again = false;
-      await round();
+class Rounds {
+  readonly #round: () => Promise<void>;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #isStopped = false;
+
+  constructor(round: () => Promise<void>) {
+    this.#round = round;
+  }
+
+  begin(): void {
+    this.#again = true;
+    if (!this.#isStopped) this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#again && !this.#isStopped) {
+      this.#again = false;
+      await this.#round();
     }
-    running = undefined;
-  };
-  return {
-    begin(): void {
-      if (isStopped) return;
-      again = true;
-      running ??= run();
-    },
-    async stop(): Promise<void> {
-      isStopped = true;
-      await running;
-    },
-  };
+    this.#running = undefined;
+  }
 }

@@ -28,8 +28,12 @@ export interface ChannelOptions {
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 /** Some 76 hours, as Standard Webhooks 1.0 recommends. The first ones are closer, because people wait for approvals. */
 const usualDelays: readonly number[] = [
-  ...[2 * second, 10 * second, minute, 5 * minute, 30 * minute],
-  ...[2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour],
+  2 * second,
+  10 * second,
+  minute,
+  5 * minute,
+  30 * minute,
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour),
 ];
 /** Part of the delay that is added at random, so that many notifications do not come back together. */
 const jitter = 0.2;
@@ -123,11 +127,12 @@ export class ReceiverChannel {
 
   /** Tries again while the store is away, as long as the lease may last: after that another gateway sends it again. */
   async #untilStored(write: () => Promise<void>): Promise<void> {
-    for (let left = lease / storeWait; left > 0 && !this.#abort.signal.aborted; left -= 1) {
+    for (let left = lease / storeWait; left > 0; left -= 1) {
       try {
         await write();
         return;
       } catch {
+        if (this.#abort.signal.aborted) return;
         await sleep(storeWait);
       }
     }

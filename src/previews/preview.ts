@@ -28,6 +28,8 @@ export interface PreviewContext {
   readonly sourceAddress: string | undefined;
   /** The task of a run whose call it is. */
   readonly via?: CallFacts['via'];
+  /** The id of the approval whose call it is. */
+  readonly approval?: string | undefined;
   /** Milliseconds; 30 s at most, which is the default. */
   readonly wait?: number | undefined;
   /** Its abort ends the dry run: the caller has left. */
@@ -56,7 +58,7 @@ export function createPreviews(options: PreviewOptions): TakePreview {
   return async (call, context, format = 'native') => {
     if (call.operation === 'restCall') return none('A restCall goes to no orchestrator that could say what it would do.');
     const record = openRecord(call.operation, context, options);
-    record.note({ via: context.via, preview: format });
+    record.note({ via: context.via, approval: context.approval, preview: format });
     const life = new PreviewCall(record, context);
     const ending: { left?: CallerLeft; status?: number } = {};
     try {

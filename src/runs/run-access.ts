@@ -35,6 +35,7 @@ interface RunSightNeeds {
   readonly store: Pick<RunStore, 'summary'>;
   readonly clock: Clock;
   readonly automation: (id: string) => Promise<{ readonly automation: Automation } | undefined>;
+  readonly seesApproval: (principal: Principal, id: string) => Promise<boolean>;
 }
 
 /** Milliseconds for which an automation counts as unchanged. */
@@ -42,7 +43,7 @@ const remembered = 5_000;
 const mostAutomations = 1_000;
 const mostOwners = 10_000;
 
-export function createRunSight({ store, clock, automation: find }: RunSightNeeds): RunSight {
+export function createRunSight({ store, clock, automation: find, seesApproval }: RunSightNeeds): RunSight {
   const automations = new Map<string, { readonly at: number; readonly found: Promise<Automation | undefined> }>();
   const owners = new Map<string, Promise<string | undefined>>();
   const automationOf = (id: string): Promise<Automation | undefined> => {
@@ -68,13 +69,25 @@ export function createRunSight({ store, clock, automation: find }: RunSightNeeds
   };
   return {
     seesAutomation,
-    seesEvent(principal, { run, automation }) {
-      if (run === undefined) return seesMessages(principal);
+    seesEvent(principal, { run, automation, kind, event }) {
+      if (run === undefined)
+        return kind === 'message' ? seesMessages(principal) : seesGatewayEvent(principal, event, seesApproval);
       if (principal.roles.includes('admin')) return true;
       const ofAutomation = automation === undefined ? Promise.resolve(false) : seesAutomation(principal, automation);
       return ofAutomation.then(async (sees) => sees || (await ownerOf(run)) === principal.id);
     },
   };
+}
+
+/** An event of the gateway that is of no run. Those of an approval are for those who may see the approval. */
+function seesGatewayEvent(
+  principal: Principal,
+  event: string,
+  seesApproval: RunSightNeeds['seesApproval'],
+): boolean | Promise<boolean> {
+  if (principal.roles.includes('admin')) return true;
+  const { type, subject } = JSON.parse(event) as { readonly type: string; readonly subject: string };
+  return type.startsWith('orchestration-gateway.approval.') && seesApproval(principal, subject);
 }
 
 /** Sets the value, and drops the oldest one beyond `most`. */

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import { randomHex } from '#base/random-hex.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
+import type { NewEvent, NewRun, RunCommand } from './run-records.ts';
 
 /**
  * What a commit may concern others with. `run`: the run wants to go on, or has a command. `events`: the log has new events. `messages`: some of
@@ -18,6 +19,21 @@ export interface Changed {
 }
 
 export const nothingChanged: Changed = { runs: [], events: false };
+
+export type ChangingWork<T> = (transaction: Transaction<Tables>) => Promise<{ readonly result: T } & RunsChange>;
+
+/** What a transaction changes of runs, and of the log of events. */
+export interface RunsChange {
+  /** Runs to create; one that exists stays as it is. */
+  readonly runs?: readonly NewRun[];
+  /** Commands to runs. One to a run that has ended is dropped. */
+  readonly commands?: readonly { readonly run: string; readonly command: RunCommand }[];
+  /** Lifecycle events that are not of a run. */
+  readonly events?: readonly NewEvent[];
+}
+
+/** Runs `work` in a transaction of the part `runs`, and does in it what `work` answers. */
+export type ChangeRuns = <T>(work: ChangingWork<T>) => Promise<T>;
 
 export interface RunChanges {
   onChange(listener: (change: RunChange) => void): () => void;

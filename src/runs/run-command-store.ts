@@ -29,6 +29,32 @@ export async function queueCommand(
   });
 }
 
+/** Queues commands of the gateway itself. Answers the runs that have not ended: a command to another one is dropped. */
+export async function commandRuns(
+  context: RunStoreContext,
+  transaction: Transaction<Tables>,
+  commands: readonly { readonly run: string; readonly command: RunCommand }[],
+): Promise<readonly string[]> {
+  if (commands.length === 0) return [];
+  const { dialect } = context.database;
+  const named = isOneOf(
+    dialect,
+    'run',
+    commands.map(({ run }) => run),
+  );
+  // Rows are locked in the order in which every transaction locks them.
+  const locking = dialect === 'postgres' ? sql`order by run for update` : sql``;
+  const { rows } = await sql<{ readonly run: string }>`select run from run_claim where ${named} ${locking}`.execute(transaction);
+  const open = new Set(rows.map(({ run }) => run));
+  await insertCommands(
+    context,
+    transaction,
+    commands.filter(({ run }) => open.has(run)),
+  );
+  await wakeRuns(context, transaction, [...open]);
+  return [...open];
+}
+
 /** The rows of the claims are locked already. */
 export async function insertCommands(
   { database: { dialect } }: RunStoreContext,

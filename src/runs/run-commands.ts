@@ -3,7 +3,7 @@ import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import type { RunEvent } from './interpreter/run-events.ts';
 import type { QueuedCommand } from './run-records.ts';
 
-/** The event that a command is for a run with these effects. Undefined where no task waits for the run that ended. */
+/** The event that a command is for a run with these effects. Undefined where no task waits for the run that ended, or the holder only looks again. */
 export function eventOfCommand(
   { command }: QueuedCommand,
   { at, effects }: { readonly at: number; readonly effects: readonly Effect[] },
@@ -12,6 +12,7 @@ export function eventOfCommand(
     const { activity, as, reason, output } = command;
     return { kind: 'decided', at, activity, as, reason, ...(output !== undefined && { output }) };
   }
+  if (command.kind === 'approval-decided') return undefined;
   if (command.kind !== 'child-ended') return { kind: command.kind, at };
   const { activity, attempt, result } = command;
   const effect = effects.find(

@@ -14,6 +14,7 @@ import type { EffectError } from './interpreter/task-error.ts';
 import { standardError } from './interpreter/task-error.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
+import type { CallTaskEnd } from './tasks/call-tasks.ts';
 
 /** What a holder works on to answer an effect. Time, events of other parts and other runs are answered by the executor itself. */
 export type WorkedEffect = EvaluateEffect | ValidateEffect | FetchEffect | CallEffect | ListenEffect;
@@ -32,14 +33,14 @@ interface Working {
 }
 
 /**
- * Resolves to the event that answers the effect; undefined for a `listen` for which no message is there yet. Rejects where the store is
- * away, and with the reason of `signal`: a call never does.
+ * Resolves to the event that answers the effect; undefined for a call that waits for people. Rejects where the store is away, and with the
+ * reason of `signal`: a call that could be made never does.
  */
 export async function workOn(
   effect: Exclude<WorkedEffect, ListenEffect>,
   working: Working,
   signal: AbortSignal,
-): Promise<RunEvent> {
+): Promise<RunEvent | undefined> {
   const { tools } = working;
   switch (effect.kind) {
     case 'evaluate': {
@@ -112,21 +113,27 @@ async function called(
   effect: CallEffect,
   { run, trace, tools, holds, begunAt }: Working,
   signal: AbortSignal,
-): Promise<RunEvent> {
-  const args = await argument(tools, effect.with);
+): Promise<RunEvent | undefined> {
   const { key, activity, attempt, reference } = effect;
-  if ('error' in args) return { kind: 'callEnded', at: tools.clock.now(), key, result: { kind: 'error', error: args.error } };
-  if (effect.function === 'approval') return failed(tools, effect, noApprovals);
-  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, begunAt, holds };
-  const { result, requestId } = await tools.calls.perform(call, signal);
-  return { kind: 'callEnded', at: tools.clock.now(), key, result, ...(requestId !== undefined && { requestId }) };
+  const ended = ({ result, requestId }: CallTaskEnd): RunEvent => ({
+    kind: 'callEnded',
+    at: tools.clock.now(),
+    key,
+    result,
+    ...(requestId !== undefined && { requestId }),
+  });
+  const task = { run: run.id, activity, attempt, reference };
+  const isUnmade = begunAt === undefined || (await tools.approvals.isUnused(task));
+  if (isUnmade && signal.aborted) {
+    await tools.approvals.withdraw(task);
+    return ended({ result: { kind: 'aborted' }, requestId: undefined });
+  }
+  const args = await argument(tools, effect.with);
+  if ('error' in args) return ended({ result: { kind: 'error', error: args.error }, requestId: undefined });
+  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, holds };
+  const end = await tools.calls.perform({ ...call, begunAt: isUnmade ? undefined : begunAt }, signal);
+  return end === 'waiting' ? undefined : ended(end);
 }
-
-const noApprovals = standardError(
-  'configuration',
-  'There are no approvals',
-  'This version of the gateway has no approvals yet, so a call of approval cannot wait for people.',
-);
 
 /** Messages that are looked at in one reading. */
 const messagesAtOnce = 100;

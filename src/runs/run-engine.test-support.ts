@@ -5,6 +5,7 @@ import type { StoreOptions } from '#database/database.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import { readWorkflow } from '#workflows/read-workflow.ts';
 import type { Workflow } from '#workflows/workflow.ts';
+import { noApprovalTasks } from '../../test/support/runs/no-approvals.ts';
 import type { TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
@@ -135,6 +136,7 @@ function toolsOver(
       mask,
       maskText: mask,
     },
+    approvals: noApprovalTasks,
     calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
     checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
     loadWorkflow: async ({ id }) => workflows.get(id),

@@ -105,7 +105,7 @@ export class RunExecutor {
   /** Commands for the run, or messages, may have come. */
   wake(): void {
     this.#commandsMayWait = true;
-    this.#work.messagesCame();
+    this.#work.lookAgain();
     this.#wake();
   }
 
@@ -201,7 +201,10 @@ export class RunExecutor {
     const { run, workflow } = this.#options;
     for (let next = this.#arrivals.shift(); next !== undefined; next = this.#arrivals.shift()) {
       const event = 'event' in next ? next.event : eventOfCommand(next.command, { at: this.#now(), effects: this.#effects() });
-      if ('command' in next) this.#outbox.consumed(next.command.number);
+      if ('command' in next) {
+        this.#outbox.consumed(next.command.number);
+        if (next.command.command.kind === 'approval-decided') this.#work.lookAgain();
+      }
       if (event === undefined) continue;
       const isUnknown = event.kind === 'cancel' && mayChange(this.#work.effects);
       const { state, notes } = step(workflow, this.#state, event);

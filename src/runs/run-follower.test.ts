@@ -42,7 +42,7 @@ async function follow(t: TestContext, { tail = usual, given = times }: { tail?: 
   const controller = new AbortController();
   t.after(() => controller.abort());
   const { signal } = controller;
-  const sight = createRunSight({ store, clock: systemClock, automation: async () => undefined });
+  const sight = createRunSight({ store, clock: systemClock, automation: async () => undefined, seesApproval: async () => false });
   const follower = createRunFollower({
     store: counted,
     clock: systemClock,

@@ -80,6 +80,8 @@ export interface TaskRecord {
 /** What other parts ask of a run. Its holder reads commands in order, and consumes each with the write that follows from it. */
 export type RunCommand =
   | { readonly kind: 'cancel' | 'suspend' | 'resume' }
+  /** People decided about an approval that the run waits for: its holder looks again. */
+  | { readonly kind: 'approval-decided' }
   | {
       readonly kind: 'decide';
       readonly activity: number;

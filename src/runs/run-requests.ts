@@ -57,4 +57,6 @@ export interface RunCatalogueNeeds {
     readonly workflow: Workflow;
     readonly input: string;
   }) => Promise<readonly RequestProblem[]>;
+  /** Whether the principal may see the approval with this id. */
+  readonly seesApproval: (principal: Principal, id: string) => Promise<boolean>;
 }

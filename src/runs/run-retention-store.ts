@@ -3,7 +3,9 @@ import { isOneOf } from '#database/json-rows.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 export interface ForgetOptions {
-  /** Runs that ended before are deleted with all that belongs to them. Milliseconds since the epoch. */
+  /**
+   * Runs that ended before are deleted with all that belongs to them, and events of before that are of no run. Milliseconds since the epoch.
+   */
   readonly before: number;
   /** Message events of before are deleted. A run's lifecycle events are deleted with it, its message events are not. */
   readonly messagesBefore: number;
@@ -29,6 +31,10 @@ export async function forgetRuns(
     await sql`delete from run where ${isOneOf(dialect, 'id', ids)}`.execute(transaction);
     return ids.length;
   });
+  await sql`delete from event_log where number in
+    (select number from event_log where kind = 'lifecycle' and run is null and at < ${before} order by at limit ${limit})`.execute(
+    runs,
+  );
   const { numAffectedRows = 0n } = await sql`delete from event_log where number in
     (select number from event_log where kind = 'message' and at < ${messagesBefore} order by at limit ${limit})`.execute(runs);
   return deletedRuns + Number(numAffectedRows);

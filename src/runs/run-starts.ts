@@ -3,11 +3,12 @@ import type { Automation } from '#automations/automation.ts';
 import { mayRun } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { uuidVersion7 } from '#base/uuid.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { runOf } from './new-run.ts';
 import { seesRunsOf } from './run-access.ts';
 import type { RunFinder } from './run-finder.ts';
-import { newRunId, runIdOfKey } from './run-id.ts';
+import { runIdOfKey } from './run-id.ts';
 import type { NewRun } from './run-records.ts';
 import { invalidInput, keyReused, notYours, withoutAutomation, withoutWorkflow } from './run-refusals.ts';
 import type { RunCatalogueNeeds, RunRequest, StartedRun, StartRequest } from './run-requests.ts';
@@ -78,7 +79,8 @@ interface RunParts extends Pick<StartRequest, 'principal' | 'key'> {
 
 function newRun({ clock }: RunCatalogueNeeds, { key, ...parts }: RunParts): NewRun {
   const { principal, automation } = parts;
-  const id = key === undefined ? newRunId(clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
+  const id =
+    key === undefined ? uuidVersion7(clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
   return runOf({ ...parts, id, startedBy: { principal: principal.username } });
 }
 

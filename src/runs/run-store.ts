@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
-import type { Tables } from '#database/tables.ts';
 import {
+  appendEvents,
   type EventsOptions,
   lastEventNumber,
   type MessageStart,
@@ -11,9 +10,9 @@ import {
   readMessages,
 } from './event-store.ts';
 import { Gathering } from './gathering.ts';
-import { createRunChanges, type RunChange } from './run-changes.ts';
+import { type ChangeRuns, type ChangingWork, createRunChanges, type RunChange } from './run-changes.ts';
 import { type ClaimOptions, claimRuns, nextWake, type Renewed, type RenewOptions, renewLeases } from './run-claim-store.ts';
-import { queueCommand, queuedCommands } from './run-command-store.ts';
+import { commandRuns, queueCommand, queuedCommands } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
 import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
 import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState, readSummary } from './run-read-store.ts';
@@ -40,8 +39,8 @@ import { type WriteOutcome, writeSteps } from './run-write-store.ts';
 export interface RunStore {
   /** Creates the runs that do not exist yet (by id); they can be claimed at once. */
   create(runs: readonly NewRun[]): Promise<void>;
-  /** Runs `work` in a transaction of the part `runs`, and creates in it the runs that `work` answers. */
-  createWith<T>(work: CreatingWork<T>): Promise<T>;
+  /** Runs `work` in a transaction of the part `runs`, and does in it what `work` answers. */
+  readonly changeWith: ChangeRuns;
   /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
   renew(options: RenewOptions): Promise<Renewed>;
@@ -103,7 +102,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
   const commandReads = gatheredCommandReads(context);
   return {
     create: (runs) => creations.add(runs),
-    createWith: (work) => createRunsWith(context, work),
+    changeWith: (work) => changeRunsWith(context, work),
     claim: (options) => claimRuns(context, options),
     renew: (options) => renewLeases(context, options),
     save: (write) => writes.add(write),
@@ -142,7 +141,7 @@ function gatheredCreations(context: RunStoreContext): Gathering<readonly NewRun[
   return new Gathering({
     async write(items) {
       const runs = items.flat();
-      if (runs.length > 0) await createRunsWith(context, async () => ({ result: undefined, runs }));
+      if (runs.length > 0) await changeRunsWith(context, async () => ({ result: undefined, runs }));
       return items.map(() => undefined);
     },
     // Two requests with one Idempotency-Key create the same run, and the first of them counts.
@@ -163,13 +162,18 @@ function gatheredCommandReads(context: RunStoreContext): Gathering<readonly stri
   });
 }
 
-type CreatingWork<T> = (transaction: Transaction<Tables>) => Promise<{ readonly result: T; readonly runs: readonly NewRun[] }>;
-
-function createRunsWith<T>({ changes, now, clock }: RunStoreContext, work: CreatingWork<T>): Promise<T> {
+function changeRunsWith<T>(context: RunStoreContext, work: ChangingWork<T>): Promise<T> {
+  const { changes, now, clock } = context;
   return changes.commit(async (transaction) => {
-    const { result, runs } = await work(transaction);
+    const { result, runs = [], commands = [], events = [] } = await work(transaction);
     const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
-    return { result, runs: created, events: false };
+    const commanded = await commandRuns(context, transaction, commands);
+    await appendEvents(
+      context,
+      transaction,
+      events.map((event) => ({ run: null, automation: null, event })),
+    );
+    return { result, runs: [...created, ...commanded], events: events.length > 0 };
   });
 }
 

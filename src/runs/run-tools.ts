@@ -3,6 +3,7 @@ import type { ExpressionPool } from '#workflows/expression-pool.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { MessageStart } from './event-store.ts';
 import type { EventRecord } from './run-records.ts';
+import type { ApprovalTasks } from './tasks/approval-task.ts';
 import type { CallTasks } from './tasks/call-tasks.ts';
 import type { SecretValues } from './tasks/secret-values.ts';
 
@@ -14,6 +15,7 @@ export interface RunTools {
   readonly expressions: Pick<ExpressionPool, 'evaluate'>;
   readonly secrets: SecretValues;
   readonly calls: CallTasks;
+  readonly approvals: Pick<ApprovalTasks, 'isUnused' | 'withdraw'>;
   /** The problems of a value, or why the schema cannot be used. JSON texts. */
   checkSchema(check: { readonly schema: string; readonly value: string }): Promise<readonly string[]>;
   /** A version of a workflow, `latest` for the newest; undefined where it does not exist. */

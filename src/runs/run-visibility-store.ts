@@ -9,10 +9,11 @@ export function visibleRun(context: RunStoreContext, viewer: RunViewer): RawBuil
   return sql<SqlBool>`(${own} or ${visibleAutomation(context, 'run.automation', viewer)})`;
 }
 
-/** The condition on `event_log` for the events of these runs. */
+/** The condition on `event_log` for the events of these runs, and for lifecycle events of no run, which the caller judges by itself. */
 export function visibleEvent(context: RunStoreContext, viewer: RunViewer): RawBuilder<SqlBool> {
   const own = sql`exists (select 1 from run where run.id = event_log.run and run.principal_digest = ${digestOf(viewer.principal)})`;
-  return sql<SqlBool>`(event_log.run is not null and (${own} or ${visibleAutomation(context, 'event_log.automation', viewer)}))`;
+  const ofRun = sql`event_log.run is not null and (${own} or ${visibleAutomation(context, 'event_log.automation', viewer)})`;
+  return sql<SqlBool>`((event_log.run is null and event_log.kind = 'lifecycle') or (${ofRun}))`;
 }
 
 /** The catalogue has ids as bytes; an id has ASCII characters alone. */

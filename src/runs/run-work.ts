@@ -27,8 +27,10 @@ export class RunWork {
   readonly #working = new Map<string, { readonly effect: WorkedEffect; readonly controller: AbortController }>();
   /** The last message that each `listen` looked at. */
   readonly #scanned = new Map<string, number>();
-  /** Listens for which no message is there yet. */
+  /** Listens for which no message is there yet, and calls that wait for people. */
   readonly #quiet = new Set<string>();
+  /** Increases when something may have come that quiet work waits for. */
+  #looks = 0;
   /** Effects that an earlier holder may have begun. */
   readonly #inherited = new Set<string>();
 
@@ -67,17 +69,18 @@ export class RunWork {
     for (const [key, { controller }] of this.#working) {
       const effect = effects.get(key);
       if (effect === undefined) this.#working.delete(key);
-      if (effect === undefined || (effect.kind === 'call' && effect.abort)) controller.abort();
+      if (isAborted(effect)) controller.abort();
     }
+    // A time limit passed: the call is begun again, and answers that it was aborted.
+    for (const key of this.#quiet) if (isAborted(effects.get(key))) this.#quiet.delete(key);
     for (const key of this.#scanned.keys()) {
-      if (effects.has(key)) continue;
-      this.#scanned.delete(key);
-      this.#quiet.delete(key);
+      if (!effects.has(key)) this.#scanned.delete(key);
     }
   }
 
-  /** Messages may have come: each `listen` is to be begun again. */
-  messagesCame(): void {
+  /** Messages may have come, or decisions of people: what waits for them is to be begun again. */
+  lookAgain(): void {
+    this.#looks += 1;
     this.#quiet.clear();
   }
 
@@ -92,6 +95,7 @@ export class RunWork {
 
   async #work(effect: WorkedEffect, signal: AbortSignal): Promise<void> {
     const { run, trace, tools, holds, arrived, wake } = this.#options;
+    const looks = this.#looks;
     try {
       const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
       const event =
@@ -100,10 +104,10 @@ export class RunWork {
           : await workOn(effect, { run, trace, tools, holds, begunAt }, signal);
       if (!this.#working.delete(effect.key)) return;
       if (event !== undefined) arrived(event);
-      else this.#quiet.add(effect.key);
+      else if (looks === this.#looks) this.#quiet.add(effect.key);
     } catch {
       // The store is away, as its own log says, or the work was aborted. It begins again where the run still waits for it.
-      if (!signal.aborted) await sleep(pauseAfterFailure);
+      await sleep(pauseAfterFailure);
       this.#working.delete(effect.key);
     }
     wake();
@@ -115,4 +119,9 @@ export class RunWork {
     if (this.#working.has(effect.key)) this.#scanned.set(effect.key, scanned);
     return arrived;
   }
+}
+
+/** The run no longer waits for it, or its time limit passed. */
+function isAborted(effect: Effect | undefined): boolean {
+  return effect === undefined || (effect.kind === 'call' && effect.abort);
 }

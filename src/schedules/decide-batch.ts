@@ -25,7 +25,7 @@ export interface OccurrenceOutcome {
   readonly reason?: string;
 }
 
-/** Creates runs in the transaction that decides about them (`RunStore.createWith`). */
+/** Creates runs in the transaction that decides about them (`RunStore.changeWith`). */
 export type CreateRunsWith = <T>(
   work: (transaction: Transaction<Tables>) => Promise<{ readonly result: T; readonly runs: readonly NewRun[] }>,
 ) => Promise<T>;

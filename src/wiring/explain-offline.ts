@@ -48,10 +48,11 @@ function accountsOf({ access }: Config): ReadonlyMap<string, OfflineAccount> {
 
 const operations = Object.keys(callRoles) as readonly CallOperation[];
 
-function rulesOf({ access, adapters, outbound }: Config): CallRules {
+function rulesOf({ access, adapters, outbound, approvals }: Config): CallRules {
   const policy = createDestinationPolicy({ ...outbound, ownListeners: () => [] });
   return {
     customRoles: access.roles,
+    approvalRules: approvals,
     adapters: adapters.map(({ name, ...settings }) => ({ name, settings })),
     refusal: (url) => refusalBeforeLookup(policy, url),
   };

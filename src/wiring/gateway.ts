@@ -1,19 +1,21 @@
 import type { Access } from '#access/access.ts';
+import type { ApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
+import type { CallPath } from '#calls/call-path.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
-import { sameConfig } from '#config/same-config.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
 import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
+import { approvalRoutes } from '#http/routes/approval-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
@@ -30,21 +32,19 @@ import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import type { NotificationCatalogue } from '#notifications/notification-catalogue.ts';
 import { createResolver } from '#outbound/resolver.ts';
+import type { TakePreview } from '#previews/preview.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
 import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
-import type { CertificateExpiries } from './certificate-expiries.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
+import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
-import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
-import { type CallParts, openCalls } from './open-calls.ts';
-import { openCatalogues } from './open-catalogues.ts';
-import { openNotifications } from './open-notifications.ts';
-import { openRuns, type Runs } from './open-runs.ts';
+import { openCalls } from './open-calls.ts';
+import type { Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
@@ -83,7 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
-  const { database, store, audit, auditReader, longestCall } = stored;
+  const { store, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -96,12 +96,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base } = readPublicUrl(config.server.publicUrl);
-  const made = openCalls({ live, userAgent, audit, clock, log, metrics });
-  const catalogues = openCatalogues(started, { database, clock, live });
-  const runs = openRuns(started, { ...options, ...stored, ...catalogues, metrics, runWatcher, tracing, ...made });
+  const making = { ...needs, live, base, metrics, runWatcher, tracing };
+  const { catalogues, approvals, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
-  const shared = { ...options, ...stored, ...needs, metrics, events: runs.store, adapters: live.adapters };
-  const notifications = openNotifications(started, shared);
   const routes = gatewayRoutes({
     version,
     base,
@@ -109,6 +106,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    approvals: approvals.catalogue,
     notifications: notifications.catalogue,
     live,
     ...made,
@@ -131,15 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({
-      server,
-      access,
-      longestCall,
-      follows: [runs, notifications],
-      expiries: telemetry.expiries,
-      metrics,
-      log,
-    }),
+    follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
     audit,
     log,
   });
@@ -220,7 +210,7 @@ function gatewayRoutes(options: Omit<ServedParts, 'allRoutes'> & { readonly vers
   return all;
 }
 
-interface ServedParts extends CallParts {
+interface ServedParts {
   /** In front of a path that a reply names. */
   readonly base: string;
   readonly access: Access;
@@ -229,8 +219,11 @@ interface ServedParts extends CallParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly approvals: ApprovalCatalogue;
   readonly notifications: NotificationCatalogue;
   readonly live: LiveParts;
+  readonly calls: CallPath;
+  readonly preview: TakePreview;
   readonly operations: Omit<Parameters<typeof operationsRoutes>[0], 'adapterStates'>;
   readonly reload: (asker: ReloadAsker) => Promise<ReloadResult>;
   /** These and those of the documentation. */
@@ -246,6 +239,7 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  approvals,
   notifications,
   live,
   calls,
@@ -262,6 +256,7 @@ function servedRoutes({
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
+    ...approvalRoutes(approvals),
     ...notificationRoutes(notifications),
     ...sessionRoutes(access),
     ...explainRoutes({
@@ -278,38 +273,8 @@ function servedRoutes({
 function rulesInForce(live: LiveParts): CallRules {
   return {
     customRoles: live.customRoles(),
+    approvalRules: live.approvalRules(),
     adapters: live.adapters().all(),
     refusal: (url) => live.outbound().refusal(url),
-  };
-}
-
-/** Updates the parts that a new configuration changes without replacing them. Its loader has already checked certificates and hashes. */
-function followers({
-  server,
-  access,
-  longestCall,
-  follows,
-  expiries,
-  metrics,
-  log,
-}: {
-  readonly server: HttpServer;
-  readonly access: Access;
-  readonly longestCall: LongestCall;
-  readonly follows: readonly { follow(next: Config): void }[];
-  readonly expiries: CertificateExpiries;
-  readonly metrics: Metrics;
-  readonly log: ProcessLog;
-}): (next: Config, current: Config) => void {
-  return (next, current) => {
-    const { tls, logLevel } = next.server;
-    if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
-    // Only a changed section: a reload empties the cache of verified credentials, and then all callers are verified again at once.
-    if (!sameConfig(next.access, current.access)) access.reload(next.access);
-    metrics.expectCalls(next.adapters.map(({ name }) => name));
-    log.setLevel(logLevel);
-    longestCall.follow(next);
-    for (const part of follows) part.follow(next);
-    expiries.follow(next);
   };
 }

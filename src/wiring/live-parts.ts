@@ -1,4 +1,5 @@
 import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { ApprovalRule } from '#access/approval-options.ts';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
 import type { Log } from '#base/log.ts';
@@ -31,6 +32,7 @@ export interface LiveParts {
   outbound(): OutboundCalls;
   rateLimit(): RateLimit | undefined;
   customRoles(): readonly CustomRoleOptions[];
+  approvalRules(): readonly ApprovalRule[];
   /** Throws, and leaves nothing open, where a part cannot be created. To be called for one configuration at a time. */
   prepare(config: Config): PreparedParts;
   close(): Promise<void>;
@@ -88,6 +90,7 @@ export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: Li
     outbound: () => current.outbound,
     rateLimit: () => current.rateLimit,
     customRoles: () => current.config.access.roles,
+    approvalRules: () => current.config.approvals,
     prepare(next) {
       const before = current;
       const { parts, made } = make(next, before);

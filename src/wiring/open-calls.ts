@@ -1,26 +1,43 @@
-import type { AuditLog } from '#audit/audit-log.ts';
-import type { Clock } from '#base/clock.ts';
-import type { Log } from '#base/log.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import { createPreviews, type TakePreview } from '#previews/preview.ts';
-import type { Metrics } from '#telemetry/metrics.ts';
 import type { LiveParts } from './live-parts.ts';
+import { type Approvals, openApprovals } from './open-approvals.ts';
+import { openCatalogues } from './open-catalogues.ts';
+import { type NotificationParts, openNotifications } from './open-notifications.ts';
+import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 
-/** The path of calls, and the previews, which take it. */
-export interface CallParts {
-  readonly calls: CallPath;
-  readonly preview: TakePreview;
+type RunNeeds = Parameters<typeof openRuns>[1];
+
+/** Of the process and its store. */
+type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'clock' | 'log' | 'version'>;
+
+interface CallNeeds
+  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,
+    Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
+  readonly live: LiveParts;
+  readonly base: string;
 }
 
-export function openCalls(options: {
-  readonly live: LiveParts;
-  readonly userAgent: string;
-  readonly audit: AuditLog;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}): CallParts {
-  const { live, userAgent, audit, clock, log, metrics } = options;
-  const calls = createCallPath({ ...live, userAgent });
-  return { calls, preview: createPreviews({ calls, audit, clock, observers: { metrics, log } }) };
+interface CallParts {
+  readonly calls: CallPath;
+  readonly preview: TakePreview;
+  readonly catalogues: ReturnType<typeof openCatalogues>;
+  readonly approvals: Approvals;
+  readonly runs: Runs;
+  readonly notifications: NotificationParts;
+}
+
+/** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
+export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
+  const { live, base, userAgent, metrics } = parts;
+  const { audit, clock, log } = options;
+  const runStore = runStoreOf(started, options);
+  // The path asks approvals, which take previews over the path.
+  const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
+  const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
+  const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
+  const catalogues = openCatalogues(started, { ...options, live });
+  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
+  const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
+  return { calls, preview, catalogues, approvals, runs, notifications };
 }

@@ -27,6 +27,7 @@ import { measureRuns } from '#telemetry/run-metrics.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import type { SchemaThreads } from '#workflows/schema-threads.ts';
 import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
+import type { Approvals } from './open-approvals.ts';
 
 interface OpenRunsOptions {
   readonly config: Config;
@@ -39,6 +40,8 @@ interface OpenRunsOptions {
   readonly runWatcher: RunWatcher;
   readonly tracing: Tracing | undefined;
   readonly calls: CallPath;
+  readonly runStore: RunStore;
+  readonly approvals: Approvals;
   readonly automations: AutomationCatalogue;
   readonly forms: FormCatalogue;
   readonly loader: WorkflowLoader;
@@ -64,11 +67,18 @@ const messagesKept = 7 * 86_400_000;
 /** Runs that are deleted in one transaction. */
 const forgottenAtOnce = 100;
 
+/** The store of runs, which approvals need as well. */
+export function runStoreOf(
+  started: AsyncDisposableStack,
+  { database, clock }: Pick<OpenRunsOptions, 'database' | 'clock'>,
+): RunStore {
+  return started.adopt(createRunStore({ database, clock, visible: visibleTo }), (opened) => opened.close());
+}
+
 /** The runs of automations. They stop before the parts that they use. */
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
-  const { config, database, clock, log, tracing, automations, forms, loader, schemas } = options;
+  const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas } = options;
   let { secrets } = config.automations;
-  const store = started.adopt(createRunStore({ database, clock, visible: visibleTo }), (opened) => opened.close());
   const inputs = createInputCheck({ forms, schemas });
   const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
@@ -97,6 +107,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     },
     workflow: (name) => loader.load(name),
     inputProblems: (given) => inputs.inputProblems(given),
+    seesApproval: (principal, id) => approvals.catalogue.sees(principal, id),
   });
   const figures = createRunFigures({ counts: () => store.counts(), clock });
   measureRuns(options.metrics.registry, { figures, held: () => engine.held() });
@@ -117,7 +128,7 @@ function toolsOf(
   store: RunStore,
   options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
 ): RunTools {
-  const { calls, audit, clock, log, metrics, tracing, version, loader, schemas } = options;
+  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
   const secrets = createSecretValues(options.secrets);
   return {
@@ -125,8 +136,10 @@ function toolsOf(
     runtime: { name: 'orchestration-gateway', version },
     expressions,
     secrets,
+    approvals: approvals.tasks,
     calls: createCallTasks({
       calls,
+      approvals: approvals.tasks,
       audit,
       clock,
       log,

@@ -6,10 +6,10 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { createDueAutomations } from '#automations/automation-due-store.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
+import { uuidVersion7 } from '#base/uuid.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import { runOf } from '#runs/new-run.ts';
-import { newRunId } from '#runs/run-id.ts';
 import type { ScheduledStart } from '#schedules/decide-batch.ts';
 import type { ScheduleWatcher } from '#schedules/decide-due.ts';
 import { createScheduler } from '#schedules/scheduler.ts';
@@ -37,7 +37,7 @@ export function openSchedules(started: AsyncDisposableStack, options: OpenSchedu
     createScheduler({
       database,
       automations: createDueAutomations(database),
-      createWith: (work) => runs.store.createWith(work),
+      createWith: (work) => runs.store.changeWith(work),
       start: (occurrence) => scheduledRun(occurrence, options),
       audit,
       clock,
@@ -72,7 +72,7 @@ async function scheduledRun(
   }
   const principal = access.principalNamed(lastModifiedBy) ?? unknownPrincipal(lastModifiedBy);
   return {
-    run: runOf({ ...found, id: newRunId(clock.now()), principal, startedBy: { schedule, due }, automation, input }),
+    run: runOf({ ...found, id: uuidVersion7(clock.now()), principal, startedBy: { schedule, due }, automation, input }),
   };
 }
 

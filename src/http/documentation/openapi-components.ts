@@ -44,6 +44,13 @@ const problemSchema = Type.Object(
         },
       ),
     ),
+    approval: Type.Optional(
+      namedObject('NeededApproval', {
+        id: Type.String({ description: 'For the header `Approval`, once it is granted.' }),
+        href: Type.String({ format: 'uri-reference', description: 'The approval, for `GET`.' }),
+        expires: Type.String({ format: 'date-time', description: 'From then on it can be neither granted nor used.' }),
+      }),
+    ),
   },
   { additionalProperties: false, description: 'An error, as application/problem+json (RFC 9457).' },
 );

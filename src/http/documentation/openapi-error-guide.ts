@@ -49,6 +49,16 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The adapter instance does not allow this path. Nothing was sent.',
     remedy: 'Use another path, or ask the operator to change `allowPaths` or `denyPaths` of the adapter instance.',
   },
+  'approval-required': {
+    meaning:
+      'A rule of the section `approvals` matches the call, and people have not granted it yet. Nothing was sent. Approvers now see the call as it would leave.',
+    remedy:
+      'Wait until the approval of `approval.href` is granted. Then send the same call again with the header `Approval` and `approval.id`, before `approval.expires`.',
+  },
+  'approval-mismatch': {
+    meaning: 'The header `Approval` names no approval of this call: something about the call changed, or it has another caller.',
+    remedy: 'Send the call exactly as it was approved, or without the header, so that the gateway asks for a new approval.',
+  },
   'not-found': {
     meaning: 'The gateway has no route with this path.',
     remedy: 'Compare the path with `/openapi.json`; paths are case-sensitive.',
@@ -75,6 +85,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The gateway has no form with this id.',
     remedy: 'Compare the id with the listing of forms; ids are case-sensitive.',
   },
+  'approval-not-found': {
+    meaning: 'No approval has the id, or the caller may not see it. Its caller, its approvers and the role admin may.',
+    remedy: 'Take the id from `GET /approvals`, or from the reply that asked for the approval.',
+  },
   'method-not-allowed': {
     meaning: 'The path exists, but not with this method.',
     remedy: 'Use a method that the `Allow` header names.',
@@ -86,6 +100,22 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'automation-exists': {
     meaning: 'Another automation has this name; names are compared exactly. Nothing was changed.',
     remedy: 'Choose another name, or change the automation that has this one.',
+  },
+  'approval-granted': {
+    meaning: 'The approval has all of its grants.',
+    remedy: 'Nothing is left to grant: its caller can make the call. An approver can still reject it.',
+  },
+  'approval-used': {
+    meaning: 'A call was made with the approval. An approval lets one call pass.',
+    remedy: 'For a further call send it without the header `Approval`, and the gateway asks for a new approval.',
+  },
+  'approval-rejected': {
+    meaning: 'An approver rejected the call. Nothing was sent.',
+    remedy: '`detail` has the reason. After a change of plan send the call without the header `Approval`.',
+  },
+  'approval-expired': {
+    meaning: 'The approval was not granted and used in time, or the run that asked for it has ended.',
+    remedy: 'Send the call without the header `Approval`, and the gateway asks for a new approval.',
   },
   'configuration-invalid': {
     meaning:

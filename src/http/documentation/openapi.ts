@@ -51,6 +51,7 @@ const tags: OpenApiDocument['tags'] = [
   { name: 'workflows', description: 'The workflow documents that automations name.' },
   { name: 'forms', description: 'The forms that automations name: what their input has to be.' },
   { name: 'runs', description: 'What automations did and do, and the events of it.' },
+  { name: 'approvals', description: 'Calls and runs that wait until people have approved them.' },
   { name: 'access', description: 'Authentication: sessions of people, tokens of programs.' },
   { name: 'operations', description: 'For load balancers, monitoring and readers of this documentation.' },
 ];

@@ -19,7 +19,7 @@ const record = namedObject('AuditRecord', {
     format: 'date-time',
     description: 'Of a state-changing call: before it left; of all else: when it had ended.',
   }),
-  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped']),
+  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped', 'expired']),
   requestId: text,
   traceId: text,
   principal: text,
@@ -74,6 +74,11 @@ const record = namedObject('AuditRecord', {
       { id: Type.String() },
       { additionalProperties: false, title: 'RecordedForm', description: 'The form that the request stored or deleted.' },
     ),
+  ),
+  approval: Type.Optional(
+    Type.String({
+      description: 'The approval that the call asked for or used, that the request decided, or that expired.',
+    }),
   ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),

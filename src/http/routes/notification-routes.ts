@@ -1,9 +1,9 @@
-import type { RequestProblem } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';
+import { choiceParameter, cursorParameter, limitParameter, nameParameter, readParameters } from '#base/query-parameters.ts';
 import { json, type Route } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';
-import { type Notification, notificationStatuses } from '#notifications/notification.ts';
+import { type Notification, type NotificationStatus, notificationStatuses } from '#notifications/notification.ts';
 import type { NotificationCatalogue, ShownReceiver } from '#notifications/notification-catalogue.ts';
 import { catalogueReading } from './route-traits.ts';
 
@@ -115,27 +115,24 @@ const notificationDocs: Route['docs'] = {
 
 /** Throws 400 with every problem. */
 function readQuery(query: URLSearchParams): Parameters<NotificationCatalogue['list']>[0] {
-  const problems: RequestProblem[] = [];
-  const problem = (name: string, detail: string): void => void problems.push({ pointer: `?${name}`, detail });
-  for (const name of new Set(query.keys())) {
-    if (!['receiver', 'status', 'limit', 'cursor'].includes(name))
-      problem(name, 'is not known; leave it out, or correct its name');
-    else if (query.getAll(name).length > 1) problem(name, 'is given more than once; give it once');
-  }
-  const [limit, cursor, asked] = ['limit', 'cursor', 'status'].map((name) => query.get(name) ?? undefined);
-  if (limit !== undefined && !(/^[1-9]\d{0,3}$/u.test(limit) && Number(limit) <= mostListed))
-    problem('limit', `must be a whole number from 1 to ${mostListed}`);
-  if (cursor !== undefined && !/^[1-9]\d{0,14}$/u.test(cursor))
-    problem('cursor', 'must be a cursor of this route; take it from the reply before as it is');
-  const status = notificationStatuses.find((each) => each === asked);
-  if (asked !== undefined && status === undefined) problem('status', `must be one of ${notificationStatuses.join(', ')}`);
-  if (problems.length > 0) throw invalidRequest(problems);
-  return {
-    receiver: query.get('receiver') ?? undefined,
-    status,
-    limit: limit === undefined ? usualLimit : Number(limit),
-    before: cursor === undefined ? undefined : Number(cursor),
+  const read = readParameters(query, {
+    receiver: nameParameter,
+    status: choiceParameter(notificationStatuses),
+    limit: limitParameter(mostListed),
+    cursor: cursorParameter((text) => (/^[1-9]\d{0,14}$/u.test(text) ? Number(text) : undefined)),
+  });
+  if ('problems' in read) throw invalidRequest(read.problems);
+  const {
+    limit = usualLimit,
+    cursor: before,
+    ...filter
+  } = read.values as {
+    readonly receiver?: string;
+    readonly status?: NotificationStatus;
+    readonly limit?: number;
+    readonly cursor?: number;
   };
+  return { ...filter, limit, before };
 }
 
 function shownReceiver({ name, events, isDisabled, waiting, oldestWaiting }: ShownReceiver): object {
@@ -145,13 +142,8 @@ function shownReceiver({ name, events, isDisabled, waiting, oldestWaiting }: Sho
 
 function shownNotification(one: Notification): object {
   const { webhookId, receiver, type, event, status, attempts, createdAt, dueAt, endedAt, lastStatus, lastCode } = one;
-  return {
-    ...{ id: webhookId, receiver, type, event, status, attempts },
-    ...at('createdAt', createdAt),
-    ...at('nextAttemptAt', dueAt),
-    ...at('endedAt', endedAt),
-    ...{ lastStatus, lastCode },
-  };
+  const times = { ...at('createdAt', createdAt), ...at('nextAttemptAt', dueAt), ...at('endedAt', endedAt) };
+  return { id: webhookId, receiver, type, event, status, attempts, ...times, lastStatus, lastCode };
 }
 
 function at(name: string, time: number | undefined): object {

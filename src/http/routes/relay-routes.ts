@@ -39,8 +39,17 @@ const replyHeaders = {
   'X-Upstream-Body-Encoding': '`base64` where the body is not text.',
 } as const;
 
+const approvalErrors: readonly ErrorCode[] = [
+  'approval-required',
+  'approval-mismatch',
+  'approval-used',
+  'approval-rejected',
+  'approval-expired',
+];
+
 const orchestratorErrors: readonly ErrorCode[] = [
   'path-denied',
+  ...approvalErrors,
   'adapter-not-found',
   ...farSideErrors,
   'upstream-error',
@@ -59,6 +68,10 @@ const idempotencyHeader = {
   description:
     '1 to 255 visible ASCII characters. For 24 hours a request with the same key, caller, route and payload gets the reply of the first one, and the gateway sends nothing again.',
 };
+const approvalHeaders = [
+  { name: 'Approval', description: 'Id of the approval of this call. It lets the call pass once.' },
+  { name: 'X-Reason', description: 'Why you make the call; approvers see it.' },
+];
 /** For replies to requests that may have an Idempotency-Key. */
 const replayedHeader = { 'Idempotency-Replayed': '`true`: the reply to an earlier request with this Idempotency-Key.' };
 /** Request headers of every call to an orchestrator that may change something. */
@@ -69,7 +82,7 @@ export const passedOnDocs = [
   { name: 'If-Unmodified-Since', description: 'Passed on to the orchestrator.' },
   { name: 'X-Cisco-NSO-Commit-Params', description: 'Passed on to the orchestrator.' },
 ];
-const orchestratorHeaders = [idempotencyHeader, ...passedOnDocs];
+const orchestratorHeaders = [idempotencyHeader, ...approvalHeaders, ...passedOnDocs];
 
 /** The four routes that relay a call. Each makes a `Call` of its request and hands it to the call path. */
 export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
@@ -122,14 +135,22 @@ function restCallRoute(options: RelayRoutesOptions): Route {
       operationId: 'restCall',
       ...relayDocs.restCall,
       summary: 'Send a REST call and return its reply',
-      requestHeaders: [preferHeader, traceHeader, idempotencyHeader],
+      requestHeaders: [preferHeader, traceHeader, idempotencyHeader, ...approvalHeaders],
       success: {
         status: 200,
         description: 'The reply of the far side, with any status.',
         schema: namedObject('RestCallReply', { response: Type.String() }),
         headers: { ...replyHeaders, ...replayedHeader, 'X-Upstream-Uri': 'The final address after redirects.' },
       },
-      errors: ['destination-denied', ...farSideErrors, 'too-many-redirects', 'outcome-unknown', 'audit-unavailable'],
+      errors: [
+        'destination-denied',
+        ...approvalErrors,
+        ...farSideErrors,
+        'too-many-redirects',
+        'redirect-refused',
+        'outcome-unknown',
+        'audit-unavailable',
+      ],
     },
   };
 }
@@ -185,7 +206,7 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
       ...relayDocs.restQuery,
       summary: 'Send a REST query (GET) to the orchestrator',
       pathParameters,
-      requestHeaders: [preferHeader, traceHeader],
+      requestHeaders: [preferHeader, traceHeader, ...approvalHeaders],
       success: {
         status: 200,
         description: 'One element for each instance in the reply.',
@@ -196,7 +217,7 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
         }),
         headers: replyHeaders,
       },
-      errors: orchestratorErrors,
+      errors: [...orchestratorErrors, 'audit-unavailable'],
     },
   };
 }

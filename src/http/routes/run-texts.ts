@@ -1,5 +1,6 @@
+import { writeTimeCursor } from '#base/query-parameters.ts';
 import type { RouteReply, RouteRequest } from '#http/route.ts';
-import { writeRunCursor, writeTaskCursor } from '#runs/run-list-query.ts';
+import { writeTaskCursor } from '#runs/run-list-query.ts';
 import type { RunPage } from '#runs/run-listing.ts';
 import type { StoredRun, TaskRecord } from '#runs/run-records.ts';
 
@@ -26,7 +27,7 @@ export function runText(run: ShownRun): string {
 }
 
 export function runPageText({ list, next }: RunPage): string {
-  return objectText({ list: `[${list.map(runText).join(',')}]`, cursor: written(next && writeRunCursor(next)) });
+  return objectText({ list: `[${list.map(runText).join(',')}]`, cursor: written(next && writeTimeCursor(next)) });
 }
 
 /** `hasMore`: there are tasks after those. */

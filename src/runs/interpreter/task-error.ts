@@ -29,7 +29,24 @@ type StandardError = keyof typeof statuses;
 
 const spelling = /^https:\/\/serverlessworkflow\.io\/(?:spec\/1\.0\.0\/errors|dsl\/errors\/types|errors\/types)\/([a-z]+)$/u;
 
-export const outcomeUnknown = 'urn:orchestration-gateway:errors:outcome-unknown';
+const ofGateway = 'urn:orchestration-gateway:errors:';
+export const outcomeUnknown = `${ofGateway}outcome-unknown`;
+
+/** Errors of a task that waited for people. */
+const refusals = {
+  'approval-rejected': 'People rejected the approval',
+  'approval-expired': 'The approval has expired',
+} as const;
+
+type ApprovalRefusal = keyof typeof refusals;
+
+export function isApprovalRefusal(code: string): code is ApprovalRefusal {
+  return Object.hasOwn(refusals, code);
+}
+
+export function approvalRefusal(name: ApprovalRefusal, detail: string): EffectError {
+  return { type: `${ofGateway}${name}`, status: 403, title: refusals[name], detail };
+}
 
 /** An error of a standard type, with the status that the DSL gives the type. */
 export function standardError(name: StandardError, title: string, detail?: string, status: number = statuses[name]): EffectError {
@@ -46,7 +63,8 @@ export function unknownOutcome(detail: string): EffectError {
 
 /** A word for the type of an error. All types of which only workflows know are one: they may hold data. */
 export function errorName({ type }: Pick<TaskError, 'type'>): string {
-  if (type === outcomeUnknown) return 'outcome-unknown';
+  const own = type.startsWith(ofGateway) ? type.slice(ofGateway.length) : '';
+  if (type === outcomeUnknown || isApprovalRefusal(own)) return own;
   return spelling.exec(plainType(type))?.[1] ?? 'an error of the workflow';
 }
 

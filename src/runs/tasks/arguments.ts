@@ -19,6 +19,8 @@ export interface CallArguments {
   text(name: string): string | undefined;
   /** An empty text where it is missing, which is a problem. */
   requiredText(name: string): string;
+  /** None where it is missing. */
+  texts(name: string): readonly string[];
   flag(name: string): boolean | undefined;
   word<const W extends string>(name: string, words: readonly W[]): W | undefined;
   value(name: string): unknown;
@@ -66,6 +68,7 @@ function argumentsIn(values: Plain, place: Place): CallArguments {
       if (given(name) === undefined) problems.add(`${at}/${name}`, 'is missing');
       return ofKind(name, isText, 'a text') ?? '';
     },
+    texts: (name) => ofKind(name, isTexts, 'a list of texts') ?? [],
     flag: (name) => ofKind(name, isFlag, 'true or false'),
     word(name, words) {
       const isWord = (value: unknown): value is (typeof words)[number] => words.some((word) => word === value);
@@ -93,6 +96,10 @@ function isObject(value: unknown): value is Plain {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
 }
 
 function isFlag(value: unknown): value is boolean {

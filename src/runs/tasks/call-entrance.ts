@@ -3,11 +3,13 @@ import type { AuditLog } from '#audit/audit-log.ts';
 import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';
 import { continueTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span, Tracing } from '#base/tracing.ts';
+import type { ApprovalReference } from '#calls/approval-gate.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { Call } from '#calls/call.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
@@ -42,6 +44,7 @@ interface EnteringCall {
   readonly call: Call;
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
+  readonly approval?: ApprovalReference | undefined;
   /** False: the gateway may have lost the run, so nothing that changes something leaves. */
   readonly holds?: (() => boolean) | undefined;
 }
@@ -68,7 +71,7 @@ interface Unfinished {
  * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
  */
 export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
-  const { run, reference, call, idempotent } = entering;
+  const { run, reference, call, idempotent, approval } = entering;
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;
@@ -79,6 +82,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
     const reply = await options.calls.perform(call, {
       record,
       delegated: run.delegated,
+      approval,
       wait: undefined,
       ...(entering.holds && { mayLeave: entering.holds }),
       whenEnded: (callback) => life.whenEnded(callback),
@@ -96,7 +100,8 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
     life.end(false);
     const { requestId } = record;
     const left = changeLeft(record.facts);
-    const isSettled = record.isIntended;
+    // Approvals are asked for only once the idempotency key is known to be free.
+    const isSettled = record.isIntended || refusedByApproval(thrown);
     if (thrown instanceof CallerLeft || signal.aborted) {
       ending.left = new CallerLeft();
       return { kind: 'aborted', left, isSettled, requestId };
@@ -110,6 +115,18 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       options.callEnded?.(routeOf(call), record);
     });
   }
+}
+
+const approvalCodes: ReadonlySet<ErrorCode> = new Set([
+  'approval-required',
+  'approval-mismatch',
+  'approval-used',
+  'approval-rejected',
+  'approval-expired',
+]);
+
+function refusedByApproval(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && approvalCodes.has(thrown.code);
 }
 
 function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOptions): CallRecord {

@@ -4,6 +4,7 @@ import type { TraceContext } from '#base/trace-context.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { type EffectError, standardError } from '../interpreter/task-error.ts';
+import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
 import { callFailure, failedResult } from './call-failure.ts';
@@ -26,7 +27,7 @@ export interface RunCall {
   readonly activity: number;
   readonly attempt: number;
   readonly reference: string;
-  readonly function: Exclude<FunctionName, 'approval'>;
+  readonly function: FunctionName;
   /** The evaluated `with` as JSON text. It may hold secrets. */
   readonly args: string;
   /** When an earlier holder of the run may have begun the call: milliseconds since the epoch. */
@@ -45,9 +46,10 @@ export interface CallTaskEnd {
 export interface CallTasks {
   /**
    * Never rejects. `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
-   * While the store is away, and while the rate limit refuses the call, it waits.
+   * While the store is away, and while the rate limit refuses the call, it waits. `waiting`: people have to approve the call first, and a
+   * command to the run says when they have decided. For `approval`, rejects with `store-unavailable`.
    */
-  perform(call: RunCall, signal: AbortSignal): Promise<CallTaskEnd>;
+  perform(call: RunCall, signal: AbortSignal): Promise<CallTaskEnd | 'waiting'>;
   /** Fetches an external schema by the way of restCall. YAML is converted to JSON. Never rejects. */
   fetch(wanted: RunDocument, signal: AbortSignal): Promise<{ readonly document: string } | { readonly error: EffectError }>;
 }
@@ -61,6 +63,7 @@ export interface RunDocument extends Pick<RunCall, 'run' | 'trace'> {
 
 interface CallTasksOptions extends EntranceOptions {
   readonly secrets: SecretValues;
+  readonly approvals: ApprovalTasks;
 }
 
 /** Idempotency keys are kept for 24 hours. A call that began earlier than this (milliseconds) has an unknown outcome. */
@@ -71,8 +74,11 @@ export function createCallTasks(options: CallTasksOptions): CallTasks {
   const documents = createTaskDocuments(options);
   return {
     async perform(call, signal) {
-      const { result, requestId } = await performed(call, signal, { ...options, documents });
-      return { result: maskedResult(result, secrets), requestId };
+      const { function: name } = call;
+      const end = await (name === 'approval'
+        ? asked(call, options)
+        : performed({ ...call, function: name }, signal, { ...options, documents }));
+      return end === 'waiting' ? end : { ...end, result: maskedResult(end.result, secrets) };
     },
     async fetch(wanted, signal) {
       const fetched = await orFailure(() => fetchWanted(wanted, signal, options));
@@ -110,7 +116,21 @@ async function fetchWanted(
   return await fetchDocumentOf({ run, trace, reference, endpoint: read }, signal, options);
 }
 
-async function performed(call: RunCall, signal: AbortSignal, needs: Needs): Promise<CallTaskEnd> {
+/** Asks people, and no far side. */
+async function asked(call: RunCall, { approvals, secrets }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
+  const { run, activity, attempt, reference, args } = call;
+  const task = { run: run.id, activity, attempt, reference };
+  const question = await orFailure(async () => approvalArguments(readArguments(args)));
+  if ('result' in question) return { result: question.result, requestId: undefined };
+  const message = secrets.maskText(question.message);
+  const result = approvalResult(await approvals.ask({ ...question, message, task, principal: run.principal }));
+  return result === undefined ? 'waiting' : { result, requestId: undefined };
+}
+
+/** A call that goes to a far side. */
+type MadeCall = RunCall & { readonly function: Exclude<FunctionName, 'approval'> };
+
+async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Promise<CallTaskEnd | 'waiting'> {
   const prepared = await orFailure(() => prepare(call, signal, needs));
   if (!('result' in prepared)) return await made(call, prepared, signal, needs);
   // The arguments that an earlier gateway evaluated may have been good.
@@ -121,7 +141,7 @@ async function performed(call: RunCall, signal: AbortSignal, needs: Needs): Prom
 
 /** Throws `invalid-request` with every problem of the arguments. */
 async function prepare(
-  { run, trace, reference, function: name, args }: RunCall,
+  { run, trace, reference, function: name, args }: MadeCall,
   signal: AbortSignal,
   { documents }: Needs,
 ): Promise<PreparedCall | { readonly result: OutsideResult }> {
@@ -132,15 +152,33 @@ async function prepare(
   return orchestratorArguments(name, given);
 }
 
-async function made(run: RunCall, prepared: PreparedCall, signal: AbortSignal, options: CallTasksOptions): Promise<CallTaskEnd> {
+async function made(
+  run: RunCall,
+  prepared: PreparedCall,
+  signal: AbortSignal,
+  options: CallTasksOptions,
+): Promise<CallTaskEnd | 'waiting'> {
   const mayBeMade = prepared.changes && run.begunAt !== undefined;
-  if (mayBeMade && options.clock.now() - (run.begunAt ?? 0) > keysAreSafeFor) return { result: forgotten, requestId: undefined };
-  if (signal.aborted) return { result: mayBeMade ? aborted : { kind: 'aborted' }, requestId: undefined };
+  const known = knownBefore(run.begunAt, { mayBeMade, signal, now: options.clock.now() });
+  if (known !== undefined) return { result: known, requestId: undefined };
   const idempotent = prepared.changes ? idempotentCall(run) : undefined;
-  const { trace, reference, holds = () => true } = run;
-  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, holds };
+  const { trace, reference, activity, attempt, holds = () => true } = run;
+  const task = { run: run.run.id, activity, attempt, reference };
+  const approval = { task, mask: (text: string) => options.secrets.mask(text) };
+  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, approval, holds };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
+  if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
+}
+
+/** What is known of a call before the gateway is asked: that it is too old, or aborted. */
+function knownBefore(
+  begunAt: number | undefined,
+  { mayBeMade, signal, now }: { readonly mayBeMade: boolean; readonly signal: AbortSignal; readonly now: number },
+): OutsideResult | undefined {
+  if (mayBeMade && begunAt !== undefined && now - begunAt > keysAreSafeFor) return forgotten;
+  if (!signal.aborted) return undefined;
+  return mayBeMade ? aborted : { kind: 'aborted' };
 }
 
 /** The payload is no part of it: evaluated again, the arguments may differ, and the call must not be made twice for that. */

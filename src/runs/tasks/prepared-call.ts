@@ -24,10 +24,3 @@ export interface ShownRequest {
 }
 
 export const verbs = ['DELETE', 'GET', 'PATCH', 'PUT', 'POST'] as const;
-
-const credential = /auth|cookie|credential|key|passw|secret|session|token/iu;
-
-/** The headers, with `***` in place of what may be a credential. */
-export function shownHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, credential.test(name) ? '***' : value]));
-}

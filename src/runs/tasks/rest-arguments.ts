@@ -1,7 +1,8 @@
 import { invalidRequest } from '#json/problem-list.ts';
 import { judgeRestCall } from '#relay/rest-call-request.ts';
+import { shownHeaders } from '#relay/shown-headers.ts';
 import { argumentText, type CallArguments } from './arguments.ts';
-import { type CallOutput, type PreparedCall, shownHeaders, verbs } from './prepared-call.ts';
+import { type CallOutput, type PreparedCall, verbs } from './prepared-call.ts';
 
 /** What a call that goes the way of restCall is made of. */
 export interface RestTarget {

@@ -18,6 +18,7 @@ export interface Problem {
     readonly column?: number;
   }[];
   readonly upstream?: { readonly status: number; readonly contentType?: string; readonly body?: string };
+  readonly approval?: { readonly id: string; readonly href: string; readonly expires: string };
 }
 
 interface CallOptions {
@@ -95,7 +96,7 @@ export function assertProblem(reply: Reply, status: number, code?: string): Prob
   assert.match(reply.header('content-type') ?? '', /^application\/problem\+json\b/);
   assert.ok(reply.complete);
   const problem = reply.json() as Problem;
-  const known = new Set(['type', 'title', 'status', 'detail', 'code', 'requestId', 'errors', 'upstream']);
+  const known = new Set(['type', 'title', 'status', 'detail', 'code', 'requestId', 'errors', 'upstream', 'approval']);
   assert.deepEqual(
     Object.keys(problem).filter((name) => !known.has(name)),
     [],

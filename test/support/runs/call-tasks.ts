@@ -18,6 +18,7 @@ import { createLiveParts } from '../../../src/wiring/live-parts.ts';
 import { type FarSide, farSide } from '../far-sides/far-side.ts';
 import { sqliteStore } from '../stores/stores.ts';
 import { temporaryFile } from '../temporary-file.ts';
+import { noApprovalGate, noApprovalTasks } from './no-approvals.ts';
 
 /** A trace that all calls of the harness belong to. */
 export const runTrace = continueTrace(undefined);
@@ -84,21 +85,28 @@ ${configuration}`,
   const reader = createAuditReader({ database, clock, longestCall });
   const values = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]));
   const tasks = createCallTasks({
-    calls: createCallPath({ ...live, userAgent: 'test' }),
+    calls: createCallPath({ ...live, gate: noApprovalGate, userAgent: 'test' }),
     audit: changed(log),
     clock,
     observers: { metrics: { attemptEnded() {} }, log: noLog },
     log: noLog,
     tracing: needs.tracing,
     secrets: createSecretValues(() => values),
+    approvals: noApprovalTasks,
   });
   return {
     tasks,
-    perform: (name, args, { delegated = ['admin'] as readonly Role[], signal = new AbortController().signal, ...task } = {}) => {
+    perform: async (
+      name,
+      args,
+      { delegated = ['admin'] as readonly Role[], signal = new AbortController().signal, ...task } = {},
+    ) => {
       const run = { id: 'run-1', principal: starter, delegated, workflow: 'lab.sync', version: '1.0.0' };
       const text = typeof args === 'string' ? args : JSON.stringify(args);
       const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
-      return tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
+      const end = await tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
+      if (end === 'waiting') throw new Error('The call waits for an approval.');
+      return end;
     },
     fetchDocument: (endpoint) => {
       const run = {
@@ -124,8 +132,8 @@ export function dyingAfter(t: TestContext, step: 'intent' | 'outcome'): (log: Au
   const never = (): Promise<void> => promise;
   return (log) => ({
     ...log,
-    async intendOnce(facts, request) {
-      const intended = await log.intendOnce(facts, request);
+    async intendOnce(facts, request, permit) {
+      const intended = await log.intendOnce(facts, request, permit);
       if ('earlierReply' in intended) return intended;
       if (step === 'intent') return { ...intended, outcome: never };
       return {

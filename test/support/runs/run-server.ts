@@ -82,6 +82,7 @@ export async function runServer(
     workflow: async ({ id }) => (id === workflow.id ? { workflow, writtenAs: 'engineering' } : undefined),
     inputProblems: async ({ input }) =>
       input.includes('"wrong"') ? [{ pointer: '/input', detail: 'is wrong, as the form says' }] : [],
+    seesApproval: async () => false,
   });
   const recorded: AuditFacts[] = [];
   const routes = runRoutes(runs, 'https://gateway.example.net').filter(({ url }) => !url.endsWith('events'));

@@ -1,0 +1,142 @@
+import { isApprover } from '#access/approval-options.ts';
+import type { Principal } from '#access/principal.ts';
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
+import type { DecidedApproval } from './approval-changes-store.ts';
+import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
+import { approvalNotFound, approvalOver } from './approval-refusals.ts';
+import type { ApprovalStore } from './approval-store.ts';
+
+/** Who asks for which approval. */
+export interface ApprovalRequest {
+  readonly principal: Principal;
+  readonly id: string;
+}
+
+/** An approval as its reader may see it. `status`: now. `mayDecide`: the reader may grant or reject it. */
+export type SeenApproval = Approval & { readonly mayDecide: boolean };
+
+/**
+ * The approvals for a principal. One that it may not see is `approval-not-found` (404). Its caller, its approvers and the role admin see it.
+ * Every operation rejects with `store-unavailable` (503) where the store does.
+ */
+export interface ApprovalCatalogue {
+  read(request: ApprovalRequest): Promise<SeenApproval>;
+  /** The newest first. A page may have fewer than its limit, and still a `next`. */
+  list(request: {
+    readonly principal: Principal;
+    readonly filter: ApprovalFilter;
+    readonly page: { readonly limit: number; readonly after?: ApprovalPlace | undefined };
+  }): Promise<{ readonly list: readonly SeenApproval[]; readonly next: ApprovalPlace | undefined }>;
+  /** `forbidden` (403) for those who are no approvers, 409 where it is over. A second grant of the same person changes nothing. */
+  grant(request: ApprovalRequest & { readonly reason: string }): Promise<SeenApproval>;
+  /** As `grant`. It ends the approval, also one that was granted and not used yet. */
+  reject(request: ApprovalRequest & { readonly reason: string }): Promise<SeenApproval>;
+  /** Takes the preview of the call again. */
+  preview(request: ApprovalRequest): Promise<SeenApproval>;
+  /** Whether the principal may see the approval with this id. */
+  sees(principal: Principal, id: string): Promise<boolean>;
+}
+
+interface CatalogueOptions {
+  readonly store: ApprovalStore;
+  readonly clock: Clock;
+  readonly takePreview: (approval: Approval) => Promise<StoredPreview>;
+}
+
+/** Approvals that one listing reads at most, as a multiple of its limit. */
+const mostPagesRead = 10;
+
+export function createApprovalCatalogue({ store, clock, takePreview }: CatalogueOptions): ApprovalCatalogue {
+  const seen = (approval: Approval, principal: Principal): SeenApproval => {
+    const status = statusAt(approval, clock.now());
+    return { ...approval, status, mayDecide: isOpen(status) && rulesFor(approval, principal).length > 0 };
+  };
+  const visible = async ({ principal, id }: ApprovalRequest): Promise<Approval> => {
+    const approval = await store.read(id);
+    if (approval === undefined || !maySee(principal, approval)) throw approvalNotFound();
+    return approval;
+  };
+  const decide = async (
+    { principal, id, reason }: ApprovalRequest & { readonly reason: string },
+    as: ApprovalDecision['as'],
+  ): Promise<SeenApproval> => {
+    await visible({ principal, id });
+    const judged = await store.decide(id, (approval) => judge(approval, { principal, reason, as, at: clock.now() }));
+    if (judged === undefined) throw approvalNotFound();
+    return seen(judged, principal);
+  };
+  return {
+    read: async (request) => seen(await visible(request), request.principal),
+    async list({ principal, filter, page: { limit, after } }) {
+      const list: SeenApproval[] = [];
+      let next = after;
+      for (let pages = 0; pages < mostPagesRead && list.length < limit; pages += 1) {
+        const read = await store.list(filter, { limit: limit + 1, after: next });
+        for (const approval of read.slice(0, limit)) {
+          if (list.length === limit) return { list, next };
+          if (maySee(principal, approval)) list.push(seen(approval, principal));
+          next = { createdAt: approval.createdAt, id: approval.id };
+        }
+        if (read.length <= limit) return { list, next: undefined };
+      }
+      return { list, next };
+    },
+    grant: (request) => decide(request, 'granted'),
+    reject: (request) => decide(request, 'rejected'),
+    async preview(request) {
+      const approval = await visible(request);
+      const preview = await takePreview(approval);
+      return seen({ ...approval, preview }, request.principal);
+    },
+    async sees(principal, id) {
+      const approval = await store.read(id);
+      return approval !== undefined && maySee(principal, approval);
+    },
+  };
+}
+
+function maySee(principal: Principal, { principal: caller, rules }: Approval): boolean {
+  if (principal.roles.includes('admin') || principal.id === caller.id) return true;
+  return rules.some(({ approvers }) => isApprover(principal, approvers));
+}
+
+/** The names of the rules for which a grant of the principal counts. */
+function rulesFor({ principal: caller, rules }: Approval, principal: Principal): readonly string[] {
+  return rules
+    .filter(({ approvers, selfApproval }) => isApprover(principal, approvers) && (selfApproval || principal.id !== caller.id))
+    .map(({ name }) => name);
+}
+
+interface Judged {
+  readonly principal: Principal;
+  readonly reason: string;
+  readonly as: ApprovalDecision['as'];
+  readonly at: number;
+}
+
+/** Throws where the principal may not decide, or the approval is over. */
+function judge(approval: Approval, { principal, reason, as, at }: Judged): DecidedApproval | undefined {
+  const { rules, decisions } = approval;
+  const isOne = rules.some(({ approvers }) => isApprover(principal, approvers));
+  if (!isOne) throw notApprover(approval);
+  const counted = rulesFor(approval, principal);
+  if (as === 'granted' && counted.length === 0)
+    throw new GatewayError('forbidden', 'You asked for this call yourself, and its rule does not let its caller approve it.');
+  const status = statusAt(approval, at);
+  if (!isOpen(status)) throw approvalOver({ ...approval, status });
+  const { id, username } = principal;
+  const decision: ApprovalDecision = { as, principal: { id, username }, at, reason, rules: counted };
+  if (as === 'rejected') return { status: 'rejected', decisions: [...decisions, decision], event: 'rejected' };
+  if (decisions.some((earlier) => earlier.principal.id === id)) return undefined;
+  if (status === 'granted')
+    throw new GatewayError('approval-granted', 'The approval has all of its grants already: its caller can make the call.');
+  const all = [...decisions, decision];
+  return { status: hasAllGrants(rules, all) ? 'granted' : 'waiting', decisions: all, event: 'granted' };
+}
+
+function notApprover({ rules }: Approval): GatewayError {
+  const named = rules.map(({ name, approvers: { roles, groups } }) => `${name}: ${[...roles, ...groups].join(', ')}`).join('; ');
+  return new GatewayError('forbidden', `You are none of the approvers (${named}).`);
+}

@@ -1,0 +1,181 @@
+import { type SqlBool, sql, type Transaction } from 'kysely';
+import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
+import type { RunsChange } from '#runs/run-changes.ts';
+import type { Approval, ApprovalFacts, ApprovalStatus } from './approval.ts';
+import { approvalEvent } from './approval-events.ts';
+import { type ApprovalRow, approvalOf, digestOfCaller, factsText } from './approval-row.ts';
+import { digestOfTerms } from './approval-subject.ts';
+
+export interface NewApproval {
+  readonly id: string;
+  readonly subject: string;
+  readonly facts: ApprovalFacts;
+  readonly body: Buffer | undefined;
+  readonly expiresAt: number;
+}
+
+/** Throws where the approval may not be decided, and answers undefined where nothing changes. */
+type Judge = (approval: Approval) => DecidedApproval | undefined;
+
+/** What a decision changes. */
+export interface DecidedApproval {
+  readonly status: ApprovalStatus;
+  readonly decisions: ApprovalFacts['decisions'];
+  readonly event: 'granted' | 'rejected';
+}
+
+/** See `ApprovalStore.create`. */
+export async function createIn(
+  transaction: Transaction<Tables>,
+  { id, subject, facts, body, expiresAt }: NewApproval,
+  at: number,
+): Promise<{ readonly result: { readonly approval: Approval; readonly isNew: boolean } } & RunsChange> {
+  const rules = digestOfTerms(facts.rules);
+  const row: ApprovalRow = {
+    id,
+    subject,
+    rules,
+    run: facts.task?.run ?? null,
+    status: 'waiting',
+    created_at: at,
+    expires_at: expiresAt,
+    changed_at: at,
+    caller_digest: digestOfCaller(facts.principal.id),
+    facts: factsText(facts),
+    body: body ?? null,
+    preview: null,
+    used_by: null,
+    unannounced: 0,
+  };
+  // One that has expired makes room, although no gateway has put that on record yet.
+  const isOfSubject = sql<SqlBool>`subject = ${subject} and rules = ${rules} and status in ('waiting', 'granted')`;
+  await transaction
+    .updateTable('approval')
+    .set({ status: 'expired', changed_at: at })
+    .where(isOfSubject)
+    .where('expires_at', '<=', at)
+    .execute();
+  const created = await transaction
+    .insertInto('approval')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .execute();
+  const found = await transaction.selectFrom('approval').selectAll().where(isOfSubject).executeTakeFirstOrThrow();
+  const approval = approvalOf(found);
+  const isNew = created.length > 0;
+  return { result: { approval, isNew }, events: isNew ? [approvalEvent('requested', approval, { at })] : [] };
+}
+
+/** See `ApprovalStore.use`. `now`: milliseconds since the epoch. */
+export async function useIn(
+  transaction: Transaction<Tables>,
+  { id, requestId, now }: { readonly id: string; readonly requestId: string; readonly now: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await transaction
+    .updateTable('approval')
+    .set({ status: 'used', changed_at: now, used_by: requestId, unannounced: 1 })
+    .where('id', '=', id)
+    .where('status', '=', 'granted')
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** See `ApprovalStore.decide`. The row is locked until the end of the transaction. */
+export async function decideIn(
+  transaction: Transaction<Tables>,
+  { id, judge, dialect, at }: Pick<Expiring, 'dialect'> & { readonly id: string; readonly judge: Judge; readonly at: number },
+): Promise<{ readonly result: Approval | undefined } & RunsChange> {
+  const locking = dialect === 'postgres' ? sql`for update` : sql``;
+  const { rows } = await sql<ApprovalRow>`select * from approval where id = ${id} ${locking}`.execute(transaction);
+  const [row] = rows;
+  const approval = row && approvalOf(row);
+  const decided = approval && judge(approval);
+  if (approval === undefined || decided === undefined) return { result: approval };
+  const { status, decisions, event } = decided;
+  const after: Approval = { ...approval, status, decisions, changedAt: at };
+  await transaction
+    .updateTable('approval')
+    .set({ status, changed_at: at, facts: factsText(after) })
+    .where('id', '=', id)
+    .execute();
+  return {
+    result: after,
+    events: [approvalEvent(event, after, { at, key: `${event}/${decisions.length}` })],
+    commands: status === 'waiting' ? [] : wakingOf([after]),
+  };
+}
+
+/** See `ApprovalStore.release`. */
+export async function releaseIn(
+  transaction: Transaction<Tables>,
+  { id, requestId, at }: { readonly id: string; readonly requestId: string; readonly at: number },
+): Promise<{ readonly result: undefined } & RunsChange> {
+  const rows = await transaction
+    .updateTable('approval')
+    .set({ status: 'granted', changed_at: at, used_by: null, unannounced: 0 })
+    .where('id', '=', id)
+    .where('status', '=', 'used')
+    .where('used_by', '=', requestId)
+    .returningAll()
+    .execute();
+  return {
+    result: undefined,
+    events: rows.map((row) => approvalEvent('granted', approvalOf(row), { at, key: `granted/${requestId}` })),
+  };
+}
+
+/** See `ApprovalStore.announce`. */
+export async function announceIn(
+  transaction: Transaction<Tables>,
+  ids: readonly string[],
+): Promise<{ readonly result: undefined } & RunsChange> {
+  if (ids.length === 0) return { result: undefined };
+  const rows = await transaction
+    .updateTable('approval')
+    .set({ unannounced: 0 })
+    .where('id', 'in', ids)
+    .where('unannounced', '=', 1)
+    .returningAll()
+    .execute();
+  const events = rows
+    .map(approvalOf)
+    .map((approval) => approvalEvent('used', approval, { at: approval.changedAt, key: `used/${approval.usedBy}` }));
+  return { result: undefined, events };
+}
+
+interface Expiring {
+  readonly which: { readonly subject: string } | { readonly limit: number };
+  readonly dialect: Database['dialect'];
+  readonly now: number;
+}
+
+/** See `ApprovalStore.expire`. */
+export async function expireIn(
+  transaction: Transaction<Tables>,
+  { which, dialect, now }: Expiring,
+): Promise<{ readonly result: readonly Approval[] } & RunsChange> {
+  const skipping = dialect === 'postgres' ? sql`for update skip locked` : sql``;
+  const ended = sql`exists (select 1 from run where run.id = approval.run and run.ended_at is not null)`;
+  const over =
+    'subject' in which ? sql`subject = ${which.subject}` : sql`(expires_at <= ${now} or (approval.run is not null and ${ended}))`;
+  const limit = 'limit' in which ? which.limit : 20;
+  const { rows } = await sql<ApprovalRow>`update approval set status = 'expired', changed_at = ${now}
+    where id in (select id from approval where status in ('waiting', 'granted') and ${over} order by id limit ${limit} ${skipping})
+    returning *`.execute(transaction);
+  const approvals = rows.map(approvalOf);
+  return {
+    result: approvals,
+    events: approvals.map((approval) => approvalEvent('expired', approval, { at: now })),
+    commands: wakingOf(approvals),
+  };
+}
+
+/** Commands to the runs that wait for the approvals. */
+function wakingOf(approvals: readonly Approval[]): NonNullable<RunsChange['commands']> {
+  return approvals.flatMap(({ task }) =>
+    task === undefined ? [] : [{ run: task.run, command: { kind: 'approval-decided' as const } }],
+  );
+}

@@ -1,0 +1,48 @@
+import type { NewEvent } from '#runs/run-records.ts';
+import type { Approval } from './approval.ts';
+
+type ApprovalEvent = 'requested' | 'granted' | 'rejected' | 'used' | 'expired';
+
+/**
+ * An event of an approval as a CloudEvent 1.0. `key`: makes its id unique where an approval has several of a kind. It has no body, no header
+ * and no reason: these are only in the approval itself.
+ */
+export function approvalEvent(
+  kind: ApprovalEvent,
+  approval: Approval,
+  { at, key = kind }: { readonly at: number; readonly key?: string },
+): NewEvent {
+  const { id, status, principal, call, message, task, rules, expiresAt } = approval;
+  const data = {
+    id,
+    status,
+    principal: principal.username,
+    ...(call !== undefined && { call: calledBy(call) }),
+    ...(message !== undefined && { message }),
+    ...(task !== undefined && { run: task.run, task: task.reference }),
+    rules: rules.map(({ name }) => name),
+    expires: new Date(expiresAt).toISOString(),
+  };
+  const event = {
+    specversion: '1.0',
+    id: key,
+    source: sourceOf(id),
+    type: `orchestration-gateway.approval.${kind}.v1`,
+    time: new Date(at).toISOString(),
+    subject: id,
+    datacontenttype: 'application/json',
+    data,
+  };
+  return { at, kind: 'lifecycle', event: JSON.stringify(event) };
+}
+
+function calledBy(call: NonNullable<Approval['call']>) {
+  const { operation: route, method } = call;
+  return call.operation === 'restCall'
+    ? { route, method, path: call.uri }
+    : { route, adapter: call.adapter, method, path: call.path };
+}
+
+function sourceOf(id: string): string {
+  return `/approvals/${id}`;
+}

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import type { ApprovalRule } from '#access/approval-options.ts';
+import type { Principal } from '#access/principal.ts';
+import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { noLog } from '#base/log.ts';
+import type { ApprovalGate } from '#calls/approval-gate.ts';
+import type { Call } from '#calls/call.ts';
+import { createRunStore } from '#runs/run-store.ts';
+import { createTestClock, type TestClock } from '../../test/support/gateway/access.ts';
+import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
+import { type ApprovalCatalogue, createApprovalCatalogue } from './approval-catalogue.ts';
+import { createApprovalGate } from './approval-gate.ts';
+import { createApprovalStore } from './approval-store.ts';
+
+const hour = 3_600_000;
+
+function person(name: string, ...groups: readonly string[]): Principal {
+  return { id: name, username: name, roles: ['admin'], groups };
+}
+
+/** The caller is one of the approvers, and may not approve its own call. */
+const caller = person('ann', 'leads');
+const approvers = [person('lea', 'leads'), person('leo', 'leads'), caller, person('eve')];
+
+function ruleSets(): readonly (readonly ApprovalRule[])[] {
+  const when = { routes: [], adapters: [], methods: [], paths: [], roles: [] };
+  const rule = { name: 'one', when, approvers: { roles: [], groups: ['leads'] }, count: 1, selfApproval: false, expires: hour };
+  return [[rule], [{ ...rule, count: 2 }], [rule, { ...rule, name: 'two', count: 2 }]];
+}
+
+function callWith(body: string): Call {
+  const params = { path: 'act', accept: 'application/json' };
+  return { operation: 'restAction', adapter: 'NSO', params, passedOn: {}, body: Buffer.from(body) } as Call;
+}
+
+const calls = [callWith('{"a":1}'), callWith('{"a":2}')];
+
+/** Two gateways on one store: each has a gate and an audit log of its own. */
+interface Gateways {
+  readonly gates: readonly { readonly gate: ApprovalGate; readonly audit: AuditLog }[];
+  readonly catalogue: ApprovalCatalogue;
+  readonly clock: TestClock;
+}
+
+async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
+  const clock = createTestClock();
+  const options = await store.fresh(t);
+  const gates: Gateways['gates'][number][] = [];
+  let catalogue: ApprovalCatalogue | undefined;
+  for (const _gateway of [1, 2]) {
+    const database = await store.open(t, options);
+    const runs = createRunStore({ database, clock, visible: () => undefined, time: 'process' });
+    t.after(() => runs.close());
+    const approvals = createApprovalStore({ database, changeRuns: runs.changeWith, clock });
+    const audit = await createAuditLog({
+      database: store.dialect === 'postgres' ? database : await store.openAudit(t, options),
+      clock,
+      log: noLog,
+      version: '1',
+      config: { retention: 30 * 24 * hour },
+      longestCall: () => hour,
+    });
+    t.after(() => audit.close());
+    const gate = createApprovalGate({ store: approvals, clock, dialect: store.dialect, base: '', takePreview: () => undefined });
+    gates.push({ gate, audit });
+    const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
+    catalogue ??= createApprovalCatalogue({ store: approvals, clock, takePreview });
+  }
+  assert.ok(catalogue);
+  return { gates, catalogue, clock };
+}
+
+/** What the test knows of an approval. */
+interface Known {
+  readonly id: string;
+  readonly call: number;
+  readonly rules: readonly ApprovalRule[];
+  readonly askedAt: number;
+  readonly grants: Set<string>;
+  rejected: boolean;
+  left: number;
+}
+
+/** A step: who does what with which approval. Numbers are taken modulo what there is. */
+type Step =
+  | {
+      readonly kind: 'send';
+      readonly call: number;
+      readonly named: number | undefined;
+      readonly gateway: number;
+      readonly times: number;
+    }
+  | { readonly kind: 'grant' | 'reject'; readonly who: number; readonly named: number }
+  | { readonly kind: 'wait'; readonly minutes: number }
+  | { readonly kind: 'rules'; readonly set: number };
+
+const some = fc.nat({ max: 5 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constant('send' as const),
+    call: fc.nat({ max: 1 }),
+    named: fc.option(some, { nil: undefined }),
+    gateway: fc.nat({ max: 1 }),
+    times: fc.integer({ min: 1, max: 2 }),
+  }),
+  fc.record({
+    kind: fc.constantFrom('grant' as const, 'grant' as const, 'reject' as const),
+    who: fc.nat({ max: 3 }),
+    named: some,
+  }),
+  fc.record({ kind: fc.constant('wait' as const), minutes: fc.constantFrom(1, 70) }),
+  fc.record({ kind: fc.constant('rules' as const), set: fc.nat({ max: 2 }) }),
+);
+
+/** Sends a call with the approval it names, as the call path does: the approval is used up with the intent. */
+async function leaves(
+  { gate, audit }: Gateways['gates'][number],
+  asking: Parameters<ApprovalGate['admit']>[0],
+): Promise<boolean | string> {
+  try {
+    const permit = await gate.admit(asking);
+    const intended = await audit.intend({ event: 'request' }, permit.withIntent);
+    permit.used();
+    await intended.outcome({ event: 'request', outcome: 'ok' });
+    return true;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error.approval?.id ?? false;
+  }
+}
+
+async function playedOut({ gates, catalogue, clock }: Gateways, steps: readonly Step[]): Promise<readonly Known[]> {
+  const known: Known[] = [];
+  let rules = ruleSets()[0] ?? [];
+  let requests = 0;
+  const send = async ({ call, named, gateway, times }: Extract<Step, { readonly kind: 'send' }>): Promise<void> => {
+    const approval = named === undefined || known.length === 0 ? undefined : known[named % known.length];
+    const before = { grants: new Set(approval?.grants), rejected: approval?.rejected };
+    const results = await Promise.all(
+      Array.from({ length: times }, (_, index) => {
+        requests += 1;
+        const at = gates[(gateway + index) % 2];
+        assert.ok(at);
+        const asked = { principal: caller, call: calls[call] ?? callWith(''), rules, requestId: `r-${requests}` };
+        return leaves(at, { ...asked, reference: { id: approval?.id } });
+      }),
+    );
+    const left = results.filter((result) => result === true).length;
+    if (left > 0) {
+      assert.ok(approval, 'a call without an approval never leaves');
+      assert.equal(approval.call, call, 'an approval is for one call');
+      approval.left += left;
+      assert.equal(approval.left, 1, 'an approval lets one call leave');
+      assert.equal(before.rejected, false);
+      assert.ok(clock.now() < approval.askedAt + hour);
+      for (const { count } of rules) assert.ok(before.grants.size >= count, 'the rules of now have their grants');
+      assert.ok(!before.grants.has('ann') && !before.grants.has('eve'));
+    }
+    for (const id of results) {
+      if (typeof id === 'boolean' || known.some((one) => one.id === id)) continue;
+      known.push({ id, call, rules, askedAt: clock.now(), grants: new Set(), rejected: false, left: 0 });
+    }
+  };
+  const decide = async (as: 'grant' | 'reject', who: number, named: number): Promise<void> => {
+    const approval = known[named % Math.max(1, known.length)];
+    const principal = approvers[who];
+    if (approval === undefined || principal === undefined) return;
+    try {
+      await catalogue[as]({ principal, id: approval.id, reason: 'x' });
+      if (as === 'grant') approval.grants.add(principal.id);
+      else approval.rejected = true;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+    }
+  };
+  for (const each of steps) {
+    if (each.kind === 'send') await send(each);
+    else if (each.kind === 'wait') clock.advance(each.minutes * 60_000);
+    else if (each.kind === 'rules') rules = ruleSets()[each.set] ?? [];
+    else await decide(each.kind, each.who, each.named);
+  }
+  return known;
+}
+
+function suiteOf(store: TestStore): void {
+  test('no sequence of requests, decisions, waits and changes of rules lets a call leave without its grants, or twice', async (t) => {
+    const gateways = await opened(t, store);
+    let left = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+        const known = await playedOut(gateways, steps);
+        left += known.reduce((sum, one) => sum + one.left, 0);
+        // The next sequence begins without open approvals.
+        gateways.clock.advance(2 * hour);
+      }),
+      { numRuns: 120 },
+    );
+    assert.ok(left > 0, 'some call left in some sequence');
+  });
+
+  test('two gateways that send one approved call at the same moment let it leave once', async (t) => {
+    const gateways = await opened(t, store);
+    const rules = ruleSets()[0] ?? [];
+    for (let round = 0; round < 20; round += 1) {
+      const asking = { principal: caller, call: callWith(`{"round":${round}}`), rules, requestId: `r-${round}` };
+      const [one, other] = gateways.gates;
+      assert.ok(one && other);
+      const id = await leaves(one, { ...asking, reference: {} });
+      assert.ok(typeof id === 'string');
+      await Promise.all(
+        approvers
+          .slice(0, 2)
+          .map((principal) =>
+            gateways.catalogue
+              .grant({ principal, id, reason: 'x' })
+              .catch((error: unknown) => assert.ok(error instanceof GatewayError)),
+          ),
+      );
+      const results = await Promise.all(
+        [one, other, one, other].map((at, index) => leaves(at, { ...asking, requestId: `${round}-${index}`, reference: { id } })),
+      );
+      assert.equal(results.filter((result) => result === true).length, 1);
+    }
+  });
+}
+
+eachStore(suiteOf);

@@ -1,0 +1,121 @@
+import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { uuidVersion7 } from '#base/uuid.ts';
+import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
+import { type Approval, statusAt, termsOf } from './approval.ts';
+import { approvalMismatch, approvalOver, approvalRequired, whereToWait } from './approval-refusals.ts';
+import type { ApprovalStore } from './approval-store.ts';
+import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subject.ts';
+
+interface GateOptions {
+  readonly store: ApprovalStore;
+  readonly clock: Clock;
+  /** PostgreSQL: an approval is used up in the transaction of the intent. SQLite has the audit log in a file of its own. */
+  readonly dialect: 'sqlite' | 'postgres';
+  /** In front of the path of an approval. */
+  readonly base: string;
+  /** Takes the preview of a new approval, in the background. */
+  readonly takePreview: (approval: Approval) => void;
+}
+
+/** Open approvals that a principal may have asked for. */
+const openAtMost = 1_000;
+
+export function createApprovalGate(options: GateOptions): ApprovalGate {
+  return {
+    async admit(asking) {
+      const fingerprint = fingerprintOf(asking.call, asking.principal, await options.store.key());
+      const found = await findApproval(asking, fingerprint, options);
+      if (found === undefined) return await ask(asking, fingerprint, options);
+      return await permitOf(found, asking, options);
+    },
+  };
+}
+
+/** The approval that the entrance names, or that the task has asked for. Undefined: none that covers the rules of now. */
+async function findApproval(
+  { principal, rules, reference: { id, task } }: AskingCall,
+  fingerprint: string,
+  { store }: GateOptions,
+): Promise<Approval | undefined> {
+  const needed = rules.map(termsOf);
+  if (task !== undefined) {
+    const asked = await store.ofSubject(taskSubject(task));
+    // The idempotency key of the task is free: one that was used let nothing leave, because its gateway died between use and intent.
+    const found = asked.find(({ status, rules: approved }) => status !== 'used' && covers(approved, needed));
+    if (found !== undefined && found.fingerprint !== fingerprint) throw approvalMismatch();
+    return found;
+  }
+  if (id === undefined) return undefined;
+  const named = await store.read(id);
+  if (named === undefined || named.principal.id !== principal.id || named.subject !== fingerprint) throw approvalMismatch();
+  return covers(named.rules, needed) ? named : undefined;
+}
+
+/** Puts the call before people, unless it is already, and refuses it. */
+async function ask(asking: AskingCall, fingerprint: string, options: GateOptions): Promise<never> {
+  const { principal, call, rules, reference } = asking;
+  const { store, clock, base, takePreview } = options;
+  const { task, reason, mask } = reference;
+  if ((await store.openOf(principal.id)) >= openAtMost) throw tooMany();
+  const now = clock.now();
+  const shown = storedCall(call, mask);
+  const { approval, isNew } = await store.create({
+    id: uuidVersion7(now),
+    subject: task === undefined ? fingerprint : taskSubject(task),
+    facts: {
+      principal,
+      call: shown.call,
+      message: undefined,
+      reason,
+      task,
+      fingerprint,
+      rules: rules.map(termsOf),
+      decisions: [],
+    },
+    body: shown.body,
+    expiresAt: now + Math.min(...rules.map(({ expires }) => expires)),
+  });
+  if (isNew) takePreview(approval);
+  throw approvalRequired({ approval, base }, sentenceOf(approval));
+}
+
+function sentenceOf(approval: Approval): string {
+  if (approval.status !== 'granted') return whereToWait(approval);
+  return `The call is approved. Send it again with the header "Approval: ${approval.id}", before ${new Date(approval.expiresAt).toISOString()}.`;
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError(
+    'too-many-requests',
+    `You have asked for ${openAtMost} approvals that are still open. Wait until some of them are decided or have expired.`,
+    { headers: { 'Retry-After': '60' } },
+  );
+}
+
+async function permitOf(approval: Approval, { requestId }: AskingCall, options: GateOptions): Promise<ApprovalPermit> {
+  const { store, clock, dialect, base } = options;
+  const refusalOf = (now: Approval): GatewayError => {
+    const status = statusAt(now, clock.now());
+    return status === 'waiting' || status === 'granted'
+      ? approvalRequired({ approval: now, base }, sentenceOf(now))
+      : approvalOver({ ...now, status });
+  };
+  const { id } = approval;
+  if (statusAt(approval, clock.now()) !== 'granted') throw refusalOf(approval);
+  // Another call uses it in the same moment, although its transaction has not ended.
+  const lost = async (): Promise<Error> => {
+    const now = (await store.read(id)) ?? approval;
+    return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
+  };
+  const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
+  if (dialect === 'sqlite' && !(await store.use(id, requestId))) throw await lost();
+  return {
+    approval: id,
+    withIntent:
+      dialect === 'sqlite' ? undefined : { key: id, use: (transaction) => store.useIn(transaction, id, requestId), lost },
+    // A use that is not announced now is announced by the upkeep.
+    used: () => void quietly(store.announce([id])),
+    release: () => quietly(store.release(id, requestId)),
+  };
+}

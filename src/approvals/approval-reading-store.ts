@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { type SqlBool, sql } from 'kysely';
+import type { Database } from '#database/database.ts';
+import { type Approval, type ApprovalStatus, isOpen } from './approval.ts';
+import { approvalOf, digestOfCaller } from './approval-row.ts';
+
+/** Where a page of the list begins: after this approval. */
+export type ApprovalPlace = Pick<Approval, 'createdAt' | 'id'>;
+
+export interface ApprovalFilter {
+  readonly status?: ApprovalStatus | undefined;
+  readonly run?: string | undefined;
+}
+
+interface ListOptions {
+  readonly filter: ApprovalFilter;
+  readonly page: { readonly limit: number; readonly after?: ApprovalPlace | undefined };
+  readonly now: number;
+}
+
+/** The newest first. */
+export async function listApprovals(
+  { read }: Database,
+  { filter: { status, run }, page: { limit, after }, now }: ListOptions,
+): Promise<readonly Approval[]> {
+  let query = read.selectFrom('approval').selectAll();
+  if (status === 'expired')
+    query = query.where(sql<SqlBool>`(status = 'expired' or (status in ('waiting', 'granted') and expires_at <= ${now}))`);
+  else if (status !== undefined) query = query.where('status', '=', status);
+  if (status !== undefined && isOpen(status)) query = query.where('expires_at', '>', now);
+  if (run !== undefined) query = query.where('run', '=', run);
+  if (after !== undefined) query = query.where(sql<SqlBool>`(created_at, id) < (${after.createdAt}, ${after.id})`);
+  const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  return rows.map(approvalOf);
+}
+
+/** The newest first. */
+export async function approvalsOfSubject({ read }: Database, subject: string): Promise<readonly Approval[]> {
+  const rows = await read
+    .selectFrom('approval')
+    .selectAll()
+    .where('subject', '=', subject)
+    .orderBy('created_at', 'desc')
+    .limit(20)
+    .execute();
+  return rows.map(approvalOf);
+}
+
+export async function countOpen({ read }: Database, caller: string): Promise<number> {
+  const { count } = await read
+    .selectFrom('approval')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('caller_digest', '=', digestOfCaller(caller))
+    .where('status', 'in', ['waiting', 'granted'])
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** The first gateway that needs the key makes it. */
+export async function hashKey({ runs }: Database): Promise<Buffer> {
+  await runs
+    .insertInto('approval_key')
+    .values({ id: 1, secret: randomBytes(32) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { secret } = await runs.selectFrom('approval_key').select('secret').where('id', '=', 1).executeTakeFirstOrThrow();
+  return Buffer.from(secret);
+}

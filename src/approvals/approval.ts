@@ -1,0 +1,112 @@
+import type { ApprovalRule } from '#access/approval-options.ts';
+import type { Principal } from '#access/principal.ts';
+import type { ApprovalTask } from '#calls/approval-gate.ts';
+import type { PassedOnHeaders } from '#relay/orchestrator-request.ts';
+import type { CallOperation } from '#relay/relayed-call.ts';
+
+export const approvalStatuses = ['waiting', 'granted', 'rejected', 'expired', 'used'] as const;
+
+/** `granted`: it has all of its grants and was not used yet. */
+export type ApprovalStatus = (typeof approvalStatuses)[number];
+
+/** What people are asked to approve, and what they decided. Times are milliseconds since the epoch. */
+export interface Approval extends ApprovalFacts {
+  readonly id: string;
+  /** See `ApprovalTables`. */
+  readonly subject: string;
+  readonly status: ApprovalStatus;
+  readonly createdAt: number;
+  /** From then on it can be neither granted nor used. */
+  readonly expiresAt: number;
+  /** When the status changed last. */
+  readonly changedAt: number;
+  /** The body of the call; values of secrets are masked. */
+  readonly body: Buffer | undefined;
+  readonly preview: StoredPreview | undefined;
+  /** The id of the request that used it. */
+  readonly usedBy: string | undefined;
+}
+
+/** What stays the same, except for the decisions. */
+export interface ApprovalFacts {
+  /** Who asks: the caller, or the principal that the run belongs to. */
+  readonly principal: Principal;
+  /** The call to approve; undefined where a task asks a question. */
+  readonly call: StoredCall | undefined;
+  /** The question of a task. */
+  readonly message: string | undefined;
+  /** `X-Reason` of the caller. */
+  readonly reason: string | undefined;
+  readonly task: ApprovalTask | undefined;
+  /** A keyed hash of the call; undefined where a task asks a question. */
+  readonly fingerprint: string | undefined;
+  /** All of them must be satisfied. */
+  readonly rules: readonly ApprovalTerms[];
+  readonly decisions: readonly ApprovalDecision[];
+}
+
+/** What a rule asks for. */
+export type ApprovalTerms = Pick<ApprovalRule, 'name' | 'approvers' | 'count' | 'selfApproval'>;
+
+export function termsOf({ name, approvers, count, selfApproval }: ApprovalTerms): ApprovalTerms {
+  const { roles, groups } = approvers;
+  return { name, approvers: { roles: [...roles], groups: [...groups] }, count, selfApproval };
+}
+
+export interface ApprovalDecision {
+  readonly as: 'granted' | 'rejected';
+  readonly principal: Pick<Principal, 'id' | 'username'>;
+  readonly at: number;
+  readonly reason: string;
+  /** The names of the rules that it counts for. */
+  readonly rules: readonly string[];
+}
+
+/** A call as it would leave, without its body. `redacted`: values of secrets are masked in it, or in its body. */
+export type StoredCall = { readonly redacted: boolean } & (
+  | {
+      readonly operation: 'restCall';
+      readonly method: string;
+      readonly uri: string;
+      /** With `***` in place of credentials. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly user: string | undefined;
+    }
+  | {
+      readonly operation: Exclude<CallOperation, 'restCall'>;
+      readonly adapter: string;
+      readonly method: string;
+      readonly path: string;
+      readonly accept: string;
+      readonly contentType: string | undefined;
+      readonly passedOn: PassedOnHeaders;
+    }
+);
+
+/** What the orchestrator says that the call would do. */
+export interface StoredPreview {
+  readonly kind: string;
+  readonly text?: string | undefined;
+  /** Why there is none. */
+  readonly reason?: string | undefined;
+  readonly at: number;
+}
+
+/** The status now: what expired may not be on record as such yet. */
+export function statusAt({ status, expiresAt }: Pick<Approval, 'status' | 'expiresAt'>, now: number): ApprovalStatus {
+  return isOpen(status) && now >= expiresAt ? 'expired' : status;
+}
+
+/** Whether the approval can still be granted, rejected or used. */
+export function isOpen(status: ApprovalStatus): boolean {
+  return status === 'waiting' || status === 'granted';
+}
+
+/** How many different people have granted, as far as it counts for the rule. */
+export function grantsFor({ name }: Pick<ApprovalTerms, 'name'>, decisions: readonly ApprovalDecision[]): number {
+  return decisions.filter(({ as, rules }) => as === 'granted' && rules.includes(name)).length;
+}
+
+export function hasAllGrants(rules: readonly ApprovalTerms[], decisions: readonly ApprovalDecision[]): boolean {
+  return rules.every((terms) => grantsFor(terms, decisions) >= terms.count);
+}

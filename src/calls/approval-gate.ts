@@ -1,0 +1,55 @@
+import type { ApprovalRule } from '#access/approval-options.ts';
+import type { Principal } from '#access/principal.ts';
+import type { IntentPermit } from '#audit/intent-permit.ts';
+import type { Call } from './call.ts';
+
+/** Lets a call pass once people have approved it. The approvals themselves are in `src/approvals/`. */
+export interface ApprovalGate {
+  /**
+   * Resolves where the call has its approval. Otherwise rejects. `approval-required` (403): people have not decided yet; a new call is put
+   * before them first. `approval-mismatch` (403): the approval is none of this call. 409: it was rejected or used, or has expired. 503:
+   * `store-unavailable`.
+   */
+  admit(asking: AskingCall): Promise<ApprovalPermit>;
+}
+
+export interface AskingCall {
+  readonly principal: Principal;
+  readonly call: Call;
+  /** The rules that match the call now. None where only its caller names an approval. */
+  readonly rules: readonly ApprovalRule[];
+  readonly reference: ApprovalReference;
+  readonly requestId: string;
+}
+
+/** What an entrance knows of the approval of a call. */
+export interface ApprovalReference {
+  /** The id that the caller named. */
+  readonly id?: string | undefined;
+  /** Why the caller makes the call, in its own words. */
+  readonly reason?: string | undefined;
+  /** The task of a run that makes the call: its approval is for this attempt alone, and needs no id. */
+  readonly task?: ApprovalTask | undefined;
+  /** Replaces the values of secrets in what people are shown. */
+  readonly mask?: ((text: string) => string) | undefined;
+}
+
+/** `activity` and `attempt` name a call of a run for ever. */
+export interface ApprovalTask {
+  readonly run: string;
+  readonly activity: number;
+  readonly attempt: number;
+  /** The place of the task in the document. */
+  readonly reference: string;
+}
+
+/** One call may leave, once. */
+export interface ApprovalPermit {
+  readonly approval: string;
+  /** To be used up with the intent; undefined where the store of the intent is another one, and the approval is used up already. */
+  readonly withIntent: IntentPermit | undefined;
+  /** The intent is on record: tells those who watch. */
+  used(): void;
+  /** Nothing left the gateway: the approval can be used again. Never rejects. */
+  release(): Promise<void>;
+}

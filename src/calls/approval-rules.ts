@@ -1,0 +1,31 @@
+import type { ApprovalCondition, ApprovalRule } from '#access/approval-options.ts';
+import type { Principal, Role } from '#access/principal.ts';
+import { mayMatchPaths } from '#adapters/path-rights.ts';
+import { type CallTraits, matchesOne } from './custom-rights.ts';
+
+interface RuledCall {
+  readonly principal: Principal;
+  /** See CallContext. */
+  readonly delegated?: readonly Role[] | undefined;
+  readonly call: CallTraits;
+}
+
+/** The rules that match a call, in the order of the configuration. What is not known of the call matches. */
+export function neededApprovals(rules: readonly ApprovalRule[], call: RuledCall): readonly ApprovalRule[] {
+  return rules.length === 0 ? rules : rules.filter(({ when }) => matches(when, call));
+}
+
+function matches(
+  { routes, adapters, methods, paths, roles }: ApprovalCondition,
+  { principal, delegated, call }: RuledCall,
+): boolean {
+  const { operation, adapter, method, path } = call;
+  return (
+    matchesOne(routes, operation) &&
+    (operation === 'restCall' ? adapters.length === 0 : matchesOne(adapters, adapter)) &&
+    matchesOne(methods, method) &&
+    (paths.length === 0 || path === undefined || mayMatchPaths(paths, path)) &&
+    // The roles of a run are those of the writer of its workflow, not of the person who started it.
+    (roles.length === 0 || delegated !== undefined || roles.some((role) => principal.roles.includes(role)))
+  );
+}

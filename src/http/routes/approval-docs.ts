@@ -1,0 +1,124 @@
+import { approvalStatuses } from '#approvals/approval.ts';
+import { approvalPageSize } from '#approvals/approval-list-query.ts';
+import { Type } from '#base/json-schema.ts';
+import type { RouteDocs } from '#http/route.ts';
+import { namedObject } from '#json/closed-object.ts';
+
+const text = Type.String();
+const texts = Type.Array(text);
+const time = Type.String({ format: 'date-time' });
+const optionalText = Type.Optional(text);
+const textMembers = { type: 'object', additionalProperties: { type: 'string' } } as const;
+
+const callSchema = namedObject('ApprovalCall', {
+  route: Type.String({ description: 'The operationId of the route.' }),
+  adapter: Type.Optional(Type.String({ description: 'Name of the adapter instance; a restCall has none.' })),
+  method: text,
+  path: Type.String({ description: 'The path at the orchestrator; for `restCall` the address.' }),
+  headers: Type.Unknown({ ...textMembers, description: 'Headers that leave, with `***` in place of credentials.' }),
+  user: Type.Optional(Type.String({ description: 'Of `restCall`; its password is not shown.' })),
+  body: Type.Optional(Type.String({ description: 'The body as it would leave.' })),
+  bodyEncoding: Type.Optional(Type.Literal('base64')),
+  redacted: Type.Boolean({ description: 'True: `***` is in place of secrets of the workflow.' }),
+});
+
+export const approvalSchema = namedObject('Approval', {
+  id: text,
+  status: Type.Enum([...approvalStatuses], {
+    description: '`granted`: it has all of its grants and was not used. `used`: the call was made.',
+  }),
+  mayDecide: Type.Boolean({ description: 'The caller of this request may grant or reject it.' }),
+  principal: Type.String({ description: 'Who wants to make the call.' }),
+  roles: texts,
+  reason: Type.Optional(Type.String({ description: '`X-Reason` of the call.' })),
+  createdAt: time,
+  expires: Type.String({ format: 'date-time', description: 'From then on it can be neither granted nor used.' }),
+  changedAt: Type.String({ format: 'date-time', description: 'When its status changed last.' }),
+  run: Type.Optional(Type.String({ description: 'The run that waits.' })),
+  task: Type.Optional(Type.String({ description: 'The place of its task in the workflow document.' })),
+  message: Type.Optional(Type.String({ description: 'The question of a task `call: approval`.' })),
+  call: Type.Optional(callSchema),
+  rules: Type.Array(
+    namedObject('ApprovalRule', {
+      name: text,
+      approvers: namedObject('Approvers', { roles: texts, groups: texts }),
+      count: Type.Integer({ minimum: 1, description: 'How many different people must grant.' }),
+      selfApproval: Type.Boolean(),
+      grants: Type.Integer({ minimum: 0, description: 'Grants that count for the rule.' }),
+      satisfied: Type.Boolean(),
+    }),
+    { description: 'All of them have to be satisfied.' },
+  ),
+  decisions: Type.Array(
+    namedObject('ApprovalDecision', {
+      as: Type.Enum(['granted', 'rejected']),
+      principal: text,
+      at: time,
+      reason: text,
+      rules: texts,
+    }),
+  ),
+  preview: Type.Optional(
+    namedObject('ApprovalPreview', {
+      kind: Type.String({ description: '`none` where there is none; `reason` says why.' }),
+      text: optionalText,
+      reason: optionalText,
+      at: time,
+    }),
+  ),
+  usedBy: Type.Optional(Type.String({ description: 'Request id of the call that was made.' })),
+});
+
+export const approvalPageSchema = namedObject('ApprovalPage', {
+  list: Type.Array(approvalSchema),
+  cursor: Type.Optional(Type.String({ description: 'There may be more: `cursor` of the next page.' })),
+});
+
+export const decisionSchema = namedObject('ApprovalReason', {
+  reason: Type.String({ minLength: 1, maxLength: 2_000, description: 'Why; it is on record.' }),
+});
+
+export const approvalParameter = { id: 'The id of the approval.' };
+
+export const approvalListParameters: NonNullable<RouteDocs['queryParameters']> = [
+  { name: 'status', description: 'Only approvals with this status.', schema: Type.Enum([...approvalStatuses]) },
+  { name: 'run', description: 'Only approvals for which this run waits.', schema: text },
+  {
+    name: 'limit',
+    description: 'Size of the page.',
+    schema: Type.Integer({ minimum: 1, maximum: approvalPageSize.most, default: approvalPageSize.usual }),
+  },
+  { name: 'cursor', description: '`cursor` of the previous page, unchanged; the filters must stay the same.', schema: text },
+];
+
+export const exampleApproval = {
+  id: '019a9f3e-1c2b-7d4e-8f50-617283940516',
+  status: 'waiting',
+  mayDecide: true,
+  principal: 'ann',
+  roles: ['admin'],
+  reason: 'CHG-4711',
+  createdAt: '2026-03-01T22:00:00.000Z',
+  expires: '2026-03-02T02:00:00.000Z',
+  changedAt: '2026-03-01T22:00:00.000Z',
+  call: {
+    route: 'restAction',
+    adapter: 'Local NSO',
+    method: 'POST',
+    path: '/restconf/data/tailf-ncs:devices/device=ce0/sync-to',
+    headers: { Accept: 'application/yang-data+json' },
+    body: '{}',
+    redacted: false,
+  },
+  rules: [
+    {
+      name: 'core-changes',
+      approvers: { roles: [], groups: ['noc-leads'] },
+      count: 1,
+      selfApproval: false,
+      grants: 0,
+      satisfied: false,
+    },
+  ],
+  decisions: [],
+};

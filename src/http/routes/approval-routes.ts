@@ -1,0 +1,175 @@
+import type { ApprovalCatalogue, ApprovalRequest, SeenApproval } from '#approvals/approval-catalogue.ts';
+import { readApprovalListQuery } from '#approvals/approval-list-query.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
+import { writeTimeCursor } from '#base/query-parameters.ts';
+import { json, type Route, type RouteRequest } from '#http/route.ts';
+import { invalidRequest } from '#json/problem-list.ts';
+import {
+  approvalListParameters,
+  approvalPageSchema,
+  approvalParameter,
+  approvalSchema,
+  decisionSchema,
+  exampleApproval,
+} from './approval-docs.ts';
+import { shownApproval } from './approval-texts.ts';
+import { catalogueChange, catalogueReading } from './route-traits.ts';
+
+/** Approvals of calls and of tasks. The catalogue decides who sees one and who decides about it. */
+export function approvalRoutes(approvals: ApprovalCatalogue): readonly Route[] {
+  return [
+    listRoute(approvals),
+    readRoute(approvals),
+    decisionRoute({
+      url: '/approvals/:id/grant',
+      decide: (request) => approvals.grant(request),
+      operationId: 'grantApproval',
+      summary: 'Grant an approval',
+      description:
+        'For its approvers. The grant counts for each rule whose approver the caller is. A second grant of the same caller changes nothing.',
+      errors: ['approval-granted'],
+      shown: { status: 'granted' },
+    }),
+    decisionRoute({
+      url: '/approvals/:id/reject',
+      decide: (request) => approvals.reject(request),
+      operationId: 'rejectApproval',
+      summary: 'Reject an approval',
+      description: 'For its approvers. It ends the approval, also one that was granted and not used yet.',
+      errors: [],
+      shown: { status: 'rejected' },
+    }),
+    previewRoute(approvals),
+  ];
+}
+
+function askedApproval({ context, params }: RouteRequest): ApprovalRequest {
+  return { principal: context.record.principal, id: params['id'] ?? '' };
+}
+
+function listRoute(approvals: ApprovalCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/approvals',
+    access: 'callers',
+    // readApprovalListQuery checks names and values together, so that one reply lists all problems.
+    query: () => true,
+    async handle({ query, context, count }) {
+      const read = readApprovalListQuery(query);
+      if ('problems' in read) throw invalidRequest(read.problems);
+      count();
+      const { list, next } = await approvals.list({ principal: context.record.principal, ...read.query });
+      return json(200, { list: list.map(shownApproval), cursor: next && writeTimeCursor(next) });
+    },
+    ...catalogueReading,
+    counted: 'judged',
+    docs: {
+      tag: 'approvals',
+      operationId: 'listApprovals',
+      summary: 'List approvals, the newest first',
+      description:
+        'Those that the caller asked for or may decide; with the role admin all of them. A page may have fewer than its limit, or none, and still a `cursor`.',
+      queryParameters: approvalListParameters,
+      success: { status: 200, description: 'A page; `cursor` if there may be more.', schema: approvalPageSchema },
+      errors: ['store-unavailable'],
+      example: { query: { status: 'waiting', limit: 1 }, reply: { list: [exampleApproval] } },
+    },
+  };
+}
+
+function readRoute(approvals: ApprovalCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/approvals/:id',
+    access: 'callers',
+    handle: async (request) => json(200, shownApproval(await approvals.read(askedApproval(request)))),
+    ...catalogueReading,
+    docs: {
+      tag: 'approvals',
+      operationId: 'readApproval',
+      summary: 'Read an approval: the call as it would leave, its preview and the decisions',
+      pathParameters: approvalParameter,
+      success: { status: 200, description: 'The approval as it is now.', schema: approvalSchema },
+      errors: ['approval-not-found', 'store-unavailable'],
+      example: { path: { id: exampleApproval.id }, reply: exampleApproval },
+    },
+  };
+}
+
+const decisionErrors: readonly ErrorCode[] = [
+  'forbidden',
+  'approval-not-found',
+  'approval-used',
+  'approval-rejected',
+  'approval-expired',
+  'store-unavailable',
+];
+
+function decisionRoute(options: {
+  readonly url: string;
+  readonly decide: (request: ApprovalRequest & { readonly reason: string }) => Promise<SeenApproval>;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly errors: readonly ErrorCode[];
+  readonly shown: Readonly<Record<string, unknown>>;
+}): Route {
+  const { url, decide, operationId, summary, description, errors, shown } = options;
+  return {
+    method: 'POST',
+    url,
+    access: 'callers',
+    body: { kind: 'json', schema: decisionSchema },
+    async handle(request) {
+      const asked = askedApproval(request);
+      request.context.record.note({ approval: asked.id });
+      const { reason } = request.body as { readonly reason: string };
+      return json(200, shownApproval(await decide({ ...asked, reason })));
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'approvals',
+      operationId,
+      summary,
+      description,
+      pathParameters: approvalParameter,
+      success: { status: 200, description: 'The approval after the decision.', schema: approvalSchema },
+      errors: [...decisionErrors, ...errors],
+      example: {
+        path: { id: exampleApproval.id },
+        request: { reason: 'Checked with the change board.' },
+        reply: { ...exampleApproval, ...shown, mayDecide: false },
+      },
+    },
+  };
+}
+
+function previewRoute(approvals: ApprovalCatalogue): Route {
+  return {
+    method: 'POST',
+    url: '/approvals/:id/preview',
+    access: 'callers',
+    async handle(request) {
+      const asked = askedApproval(request);
+      request.context.record.note({ approval: asked.id });
+      return json(200, shownApproval(await approvals.preview(asked)));
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'approvals',
+      operationId: 'previewApproval',
+      summary: 'Ask the orchestrator again what the call would do',
+      description: 'The preview replaces the earlier one. It changes nothing at the orchestrator.',
+      pathParameters: approvalParameter,
+      success: { status: 200, description: 'The approval with its new preview.', schema: approvalSchema },
+      errors: ['approval-not-found', 'store-unavailable'],
+      example: {
+        path: { id: exampleApproval.id },
+        reply: {
+          ...exampleApproval,
+          preview: { kind: 'native', text: 'interface Loopback0\n description core\n', at: '2026-03-01T22:01:00.000Z' },
+        },
+      },
+    },
+  };
+}

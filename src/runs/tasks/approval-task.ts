@@ -1,0 +1,92 @@
+import type { Approvers } from '#access/approval-options.ts';
+import { customRole, isRole, type Principal, type RoleName } from '#access/principal.ts';
+import type { ApprovalTask } from '#calls/approval-gate.ts';
+import { momentAfter } from '../interpreter/durations.ts';
+import type { OutsideResult } from '../interpreter/run-events.ts';
+import { approvalRefusal, isApprovalRefusal, standardError } from '../interpreter/task-error.ts';
+import type { CallArguments } from './arguments.ts';
+
+/** The question of a `call: approval` task. `expires`: milliseconds. */
+export interface AskedQuestion {
+  readonly task: ApprovalTask;
+  readonly message: string;
+  readonly terms: { readonly approvers: Approvers; readonly count: number; readonly selfApproval: boolean };
+  readonly expires: number;
+}
+
+/** The approvals, as tasks need them. Every method rejects with `store-unavailable`. */
+export interface ApprovalTasks {
+  /** Asks people, the first time; then answers what they decided. */
+  ask(question: AskedQuestion & { readonly principal: Principal }): Promise<ApprovalAnswer>;
+  /** The task has asked for an approval and did not use it, so its call was certainly not made. */
+  isUnused(task: ApprovalTask): Promise<boolean>;
+  /** The run no longer waits: nothing is left to approve. */
+  withdraw(task: ApprovalTask): Promise<void>;
+}
+
+type ApprovalAnswer =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'granted'; readonly id: string; readonly grants: readonly Grant[] }
+  | { readonly kind: 'refused'; readonly code: string; readonly detail: string };
+
+interface Grant {
+  readonly principal: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly reason: string;
+}
+
+/** Milliseconds: as of a rule of the configuration. */
+const usualExpiry = 4 * 3_600_000;
+
+/** `call: approval`. Throws `invalid-request` with every problem of its arguments. */
+export function approvalArguments(given: CallArguments): Omit<AskedQuestion, 'task'> {
+  const message = given.requiredText('message');
+  const approvers = approversIn(given);
+  const count = countIn(given);
+  const selfApproval = given.flag('selfApproval') ?? false;
+  const expires = expiryIn(given);
+  given.check();
+  return { message, terms: { approvers, count, selfApproval }, expires };
+}
+
+function approversIn(given: CallArguments): Approvers {
+  const named = given.object('approvers');
+  const roles = named.texts('roles').map((name): RoleName => (isRole(name) ? name : customRole(name)));
+  const groups = named.texts('groups');
+  if (roles.length === 0 && groups.length === 0) given.problems.add('/approvers', 'names no role and no group');
+  return { roles, groups };
+}
+
+function countIn(given: CallArguments): number {
+  const count = given.value('count') ?? 1;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= 20) return count;
+  given.problems.add('/count', 'is no whole number from 1 to 20');
+  return 1;
+}
+
+function expiryIn(given: CallArguments): number {
+  const written = given.text('expires');
+  const expires = written === undefined ? usualExpiry : readExpiry(written);
+  if (expires === undefined) given.problems.add('/expires', 'is no duration such as 4h or PT4H, of at least 1s');
+  return expires ?? usualExpiry;
+}
+
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function readExpiry(text: string): number | undefined {
+  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/u.exec(text) ?? [];
+  const milliseconds = digits === '' ? momentAfter(0, text) : Number(digits) * units[unit as keyof typeof units];
+  return milliseconds === undefined || milliseconds < 1_000 ? undefined : Math.min(milliseconds, 365 * units.d);
+}
+
+/** What the task gets; undefined while people have not decided. */
+export function approvalResult(answer: ApprovalAnswer): OutsideResult | undefined {
+  if (answer.kind === 'waiting') return undefined;
+  if (answer.kind === 'granted') return { kind: 'ok', output: JSON.stringify({ id: answer.id, grants: answer.grants }) };
+  const { code, detail } = answer;
+  const error = isApprovalRefusal(code)
+    ? approvalRefusal(code, `${code}: ${detail}`)
+    : standardError('authorization', 'The approval cannot be used', `${code}: ${detail}`);
+  return { kind: 'error', error };
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
+import type { AuditRecord } from '../src/audit/audit-reader.ts';
+import { approvalCaller, people, type SeenApproval } from './support/approvals/approval-caller.ts';
+import { NsoNode, yang } from './support/far-sides/nso-node.ts';
+import { startGateway } from './support/gateway/start-gateway.ts';
+import { until } from './support/until.ts';
+
+// What an approver sees of a call: the dry run of the orchestrator, taken before anybody has granted anything.
+
+const demo = await startDemoOrchestrator();
+after(() => demo.close());
+const other = await NsoNode.start({ after }, 'other');
+const gateway = await startGateway(
+  { after },
+  {
+    users: [...people],
+    config: { approvals: [{ name: 'all-changes', when: { methods: ['POST', 'PUT'] }, approvers: { groups: ['noc-leads'] } }] },
+    adapters: [
+      { name: 'demo', kind: 'nso', url: demo.url, auth: { type: 'basic', username: 'admin', password: 'admin' } },
+      { name: 'other', kind: 'nso', url: other.far.url },
+    ],
+  },
+);
+const { send, read, needed, grant } = approvalCaller(() => gateway);
+
+const hostname = 'restconf/data/tailf-ncs:devices/device=ce0/config/tailf-ned-cisco-ios:hostname';
+
+function change(adapter: string, name: string, headers = {}) {
+  const params = { method: 'PUT', path: hostname, accept: yang };
+  const body = { params, body: { 'tailf-ned-cisco-ios:hostname': name } };
+  return send('ann', 'POST', `/orchestrator_manager/restRequest/${adapter}`, body, headers);
+}
+
+async function previewed(id: string): Promise<NonNullable<SeenApproval['preview']>> {
+  let found: SeenApproval['preview'];
+  await until('the preview is there', async () => (found = (await read('lea', id)).preview) !== undefined);
+  assert.ok(found !== undefined);
+  return found;
+}
+
+test('an approver sees the dry run of a call, and can take it again after the orchestrator has changed', async () => {
+  const id = needed(await change('demo', 'renamed'));
+  const { kind, text } = await previewed(id);
+  assert.deepEqual([kind, text], ['native', 'hostname renamed\n']);
+  await grant('lea', id);
+  assert.equal((await change('demo', 'renamed', { Approval: id })).status, 200);
+  const next = needed(await change('demo', 'renamed'));
+  assert.equal((await previewed(next)).text, '');
+  const meanwhile = needed(await change('demo', 'another'));
+  await grant('lea', meanwhile);
+  assert.equal((await change('demo', 'another', { Approval: meanwhile })).status, 200);
+  const again = await send('lea', 'POST', `/approvals/${next}/preview`);
+  assert.equal((again.json() as SeenApproval).preview?.text, 'hostname renamed\n');
+});
+
+test('the record of a dry run names the approval, and who asked for the call', async () => {
+  const id = needed(await change('demo', 'recorded'));
+  await previewed(id);
+  let found: readonly AuditRecord[] = [];
+  await until('the record', async () => {
+    const reply = await gateway.send({ target: '/audit?limit=100', role: 'admin' });
+    const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
+    found = list.filter(({ approval, preview }) => approval === id && preview !== undefined);
+    return found.length > 0;
+  });
+  assert.deepEqual(
+    found.map(({ route, principal, outcome, preview }) => [route, principal, outcome, preview]),
+    [['preview restRequest', 'ann', 'ok', 'native']],
+  );
+});
+
+test('a far side that may ignore dry-run gets nothing before the call is approved', async () => {
+  const id = needed(await change('other', 'renamed'));
+  const { kind, reason = '' } = await previewed(id);
+  assert.equal(kind, 'none');
+  assert.match(reason, /does not prove that it is NSO/u);
+  await send('lea', 'POST', `/approvals/${id}/preview`);
+  assert.deepEqual([other.calls.length, other.changes], [0, 0]);
+});
+
+test('the preview route needs no approval, because nothing but a dry run leaves', async () => {
+  const body = { params: { method: 'PUT', path: hostname, accept: yang }, body: { 'tailf-ned-cisco-ios:hostname': 'shown' } };
+  const shown = await send('ann', 'POST', '/orchestrator_manager/preview/demo', body);
+  assert.deepEqual([shown.status, shown.json()], [200, { kind: 'native', text: 'hostname shown\n' }]);
+  const none = await send('ann', 'POST', '/orchestrator_manager/preview/other', body);
+  assert.equal((none.json() as { readonly kind: string }).kind, 'none');
+  assert.equal(other.changes, 0);
+});

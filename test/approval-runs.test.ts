@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { approvalCaller, people } from './support/approvals/approval-caller.ts';
+import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import type { Owner } from './support/owner.ts';
+import { runCaller, type TaskDocument } from './support/runs/run-caller.ts';
+import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
+import { until } from './support/until.ts';
+
+// Runs that wait for people: tasks that ask a question, and calls that a rule of the configuration matches (docs/guides/approvals.md).
+
+const approvals = [
+  // No caller has this role: a rule with roles matches every call of a run in any case.
+  { name: 'runs', when: { paths: ['**/act'], roles: ['other'] }, approvers: { groups: ['noc-leads'] } },
+];
+
+const params = { path: 'act', accept: 'application/json' };
+const act: TaskDocument = {
+  act: { call: 'orchestratorAction', with: { adapter: 'Local NSO', params, body: { token: '${ $secrets.token }', n: 1.5 } } },
+};
+const ask: TaskDocument = {
+  ask: {
+    call: 'approval',
+    with: { message: '${ "Go on with " + .site + "?" }', approvers: { groups: ['noc-leads'] }, count: 2, expires: 'PT1H' },
+  },
+};
+
+async function started(owner: Owner, store: TestStore) {
+  const far = await farSide(owner);
+  far.answer(() => jsonReply('{"done":true}'));
+  let gateway: Gateway = await startGateway(owner, {
+    users: [...people],
+    config: {
+      approvals,
+      store: { url: storeUrl(await store.fresh(owner)) },
+      automations: { secrets: { token: { env: 'TOKEN' } } },
+    },
+    adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
+    environment: { TOKEN: 'hush-hush-hush' },
+  });
+  const runs = runCaller(() => gateway, gateway.basicFor('admin'));
+  const caller = approvalCaller(() => gateway);
+  const automation = async (name: string, tasks: readonly TaskDocument[], secrets = true) => {
+    const document = { dsl: '1.0.3', namespace: 'lab', name, version: '1.0.0' };
+    const use = secrets ? { use: { secrets: ['token'] } } : {};
+    const text = JSON.stringify({ document, ...use, do: tasks });
+    const target = '/automation_catalog/workflows';
+    const stored = await gateway.send({
+      role: 'admin',
+      method: 'POST',
+      target,
+      headers: { 'Content-Type': 'application/json' },
+      body: text,
+    });
+    assert.equal(stored.status, 201, stored.text);
+    const body = JSON.stringify({ name, data: { workflowId: `lab.${name}` } });
+    const headers = { 'Content-Type': 'application/json' };
+    const made = await gateway.send({ role: 'admin', method: 'POST', target: '/automation_catalog/automations', headers, body });
+    assert.equal(made.status, 201, made.text);
+    return (made.json() as { readonly _id: string })._id;
+  };
+  /** The open approval that the run waits for. */
+  const waiting = async (run: string): Promise<string> => {
+    let id = '';
+    await until('the run waits for people', async () => {
+      [{ id } = { id: '' }] = await caller.list('lea', `?status=waiting&run=${run}`);
+      return id !== '';
+    });
+    return id;
+  };
+  const restart = async (signal: NodeJS.Signals): Promise<void> => {
+    await gateway.stop(signal);
+    gateway = await gateway.restart();
+  };
+  return { far, runs, automation, waiting, restart, ...caller };
+}
+
+function suiteOf(store: TestStore): void {
+  test('a run waits for two people and then for the approval of its call, over restarts, and makes the call once', async (t) => {
+    const { far, runs, automation, waiting, restart, read, grant } = await started(t, store);
+    const { id: run } = await runs.start(await automation('both', [ask, act]), { input: { site: 'Oslo' } });
+    const question = await waiting(run);
+    const asked = await read('lea', question);
+    assert.deepEqual([asked.message, asked.run, asked.call], ['Go on with Oslo?', run, undefined]);
+    assert.equal((await runs.read(run)).status, 'waiting');
+    await restart('SIGKILL');
+    assert.equal((await grant('lea', question)).status, 'waiting');
+    assert.equal((await grant('leo', question)).status, 'granted');
+
+    const call = await waiting(run);
+    const shown = await read('lea', call);
+    assert.deepEqual([shown.call?.route, shown.call?.redacted], ['restAction', true]);
+    assert.equal(shown.call?.body, '{"token":"***","n":1.5}');
+    assert.equal((await read('ann', question)).status, 'used');
+    await restart('SIGTERM');
+    assert.equal(far.requests.length, 0);
+    await grant('lea', call);
+    const ended = await runs.reaches(run, 'completed', 'faulted');
+    assert.equal(ended.status, 'completed', JSON.stringify(ended));
+    assert.deepEqual(ended.output, { done: true });
+    assert.equal(far.request.body.toString(), '{"token":"hush-hush-hush","n":1.5}');
+    assert.equal((await read('lea', call)).status, 'used');
+  });
+
+  test('a rejection is an error that a task can catch, and each run asks for itself', async (t) => {
+    const { far, runs, automation, waiting, decide, grant } = await started(t, store);
+    const caught = {
+      tried: {
+        try: [act],
+        catch: {
+          errors: { with: { type: 'urn:orchestration-gateway:errors:approval-rejected' } },
+          do: [{ said: { set: { said: '${ $error.detail }' } } }],
+        },
+      },
+    };
+    const id = await automation('caught', [caught]);
+    const [first, second] = await Promise.all([runs.start(id), runs.start(id)]);
+    const [one, other] = await Promise.all([waiting(first.id), waiting(second.id)]);
+    assert.notEqual(one, other);
+    assert.equal((await decide('lea', one, 'reject', 'Not tonight.')).status, 200);
+    await grant('lea', other);
+    const rejected = await runs.reaches(first.id, 'completed', 'faulted');
+    assert.deepEqual(rejected.output, { said: 'approval-rejected: The approval was rejected by lea: Not tonight.' });
+    assert.equal((await runs.reaches(second.id, 'completed', 'faulted')).status, 'completed');
+    assert.equal(far.requests.length, 1);
+  });
+
+  test('what a run no longer waits for cannot be granted: after its cancel, and after a time limit', async (t) => {
+    const { far, runs, automation, waiting, read, list } = await started(t, store);
+    const { id: run } = await runs.start(await automation('cancelled', [act]));
+    const open = await waiting(run);
+    assert.equal((await runs.change(run, 'cancel')).status, 200);
+    assert.equal((await runs.reaches(run, 'cancelled', 'faulted')).status, 'cancelled');
+    await until('the approval has expired', async () => (await read('lea', open)).status === 'expired');
+
+    const limited = { limited: { do: [{ act: { ...act['act'], timeout: { after: 'PT1S' } } }] } };
+    const { id: late } = await runs.start(await automation('late', [limited]));
+    await waiting(late);
+    const failed = await runs.reaches(late, 'faulted', 'suspended');
+    assert.deepEqual([failed.status, failed.error?.type.split('/').at(-1)], ['faulted', 'timeout']);
+    await until('nothing is left to grant', async () => (await list('lea', `?status=waiting&run=${late}`)).length === 0);
+    assert.equal(far.requests.length, 0);
+  });
+}
+
+eachStore(suiteOf);
