@@ -37,15 +37,26 @@ async function started(owner: Owner, store?: string) {
   };
   const gateway = await startGateway(owner, options);
   const caller = approvalCaller(() => gateway);
-  const act = (person: Person, path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> =>
-    caller.send(
-      person,
-      'POST',
-      '/orchestrator_manager/restAction/Local%20NSO',
-      `{"params":${JSON.stringify({ path, ...json })},"body":${body}}`,
-      headers,
-    );
-  return { far, gateway, options, act, ...caller };
+  return { far, gateway, options, act: actingAs(caller), ...caller };
+}
+
+/** As `started`, with a gateway that `restart` kills and starts again. */
+async function killable(owner: Owner, store: string) {
+  const { far, gateway: first } = await started(owner, store);
+  let gateway = first;
+  const caller = approvalCaller(() => gateway);
+  const restart = async (): Promise<void> => {
+    await gateway.stop('SIGKILL');
+    gateway = await gateway.restart();
+  };
+  return { far, gateway: { restart }, act: actingAs(caller), ...caller };
+}
+
+function actingAs({ send }: Pick<ReturnType<typeof approvalCaller>, 'send'>) {
+  return (person: Person, path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> => {
+    const text = `{"params":${JSON.stringify({ path, ...json })},"body":${body}}`;
+    return send(person, 'POST', '/orchestrator_manager/restAction/Local%20NSO', text, headers);
+  };
 }
 
 async function auditOf(gateway: Gateway, approval: string): Promise<readonly Record<string, unknown>[]> {
@@ -181,6 +192,29 @@ function suiteOf(store: TestStore): void {
       assert.deepEqual([again.status, again.text, again.header('idempotency-replayed')], [200, first.text, 'true']);
     }
     assert.equal(far.requests.length, 1);
+  });
+
+  test('a gateway that is killed around the use of an approval lets its call leave at most once', async (t) => {
+    const url = storeUrl(await store.fresh(t));
+    const { far, gateway, act, needed, grant, read } = await killable(t, url);
+    for (let round = 0; round < 6; round += 1) {
+      const body = `{"round":${round}}`;
+      const arrived = () => far.requests.filter((request) => request.body.toString() === body).length;
+      const id = needed(await act('ann', `${device}/sync-to`, body));
+      await grant('lea', id);
+      const sent = act('ann', `${device}/sync-to`, body, { Approval: id }).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, round * 3));
+      await gateway.restart();
+      await sent;
+      const { status } = await read('ann', id);
+      const before = arrived();
+      assert.ok(before <= 1);
+      if (before === 1) assert.equal(status, 'used');
+      const again = await act('ann', `${device}/sync-to`, body, { Approval: id });
+      if (status === 'granted') assert.equal(again.status, 200, again.text);
+      else assertProblem(again, 409, 'approval-used');
+      assert.equal(arrived(), status === 'granted' ? 1 : before);
+    }
   });
 
   test('an approval can be used again where nothing left the gateway', async (t) => {

@@ -8,7 +8,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
 import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Call } from '#calls/call.ts';
-import { createRunStore } from '#runs/run-store.ts';
+import { runStoreOver } from '#runs/run-store.test-support.ts';
 import { createTestClock, type TestClock } from '../../test/support/gateway/access.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from './approval-catalogue.ts';
@@ -52,8 +52,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
   let catalogue: ApprovalCatalogue | undefined;
   for (const _gateway of [1, 2]) {
     const database = await store.open(t, options);
-    const runs = createRunStore({ database, clock, visible: () => undefined, time: 'process' });
-    t.after(() => runs.close());
+    const runs = runStoreOver(t, database, clock);
     const approvals = createApprovalStore({ database, changeRuns: runs.changeWith, clock });
     const audit = await createAuditLog({
       database: store.dialect === 'postgres' ? database : await store.openAudit(t, options),

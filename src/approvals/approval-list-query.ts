@@ -13,7 +13,7 @@ import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts'
 export const approvalPageSize = { usual: 100, most: 1_000 } as const;
 
 /** Whether an approval can have this id. */
-export function isApprovalId(text: string): boolean {
+function isApprovalId(text: string): boolean {
   return /^[0-9a-f-]{36}$/u.test(text);
 }
 

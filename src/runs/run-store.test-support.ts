@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { Clock } from '#base/clock.ts';
 import type { Database, StoreOptions } from '#database/database.ts';
 import { createStoppedClock, seesNothing } from './run-records.test-support.ts';
 import type { ClaimedRun } from './run-records.ts';
@@ -26,13 +27,16 @@ interface Stores {
 export async function openRunStore(t: TestContext, store: Stores): Promise<OpenedRuns> {
   const options = await store.fresh(t);
   const clock = createStoppedClock();
-  const over = (database: Database): RunStore => {
-    const runs = createRunStore({ database, clock, visible: seesNothing, time: 'process' });
-    t.after(() => runs.close());
-    return runs;
-  };
+  const over = (database: Database): RunStore => runStoreOver(t, database, clock);
   const database = await store.open(t, options);
   return { clock, database, runs: over(database), another: async () => over(await store.open(t, options)) };
+}
+
+/** The runs of a database by this clock, closed after the test. */
+export function runStoreOver(t: TestContext, database: Database, clock: Clock): RunStore {
+  const runs = createRunStore({ database, clock, visible: seesNothing, time: 'process' });
+  t.after(() => runs.close());
+  return runs;
 }
 
 /** Claims the only run that is due. */

@@ -40,20 +40,20 @@ export interface SeenApproval {
   readonly preview?: { readonly kind: string; readonly text?: string; readonly reason?: string };
 }
 
-export interface ApprovalCaller {
-  send(
+interface ApprovalCaller {
+  readonly send: (
     person: Person,
     method: string,
     target: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<Reply>;
+  ) => Promise<Reply>;
   /** Asserts a refusal for want of an approval, and answers its id. */
-  needed(reply: Reply): string;
-  read(person: Person, id: string): Promise<SeenApproval>;
-  list(person: Person, query?: string): Promise<readonly SeenApproval[]>;
-  decide(person: Person, id: string, as: 'grant' | 'reject', reason?: string): Promise<Reply>;
-  grant(person: Person, id: string): Promise<SeenApproval>;
+  readonly needed: (reply: Reply) => string;
+  readonly read: (person: Person, id: string) => Promise<SeenApproval>;
+  readonly list: (person: Person, query?: string) => Promise<readonly SeenApproval[]>;
+  readonly decide: (person: Person, id: string, as: 'grant' | 'reject', reason?: string) => Promise<Reply>;
+  readonly grant: (person: Person, id: string) => Promise<SeenApproval>;
 }
 
 /** `gateway` is asked for each request, since a test may start it again. */
@@ -65,9 +65,9 @@ export function approvalCaller(gateway: () => Gateway): ApprovalCaller {
     return gateway().send({ method, target, headers: { Authorization: authorization, ...type, ...headers }, ...sent });
   };
   const answered = async (reply: Promise<Reply>): Promise<SeenApproval> => {
-    const { status, text, json } = await reply;
-    assert.equal(status, 200, text);
-    return json() as SeenApproval;
+    const answer = await reply;
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json() as SeenApproval;
   };
   const decide: ApprovalCaller['decide'] = (person, id, as, reason = 'It is planned.') =>
     send(person, 'POST', `/approvals/${id}/${as}`, { reason });
