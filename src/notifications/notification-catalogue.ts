@@ -3,8 +3,10 @@ import type { NotificationStore, ReceiverFigures } from './notification-store.ts
 import type { Receiver } from './receiver.ts';
 
 /** A receiver as people see it: without its path, query and secret. */
-export interface ShownReceiver extends ReceiverFigures {
+export interface ShownReceiver extends Omit<ReceiverFigures, 'state'> {
   readonly name: string;
+  /** `new`: no gateway has made it known to the store yet; it gets the events from then on. */
+  readonly state: ReceiverFigures['state'] | 'new';
   readonly events: readonly string[];
 }
 
@@ -54,4 +56,4 @@ export function createNotificationCatalogue({
   };
 }
 
-const nothingYet: ReceiverFigures = { isDisabled: false, waiting: 0, oldestWaiting: undefined };
+const nothingYet = { state: 'new', waiting: 0, oldestWaiting: undefined } as const;

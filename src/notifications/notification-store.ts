@@ -15,9 +15,10 @@ export type Settlement =
   | { readonly status: 'delivered' | 'failed'; readonly outcome: AttemptOutcome }
   | { readonly status: 'waiting'; readonly outcome: AttemptOutcome; readonly wait: number };
 
-/** `isDisabled`: it answered that it is gone. Times are milliseconds since the epoch. */
+/** Times are milliseconds since the epoch. */
 export interface ReceiverFigures {
-  readonly isDisabled: boolean;
+  /** `gone`: it answered that it is, and gets nothing. */
+  readonly state: 'active' | 'gone';
   readonly waiting: number;
   readonly oldestWaiting: number | undefined;
 }
@@ -51,6 +52,7 @@ export interface NotificationStore {
     filter: NotificationFilter,
     page: { readonly limit: number; readonly before?: number | undefined },
   ): Promise<readonly Notification[]>;
+  /** Of those that the store knows. */
   figures(receivers: readonly string[]): Promise<ReadonlyMap<string, ReceiverFigures>>;
   /** Deletes some that were made before; answers how many. */
   forget(options: { readonly before: number; readonly limit: number }): Promise<number>;
@@ -263,7 +265,7 @@ async function figures(
   return new Map(
     rows.map(({ id, disabled_at: disabledAt, waiting, oldest }) => [
       id,
-      { isDisabled: disabledAt !== null, waiting, oldestWaiting: oldest ?? undefined },
+      { state: disabledAt === null ? 'active' : 'gone', waiting, oldestWaiting: oldest ?? undefined },
     ]),
   );
 }

@@ -182,7 +182,7 @@ eachStore((kind) => {
     await told(one.database, [{ id: 'a' }]);
     await until(
       'the receiver is disabled',
-      async () => (await one.store.figures([idOf(receiver)])).get(idOf(receiver))?.isDisabled === true,
+      async () => (await one.store.figures([idOf(receiver)])).get(idOf(receiver))?.state === 'gone',
     );
     await told(one.database, [{ id: 'b' }]);
     const { length } = receiver.far.requests;

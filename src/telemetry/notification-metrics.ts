@@ -67,6 +67,6 @@ export function measureNotifications(
   gauge(
     'gateway_notification_receiver_gone',
     '1 for a receiver that answered 410: it gets nothing until the next reload.',
-    ({ isDisabled }) => Number(isDisabled),
+    ({ state }) => Number(state === 'gone'),
   );
 }

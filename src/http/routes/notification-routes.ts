@@ -12,7 +12,10 @@ const time = Type.String({ format: 'date-time' });
 const receiverSchema = namedObject('NotificationReceiver', {
   receiver: Type.String({ description: 'Host and port of its address; a further receiver with the same has a number.' }),
   events: Type.Array(Type.String()),
-  state: Type.Enum(['active', 'gone'], { description: '`gone`: it answered 410, and gets nothing until the next reload.' }),
+  state: Type.Enum(['new', 'active', 'gone'], {
+    description:
+      '`new`: the store does not know it yet, and it gets the events from then on. `gone`: it answered 410, and gets nothing until the next reload.',
+  }),
   waiting: Type.Integer({ minimum: 0 }),
   oldestWaiting: Type.Optional(time),
 });
@@ -135,8 +138,7 @@ function readQuery(query: URLSearchParams): Parameters<NotificationCatalogue['li
   return { ...filter, limit, before };
 }
 
-function shownReceiver({ name, events, isDisabled, waiting, oldestWaiting }: ShownReceiver): object {
-  const state = isDisabled ? 'gone' : 'active';
+function shownReceiver({ name, events, state, waiting, oldestWaiting }: ShownReceiver): object {
   return { receiver: name, events, state, waiting, ...at('oldestWaiting', oldestWaiting) };
 }
 
