@@ -100,8 +100,8 @@ eachStore((store) => {
     );
   });
 
+  if (store.dialect === 'sqlite') return;
   test('gateways that share a store deliver each event once, also while one of them stops', async (t) => {
-    if (store.dialect === 'sqlite') return;
     const receiver = await WebhookReceiver.start(t);
     const options = settings([receiver], { store: { url: storeUrl(await store.fresh(t)) } });
     const [one, two] = [await startGateway(t, options), await startGateway(t, options)];
@@ -165,7 +165,7 @@ test('a reload takes new receivers, new events and new secrets, and wakes one th
   assert.ok(list.every(({ receiver }) => receiver === later.far.authority));
 });
 
-test('an adapter instance that goes down and comes back is told, and the log of events has it', async (t) => {
+test('an adapter instance that goes down and comes back is an event each time', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const port = await closedPort();
   const options = settings([[receiver, ['orchestration-gateway.adapter.*.v1']]]);

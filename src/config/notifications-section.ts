@@ -41,7 +41,7 @@ function webhookSecretFault(value: string): string | undefined {
 const receiver = mapping({
   url: required(
     httpUrl({ example: 'https://hooks.example.net/gateway', path: true, query: true }),
-    'Address of the receiver. Only scheme, host and port are shown in answers and logs.',
+    'Address of the receiver. Only host and port are shown in answers and logs.',
   ),
   events: defaulted(
     list(pattern, { atLeast: 1, checks: [unique()] }),

@@ -5,7 +5,7 @@ import { until } from '../until.ts';
 import { type FarHandler, type FarRequest, type FarSide, farSide, httpReply } from './far-side.ts';
 
 /** A CloudEvent as a receiver gets it. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly webhookId: string;
   readonly type: string;
   readonly source: string;
@@ -30,7 +30,7 @@ export class WebhookReceiver {
     return new WebhookReceiver(await farSide(owner), key);
   }
 
-  /** An address with a path and a query that nobody else may see. */
+  /** An address with a path and a query that no answer may show. */
   get url(): string {
     return `${this.far.url}/hook-path?token=hook-token`;
   }
@@ -46,7 +46,9 @@ export class WebhookReceiver {
   }
 
   /** By the specification alone: https://www.standardwebhooks.com, version 1.0.0. */
-  #verified({ method, target, header, body }: FarRequest): ReceivedEvent {
+  #verified(request: FarRequest): ReceivedEvent {
+    const { method, target, body } = request;
+    const header = (name: string): string | undefined => request.header(name);
     assert.equal(`${method} ${target}`, 'POST /hook-path?token=hook-token');
     assert.equal(header('content-type'), 'application/cloudevents+json; charset=utf-8');
     const [id = '', timestamp = '', signatures = ''] = ['id', 'timestamp', 'signature'].map((name) => header(`webhook-${name}`));
