@@ -63,6 +63,20 @@ export default {
       },
     },
     {
+      name: 'only-the-command-line-uses-the-client',
+      comment: 'The client calls a gateway from outside. Inside the gateway a call takes the call path.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/(cli/|demo[.]ts$)', '[.]test(-support)?[.]ts$'] },
+      to: { path: '^client/' },
+    },
+    {
+      name: 'the-client-imports-nothing-else',
+      comment: 'The client is a package without dependencies, for browsers too.',
+      severity: 'error',
+      from: { path: '^client/src/', pathNot: '[.]test[.]ts$' },
+      to: { pathNot: '^client/src/' },
+    },
+    {
       name: 'kinds-do-not-know-each-other',
       comment: 'What two adapter kinds share belongs to src/adapters/.',
       severity: 'error',
@@ -72,14 +86,14 @@ export default {
     {
       name: 'production-code-imports-no-test',
       severity: 'error',
-      from: { path: '^(src|demo)/', pathNot: '[.]test(-support)?[.]ts$' },
-      to: { path: '^(test|bench)/|[.]test(-support)?[.]ts$' },
+      from: { path: '^(src|demo|client)/', pathNot: '[.]test(-support)?[.]ts$' },
+      to: { path: '^(test|bench|tools)/|[.]test(-support)?[.]ts$' },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-orphans',
       severity: 'error',
-      from: { orphan: true, path: '^src/', pathNot: '[.]test(-support)?[.]ts$' },
+      from: { orphan: true, path: '^(src|client/src)/', pathNot: '[.]test(-support)?[.]ts$' },
       to: {},
     },
   ],

@@ -7,8 +7,8 @@ import { visible } from '#base/visible.ts';
 import type { DemoOptions } from '#cli/command.ts';
 import { generatedPassword } from '#cli/generated-password.ts';
 import { shellWord } from '#cli/invocation.ts';
+import { createGateway, GatewayError } from '#client/gateway.ts';
 import { loadConfig } from '#config/load-config.ts';
-import { withRemoteGateway } from '#wiring/remote-gateway.ts';
 import { readDemoAutomations } from '../demo/demo-automations.ts';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import { freePort } from '../demo/free-port.ts';
@@ -65,21 +65,19 @@ export async function demo(
  * Puts the workflows and automations of the demo into the catalogue, as a caller does. Those of an earlier demo stay as they are.
  * Resolves with what the gateway refused.
  */
-async function storeAutomations(gateway: string, password: string): Promise<readonly string[]> {
+async function storeAutomations(url: string, password: string): Promise<readonly string[]> {
   const problems: string[] = [];
-  const login = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` };
-  await withRemoteGateway(new URL(gateway), async (remote) => {
-    const post = async (path: string, type: string, body: string): Promise<void> => {
-      const reply = await remote.send({ method: 'POST', path, body, headers: { ...login, 'Content-Type': type } });
-      const text = Buffer.concat(await Array.fromAsync(reply.body)).toString('utf8');
-      const { code, detail } = JSON.parse(text) as { readonly code?: string; readonly detail?: string };
-      if (reply.status >= 300 && code !== 'automation-exists') problems.push(detail ?? `status ${reply.status}`);
-    };
-    for (const { name, data, workflow } of await readDemoAutomations()) {
-      await post('/automation_catalog/workflows', 'application/yaml', workflow);
-      await post('/automation_catalog/automations', 'application/json', JSON.stringify({ name, data }));
-    }
-  });
+  const gateway = createGateway({ baseUrl: url, username: 'admin', password });
+  const stored = async (storing: Promise<unknown>): Promise<void> => {
+    await storing.catch((error: unknown) => {
+      if (!(error instanceof GatewayError)) throw error;
+      if (error.code !== 'automation-exists') problems.push(error.message);
+    });
+  };
+  for (const { name, data, workflow } of await readDemoAutomations()) {
+    await stored(gateway.createWorkflow({ rawBody: workflow, contentType: 'application/yaml' }));
+    await stored(gateway.createAutomation({ body: { name, data } }));
+  }
   return problems;
 }
 

@@ -38,7 +38,6 @@ if (Number(major) < 26) {
     demo: async (options) => (await import('./demo.ts')).demo(options, process),
     withAudit: async (...use) => (await import('#wiring/stored-audit.ts')).withStoredAudit(...use),
     withCatalogue: async (...use) => (await import('#wiring/stored-catalogue.ts')).withStoredCatalogue(...use),
-    withGateway: async (...use) => (await import('#wiring/remote-gateway.ts')).withRemoteGateway(...use),
     explain: async (...asked) => (await import('#wiring/explain-offline.ts')).explainOffline(...asked),
     untilInterrupted: (work) => untilInterrupted(process, work),
   });

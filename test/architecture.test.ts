@@ -20,7 +20,7 @@ async function cruise(directory: string): Promise<Cruise> {
   const options = { cwd: directory, maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await run(
     command,
-    ['src', 'demo', '--config', '.dependency-cruiser.mjs', '--output-type', 'json'],
+    ['src', 'demo', 'client/src', '--config', '.dependency-cruiser.mjs', '--output-type', 'json'],
     options,
   ).catch((failed: { readonly stdout: string }) => failed);
   return JSON.parse(stdout) as Cruise;
@@ -33,7 +33,7 @@ test('the import table holds for every source file', async () => {
     [],
   );
   const seen = new Set(modules.map(({ source }) => source));
-  for await (const file of glob(['src/**/*.ts', 'demo/**/*.ts'], { cwd: root }))
+  for await (const file of glob(['src/**/*.ts', 'demo/**/*.ts', 'client/src/**/*.ts'], { cwd: root }))
     assert.ok(seen.has(file), `${file} was not cruised`);
   const used = new Set(
     modules
@@ -96,13 +96,27 @@ const breaches = [
     text: "export { restAdapter } from '../rest/rest-adapter.ts';\n",
     rule: 'kinds-do-not-know-each-other',
   },
+  {
+    file: 'src/http/breach.ts',
+    text: "export { createGateway } from '#client/gateway.ts';\n",
+    rule: 'only-the-command-line-uses-the-client',
+  },
+  { file: 'client/src/breach.ts', text: "export { join } from 'node:path';\n", rule: 'the-client-imports-nothing-else' },
   { file: 'src/newcomer/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'a-folder-without-a-row' },
 ];
 
 test('a planted breach of each rule of the import table is found', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'architecture-'));
   t.after(() => rm(directory, { recursive: true }));
-  for (const name of ['src', 'demo', 'architecture.mjs', '.dependency-cruiser.mjs', 'package.json', 'tsconfig.json']) {
+  for (const name of [
+    'src',
+    'demo',
+    'client/src',
+    'architecture.mjs',
+    '.dependency-cruiser.mjs',
+    'package.json',
+    'tsconfig.json',
+  ]) {
     await cp(join(root, name), join(directory, name), { recursive: true });
   }
   await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
@@ -113,7 +127,10 @@ test('a planted breach of each rule of the import table is found', async (t) => 
     // A module imports it, so that the rule about orphans does not apply.
     await writeFile(
       join(directory, 'src', `root-${index}.ts`),
-      `export * from '#${file.replace('breach', `breach-${index}`).slice('src/'.length)}';\n`,
+      `export * from '${file
+        .replace('breach', `breach-${index}`)
+        .replace(/^src\//u, '#')
+        .replace(/^client\/src\//u, '#client/')}';\n`,
     );
   }
   const found = new Set((await cruise(directory)).summary.violations.map(({ from, rule }) => `${from}: ${rule.name}`));

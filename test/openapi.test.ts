@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { glob, readFile } from 'node:fs/promises';
+import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/schema';
@@ -10,6 +12,7 @@ import { curlExample } from '../src/http/documentation/docs-page-example.ts';
 import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
 import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
 import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
+import { generateClient, generatedFolder, staleFiles } from '../tools/client/generator.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
@@ -597,4 +600,11 @@ describe('docs/reference/http-api.md', () => {
       assert.ok(reply === '' || section.includes(`\n${reply}\n\`\`\``), titleOf(placed));
     }
   });
+});
+
+test('the client of this repository is made from the document', async () => {
+  const made = await mkdtemp(join(tmpdir(), 'gateway-client-'));
+  after(() => rm(made, { recursive: true }));
+  await generateClient(document, made);
+  assert.deepEqual(await staleFiles(made, generatedFolder), [], 'run npm run client');
 });

@@ -2,7 +2,7 @@
  * Runs the tests.
  *
  *   npm test             everything
- *   npm run test:unit    the tests of src/, demo/ and tools/, on SQLite alone
+ *   npm run test:unit    the tests of src/, client/, demo/ and tools/, on SQLite alone
  *
  * A test file of test/ has a process of its own, because it starts gateways and looks at its process. The others share two processes, one
  * file after the other: that halves their processor time, since each process loads each module once. Exits with 1 where a test fails.
@@ -49,7 +49,7 @@ async function filesOf(...patterns: readonly string[]): Promise<readonly string[
   return (await Array.fromAsync(glob(patterns))).filter((file) => file !== alone).toSorted();
 }
 
-const files = await filesOf('src/**/*.test.ts', 'demo/**/*.test.ts', 'tools/**/*.test.ts');
+const files = await filesOf('src/**/*.test.ts', 'client/src/*.test.ts', 'demo/**/*.test.ts', 'tools/**/*.test.ts');
 // Each share gets files of every folder, so that the two take about the same time.
 const shares = [0, 1].map((share) => files.filter((_file, at) => at % 2 === share));
 const outside = values.unit ? [alone] : [alone, ...(await filesOf('test/**/*.test.ts', 'bench/*.test.ts'))];

@@ -1,23 +1,19 @@
 import { visible } from '#base/visible.ts';
+import { type Automation, type Gateway, GatewayError } from '#client/gateway.ts';
 import { nearest } from '#yaml/nearest.ts';
-import { CommandFailed, GatewayRefusal, type GatewaySession } from './gateway-session.ts';
+import { CommandFailed } from './gateway-session.ts';
 
-interface NamedAutomation {
-  readonly _id: string;
-  readonly name: string;
-}
-
-const automations = '/automation_catalog/automations';
+type NamedAutomation = Pick<Automation, '_id' | 'name'>;
 
 /**
  * The automation that a person named by its exact name or its `_id`; a name wins. Rejects with a CommandFailed that names the nearest
  * names where there is none.
  */
-export async function findAutomation(session: GatewaySession, wanted: string): Promise<NamedAutomation> {
-  const named = await withName(session, wanted);
+export async function findAutomation(gateway: Gateway, wanted: string): Promise<NamedAutomation> {
+  const named = await withName(gateway, wanted);
   if (named !== 'may not list' && named !== undefined) return named;
   // The route takes no other text for an id.
-  const withId = /^[\w.-]{1,128}$/u.test(wanted) ? await byId(session, wanted) : undefined;
+  const withId = /^[\w.-]{1,128}$/u.test(wanted) ? await byId(gateway, wanted) : undefined;
   if (withId !== undefined) return withId;
   const shown = JSON.stringify(visible(wanted));
   if (named === 'may not list') {
@@ -25,32 +21,32 @@ export async function findAutomation(session: GatewaySession, wanted: string): P
       `no automation has the _id ${shown}. Your role may not list automations, so a name cannot be looked up`,
     );
   }
-  throw new CommandFailed(`there is no automation ${shown} that you may see${await suggestions(session, wanted)}`);
+  throw new CommandFailed(`there is no automation ${shown} that you may see${await suggestions(gateway, wanted)}`);
 }
 
-async function withName(session: GatewaySession, name: string): Promise<NamedAutomation | 'may not list' | undefined> {
+async function withName(gateway: Gateway, name: string): Promise<NamedAutomation | 'may not list' | undefined> {
   try {
     // The filter ignores case and accents, so several may match.
-    const { list } = await listed(session, { equals: name, equalsField: 'name', limit: '100' });
+    const { list } = (await gateway.listAutomations({ query: { equals: name, equalsField: 'name', limit: 100 } })).value;
     return list.find((automation) => automation.name === name);
   } catch (error) {
-    if (error instanceof GatewayRefusal && error.status === 403) return 'may not list';
+    if (error instanceof GatewayError && error.status === 403) return 'may not list';
     throw error;
   }
 }
 
-async function byId(session: GatewaySession, id: string): Promise<NamedAutomation | undefined> {
+async function byId(gateway: Gateway, id: string): Promise<NamedAutomation | undefined> {
   try {
-    return (await session.ask({ path: `${automations}/${encodeURIComponent(id)}` })) as NamedAutomation;
+    return (await gateway.readAutomation({ path: { id } })).value;
   } catch (error) {
-    if (error instanceof GatewayRefusal && error.status === 404) return undefined;
+    if (error instanceof GatewayError && error.status === 404) return undefined;
     throw error;
   }
 }
 
 /** The end of a sentence: up to three names that are like the wanted one, or that contain it. */
-async function suggestions(session: GatewaySession, wanted: string): Promise<string> {
-  const { list, total } = await listed(session, { limit: '1000' });
+async function suggestions(gateway: Gateway, wanted: string): Promise<string> {
+  const { list, total } = (await gateway.listAutomations({ query: { limit: 1000 } })).value;
   if (total === 0) return '; the catalogue has none';
   const names = list.map(({ name }) => name);
   const like = nearest(wanted, names);
@@ -60,12 +56,4 @@ async function suggestions(session: GatewaySession, wanted: string): Promise<str
   const words = found.map((name) => JSON.stringify(visible(name))).join(' or ');
   if (found.length > 0) return `; did you mean ${words}?`;
   return names.length > 5 ? '' : `; there are: ${names.map((name) => JSON.stringify(visible(name))).join(', ')}`;
-}
-
-async function listed(
-  session: GatewaySession,
-  query: Readonly<Record<string, string>>,
-): Promise<{ readonly list: readonly NamedAutomation[]; readonly total: number }> {
-  const path = `${automations}?${new URLSearchParams(query).toString()}`;
-  return (await session.ask({ path })) as { readonly list: readonly NamedAutomation[]; readonly total: number };
 }

@@ -42,8 +42,6 @@ export interface CommandContext {
     use: 'read' | 'write',
     work: (catalogue: StoredCatalogue) => Promise<T>,
   ) => Promise<T>;
-  /** Sends requests to the running gateway at that address until `work` ends. */
-  readonly withGateway: <T>(url: URL, work: (gateway: RemoteGateway) => Promise<T>) => Promise<T>;
   /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
   readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
   /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
@@ -87,30 +85,6 @@ export interface StoredCatalogue {
   ): Promise<{ readonly imported: number; readonly replaced: number }>;
   /** Every document of a snapshot as a line of JSON without its newline, in groups. */
   export(): AsyncIterable<readonly string[]>;
-}
-
-/** A running gateway, over HTTP. */
-export interface RemoteGateway {
-  /** Resolves with the head of the reply. Rejects with a GatewayError (502, 504) where none came, or with CallerLeft after an abort. */
-  send(request: RemoteRequest): Promise<RemoteReply>;
-}
-
-export interface RemoteRequest {
-  readonly method?: 'DELETE' | 'GET' | 'POST' | 'PUT';
-  /** With its query, percent-encoded. */
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
-  /** Aborts the request, also while its reply is read. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface RemoteReply {
-  readonly status: number;
-  /** The value of a header, by its name in lower case. */
-  readonly header: (name: string) => string | undefined;
-  /** As it arrives; to be read once, or left with `return`. Throws what `send` rejects with where the reply breaks off. */
-  readonly body: AsyncGenerator<Buffer, void, undefined>;
 }
 
 interface ImportOptions {

@@ -1,8 +1,10 @@
-import { GatewayError } from '#base/gateway-error.ts';
+import { packageVersion } from '#base/package-version.ts';
 import { visible } from '#base/visible.ts';
+import { type Credentials, createGateway, type Gateway, GatewayError, type Reply } from '#client/gateway.ts';
 import { parseExact } from '#json/exact-json.ts';
-import type { CommandContext, CommandOption, GivenArguments, RemoteGateway, RemoteReply, RemoteRequest } from './command.ts';
+import type { CommandContext, CommandOption, GivenArguments } from './command.ts';
 import { credentialsOf } from './gateway-credentials.ts';
+import { gatewayFault } from './gateway-fault.ts';
 import { program } from './help.ts';
 import { OutputFailed } from './output.ts';
 
@@ -18,41 +20,14 @@ export const loginWords: readonly string[] = [
   'with a token in GATEWAY_TOKEN. Without a password a terminal asks for it.',
 ];
 
-/** A running gateway, with the login of the person who typed the command. */
-export interface GatewaySession {
-  /** The JSON value of a reply, with the digits of its numbers. Rejects with a CommandFailed. */
-  readonly ask: (request: RemoteRequest) => Promise<unknown>;
-  /** A reply below 300. Rejects with a GatewayRefusal, a GatewayAway, or CallerLeft after an abort. */
-  readonly open: (request: RemoteRequest) => Promise<RemoteReply>;
-}
-
 /** Ends a command with exit code 1. The message is for the terminal: a clause without the name of the command. */
 export class CommandFailed extends Error {}
 
-/** The gateway answered, and refused the request. */
-export class GatewayRefusal extends CommandFailed {
-  readonly status: number;
-  readonly code: string;
-  /** Seconds, from Retry-After. */
-  readonly retryAfter: number | undefined;
-
-  constructor(message: string, { status, code, retryAfter }: Pick<GatewayRefusal, 'status' | 'code' | 'retryAfter'>) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.retryAfter = retryAfter;
-  }
-}
-
-/** No reply came, or it broke off. */
-export class GatewayAway extends CommandFailed {
-  /** No connection could be made, so nothing was sent. */
-  readonly neverLeft: boolean;
-
-  constructor(message: string, neverLeft: boolean) {
-    super(message);
-    this.neverLeft = neverLeft;
-  }
+/** The client of a running gateway, with the login of the person who typed the command. */
+export interface GatewaySession {
+  readonly gateway: Gateway;
+  /** What a failure of the client means for that person: a clause. */
+  readonly wordsFor: (error: GatewayError) => string;
 }
 
 /** Runs `work` with the gateway and the login that the options and the environment name. Resolves with the exit code. */
@@ -66,19 +41,38 @@ export async function withSession(
     complain(url);
     return 2;
   }
-  const credentials = await credentialsOf(context, given.option('user'));
-  if ('fault' in credentials) {
-    complain(credentials.fault);
+  const login = await credentialsOf(context, given.option('user'));
+  if ('fault' in login) {
+    complain(login.fault);
     return 2;
   }
+  const wordsFor = (error: GatewayError): string => gatewayFault(error, { url, ...login });
   try {
-    return await context.withGateway(url, (gateway) => work(sessionWith({ gateway, url, ...credentials })));
+    return await work({ gateway: await gatewayAt(url, login.credentials), wordsFor });
   } catch (error) {
     if (error instanceof OutputFailed && error.readerLeft) return 0;
-    if (!(error instanceof CommandFailed || error instanceof OutputFailed)) throw error;
-    complain(error.message);
+    complain(failureWords(error, wordsFor));
     return 1;
   }
+}
+
+/** Throws errors that are no failure of a command. */
+function failureWords(error: unknown, wordsFor: GatewaySession['wordsFor']): string {
+  if (error instanceof GatewayError) return wordsFor(error);
+  if (error instanceof CommandFailed || error instanceof OutputFailed) return error.message;
+  throw error;
+}
+
+/** The client of the gateway at an address. */
+async function gatewayAt(url: URL, credentials: Credentials): Promise<Gateway> {
+  const headers = { 'User-Agent': `orchestration-gateway/${await packageVersion()}` };
+  return createGateway({ baseUrl: url.origin + url.pathname, headers, ...credentials });
+}
+
+/** The value of a reply, with the digits of its numbers. */
+export function exact<Value>(reply: Reply<Value>): Value {
+  // Throws where the reply is no JSON.
+  return reply.value === undefined ? reply.value : (parseExact(reply.text) as Value);
 }
 
 /** The address, or what is wrong with it. */
@@ -92,118 +86,4 @@ function addressOf(text: string): URL | string {
     return 'the address of the gateway has credentials; put them into GATEWAY_USER and GATEWAY_PASSWORD';
   }
   return url.search === '' && url.hash === '' ? url : `${where} has a query or a fragment; leave it out`;
-}
-
-interface SessionNeeds {
-  readonly gateway: RemoteGateway;
-  readonly url: URL;
-  /** The value of the header; undefined without a login. */
-  readonly authorization: string | undefined;
-  /** Whose login it is, for messages. */
-  readonly who: string;
-}
-
-function sessionWith(needs: SessionNeeds): GatewaySession {
-  const { gateway, url, authorization } = needs;
-  const open: GatewaySession['open'] = async ({ headers, ...request }) => {
-    const login = authorization === undefined ? {} : { Authorization: authorization };
-    const reply = await reachable(url, gateway.send({ ...request, headers: { ...login, ...headers } }));
-    if (reply.status >= 300) throw refusal(reply, await reachable(url, textOf(reply)), needs);
-    return reply;
-  };
-  return {
-    open,
-    async ask(request) {
-      const reply = await open(request);
-      const text = await reachable(url, textOf(reply));
-      return text === '' ? undefined : (parsed(text) ?? fail(`${url.origin} does not answer as a gateway does`));
-    },
-  };
-}
-
-/** Rejects with a GatewayAway instead of the error of the connection. */
-async function reachable<T>(url: URL, promise: Promise<T>): Promise<T> {
-  try {
-    return await promise;
-  } catch (error) {
-    throw error instanceof GatewayError ? gatewayAway(url, error) : error;
-  }
-}
-
-const howToName = 'Start one, or name its address with --url or GATEWAY_URL.';
-
-/** What the failure of a connection means for the person who typed the command. */
-function gatewayAway(url: URL, { code, message }: GatewayError): GatewayAway {
-  const at = visible(url.origin);
-  switch (code) {
-    case 'upstream-connect-failed':
-      return new GatewayAway(
-        `no gateway answers at ${at}: ${visible(message).replace(/^No connection: /u, '')} ${howToName}`,
-        true,
-      );
-    case 'upstream-dns-failed':
-      return new GatewayAway(`the host name of ${at} cannot be looked up. ${howToName}`, true);
-    case 'upstream-tls-failed':
-      return new GatewayAway(`TLS with ${at} failed: ${visible(message)} NODE_EXTRA_CA_CERTS names a file of further CAs.`, true);
-    case 'upstream-timeout':
-      return new GatewayAway(`the gateway at ${at} did not answer in time`, false);
-    case 'upstream-protocol-error':
-      return new GatewayAway(`${at} does not speak HTTP as a gateway does. ${howToName}`, false);
-    default:
-      return new GatewayAway(`the gateway at ${at} broke the connection off`, false);
-  }
-}
-
-async function textOf({ body }: RemoteReply): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of body) parts.push(part);
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function fail(message: string): never {
-  throw new CommandFailed(message);
-}
-
-interface Problem {
-  readonly code?: string;
-  readonly detail?: string;
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
-}
-
-/** What a reply of 300 and above says: the gateway's own words, and what to do about the login. */
-function refusal({ status, header }: RemoteReply, text: string, { url, who, authorization }: SessionNeeds): GatewayRefusal {
-  const { code = '', detail, errors = [] } = (parsed(text) ?? {}) as Problem;
-  const about = { status, code, retryAfter: secondsIn(header('retry-after')) };
-  if (code === '' || detail === undefined) {
-    return new GatewayRefusal(`${visible(url.origin)} answers ${status}, and not as a gateway does. ${howToName}`, about);
-  }
-  if (code === 'unauthenticated') return new GatewayRefusal(loginFault(authorization, who), about);
-  const words = status === 403 ? `${who} may not do this: ${detail}` : detail;
-  return new GatewayRefusal(problemLines(words, errors), about);
-}
-
-function secondsIn(retryAfter: string | undefined): number | undefined {
-  return retryAfter !== undefined && /^\d{1,6}$/u.test(retryAfter) ? Number(retryAfter) : undefined;
-}
-
-function problemLines(words: string, errors: NonNullable<Problem['errors']>): string {
-  const isAboutOptions = errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'));
-  if (isAboutOptions) return errors.map(({ pointer, detail }) => visible(`--${pointer.slice(1)} ${detail}`)).join('\n');
-  // The words have the only problem.
-  if (errors.length < 2) return visible(words);
-  return [visible(words), ...errors.map(({ pointer, detail }) => `  ${visible(`${pointer}: ${detail}`)}`)].join('\n');
-}
-
-function loginFault(authorization: string | undefined, who: string): string {
-  return authorization === undefined
-    ? 'the gateway needs a login: set GATEWAY_USER and GATEWAY_PASSWORD, or GATEWAY_TOKEN'
-    : `the gateway does not accept the login of ${who}: check ${authorization.startsWith('Basic') ? 'the user name and GATEWAY_PASSWORD' : 'GATEWAY_TOKEN, which may have expired'}`;
 }

@@ -1,5 +1,5 @@
-import type { ErrorFacts } from './run-facts.ts';
-import { durationText, errorText, taskPath, turnText } from './run-facts.ts';
+import type { RunError } from '#client/gateway.ts';
+import { durationText, errorText, taskPath, turnText } from './run-words.ts';
 
 /** A lifecycle event of a run or of one of its tasks. */
 export interface LifecycleEvent {
@@ -14,7 +14,7 @@ export interface LifecycleEvent {
   readonly id: string;
   readonly iteration: number | undefined;
   readonly attempt: number | undefined;
-  readonly error: ErrorFacts | undefined;
+  readonly error: RunError | undefined;
 }
 
 /** A lifecycle event from the text of a CloudEvent. Undefined for other events, such as one that the workflow emits. */
@@ -34,7 +34,7 @@ export function readLifecycleEvent(text: string): LifecycleEvent | undefined {
     id: textOr(data.id),
     iteration: typeof data.iteration === 'number' ? data.iteration : undefined,
     attempt: typeof data.attempt === 'number' ? data.attempt : undefined,
-    error: data.error as ErrorFacts | undefined,
+    error: data.error as RunError | undefined,
   };
 }
 

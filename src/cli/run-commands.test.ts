@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { closedPort } from '../../test/support/far-sides/far-side.ts';
 import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 
 const id = '019ab2c4-5f60-7d31-8a52-6c1f0e9b7d24';
@@ -157,7 +158,7 @@ test('run --follow goes on after the last event when the stream breaks off and t
   assert.equal(code, 0, err);
   assert.equal(out.match(/completed {2}a/gu)?.length, 1, out);
   // One line for the whole time that the gateway was away.
-  assert.match(err, /^orchestration-gateway run: the gateway broke the stream of events off\. The run goes on, [^\n]*\n$/u);
+  assert.match(err, /^orchestration-gateway run: the gateway at \S+ broke the connection off\. The run goes on, [^\n]*\n$/u);
   const ids = gateway.requests.filter(({ url }) => url?.endsWith('/events')).map(({ headers }) => headers['last-event-id']);
   assert.deepEqual(ids, [undefined, '8', '8']);
 });
@@ -311,12 +312,15 @@ test('a refusal has the words of the gateway, and a missing or wrong login the w
 });
 
 test('a gateway that does not run is named with its address and the cause', async (t) => {
-  const { code, out, err } = await said(t, { url: 'http://127.0.0.1:1' }, ['runs', 'list']);
+  const port = await closedPort();
+  const { code, out, err } = await said(t, { url: `http://127.0.0.1:${port}` }, ['runs', 'list']);
   assert.deepEqual([code, out], [1, '']);
   assert.match(
     err,
-    /^orchestration-gateway runs list: no gateway answers at http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*--url or GATEWAY_URL\.\n$/u,
+    /^orchestration-gateway runs list: no gateway answers at http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED.*--url or GATEWAY_URL\.\n$/u,
   );
+  const blocked = await said(t, { url: 'http://127.0.0.1:1' }, ['runs', 'list']);
+  assert.match(blocked.err, /no program that follows the Fetch standard connects to the port of http:\/\/127\.0\.0\.1:1\. /u);
 });
 
 test('a wrong address or an unusable login is wrong usage, and no request is sent', async (t) => {
@@ -364,7 +368,7 @@ test('runs list follows the pages up to its limit: NDJSON, or a table as wide as
   const pages = gateway.requests.filter(({ url }) => url?.startsWith('/runs?') === true).map(({ url }) => url);
   assert.deepEqual(pages, [
     `/runs?status=completed&automation=${automation._id}&limit=2`,
-    `/runs?status=completed&automation=${automation._id}&limit=1&cursor=next`,
+    `/runs?status=completed&automation=${automation._id}&limit=2&cursor=next`,
   ]);
   const wide = await said(t, gateway, ['runs', 'list'], { printsToTerminal: true, outputColumns: 140 });
   assert.deepEqual(wide.out.split('\n'), [

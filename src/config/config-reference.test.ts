@@ -12,6 +12,7 @@ const expectedKeys = [
     'tls',
     'requestBodyLimit',
     'openMetrics',
+    'console',
     'trustedProxies',
     'publicUrl',
     'rateLimit',

@@ -29,7 +29,7 @@ test('each value that the template shows for a setting with a default is that de
   t.after(() => rm(cwd, { recursive: true, force: true }));
   // Uncommenting these lines must not change the configuration.
   const defaults = example.replaceAll(
-    /^#(?=audit:|automations:|outbound:| {2}(?:requestBodyLimit|openMetrics|trustedProxies|logLevel|tokenLifetime|allow|deny|timeouts|responseLimit|redirects|retention|tasks|secrets):)/gmu,
+    /^#(?=audit:|automations:|outbound:| {2}(?:requestBodyLimit|openMetrics|console|trustedProxies|logLevel|tokenLifetime|allow|deny|timeouts|responseLimit|redirects|retention|tasks|secrets):)/gmu,
     '',
   );
   assert.notEqual(defaults, example);

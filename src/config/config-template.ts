@@ -41,6 +41,7 @@ const server = `server:
 #  tls: { certFile: cert.pem, keyFile: key.pem } # PEM files; with them the gateway serves HTTPS
 #  requestBodyLimit: 10MiB # largest request body
 #  openMetrics: false # true: /metrics needs no credentials
+#  console: true # false: the gateway serves no web console
 #  trustedProxies: [] # addresses or CIDRs of proxies whose X-Forwarded-For the gateway trusts
 #  publicUrl: https://gateway.example.net # where callers reach the gateway, if a proxy that ends TLS is in front
 #  rateLimit: { calls: 1000, per: 1s } # calls of each principal; without the key there is no limit

@@ -28,6 +28,8 @@ export interface ServerConfig {
   readonly tls?: { readonly cert: string; readonly key: Secret };
   readonly requestBodyLimit: number;
   readonly openMetrics: boolean;
+  /** Whether the web console is served. */
+  readonly console: boolean;
   /** Addresses or CIDRs. */
   readonly trustedProxies: readonly string[];
   readonly publicUrl?: string;

@@ -58,6 +58,7 @@ test('every section but access has its documented default', async (t) => {
       port: 3000,
       requestBodyLimit: 10_485_760,
       openMetrics: false,
+      console: true,
       trustedProxies: [],
       logLevel: 'info',
     },

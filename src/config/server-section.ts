@@ -21,6 +21,7 @@ export const serverSection = mapping({
   tls: optional(serverTls, 'With it the gateway serves HTTPS instead of HTTP.'),
   requestBodyLimit: defaulted(size('256MiB'), '10MiB', 'Largest request body; a larger one gets 413.'),
   openMetrics: defaulted(flag, 'false', 'true: `/metrics` needs no credentials.'),
+  console: defaulted(flag, 'true', 'false: the gateway serves no console.'),
   trustedProxies: defaulted(
     list(addressRange),
     '[]',

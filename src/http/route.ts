@@ -143,7 +143,7 @@ export type RouteReply =
       readonly headers?: Readonly<Record<string, string>>;
       /** Default `application/json; charset=utf-8`. */
       readonly mediaType?: string;
-      readonly body?: string;
+      readonly body?: Buffer | string;
     };
 
 /** The media types that a route's body may have. */

@@ -12,12 +12,14 @@ import type { LoadedConfig } from '#config/load-config.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import type { ConsoleFiles } from '#http/console/console-files.ts';
 import { readPublicUrl } from '#http/public-url.ts';
 import type { Route } from '#http/route.ts';
 import { adapterRoutes } from '#http/routes/adapter-routes.ts';
 import { approvalRoutes } from '#http/routes/approval-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationRoutes } from '#http/routes/automation-routes.ts';
+import { consoleRoutes } from '#http/routes/console-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
@@ -44,6 +46,7 @@ import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import { openAccess } from './open-access.ts';
 import { openCalls } from './open-calls.ts';
+import { openConsole } from './open-console.ts';
 import type { Runs } from './open-runs.ts';
 import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
@@ -95,11 +98,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const pingStore = (): Promise<void> => store.ping();
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
-  const { base } = readPublicUrl(config.server.publicUrl);
+  const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { ...needs, live, base, metrics, runWatcher, tracing };
   const { catalogues, approvals, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
+    consoleFiles: await openConsole(config, path, log),
     version,
     base,
     access,
@@ -203,11 +207,13 @@ function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOpt
 }
 
 /** All routes. */
-function gatewayRoutes(options: Omit<ServedParts, 'allRoutes'> & { readonly version: string }): readonly Route[] {
-  const { version, base, access } = options;
+function gatewayRoutes(
+  options: Omit<ServedParts, 'allRoutes'> & { readonly version: string; readonly consoleFiles: ConsoleFiles | 'off' | undefined },
+): readonly Route[] {
+  const { version, base, access, consoleFiles: files } = options;
   const served = servedRoutes({ ...options, allRoutes: () => all });
   const all = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
-  return all;
+  return [...all, ...consoleRoutes({ files, version, base })];
 }
 
 interface ServedParts {

@@ -113,6 +113,7 @@ const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
   ['server.tls', ({ server }) => server.tls !== undefined],
   ['server.requestBodyLimit', ({ server }) => server.requestBodyLimit],
   ['server.openMetrics', ({ server }) => server.openMetrics],
+  ['server.console', ({ server }) => server.console],
   ['server.trustedProxies', ({ server }) => server.trustedProxies],
   ['server.publicUrl', ({ server }) => server.publicUrl],
   ['store.url', ({ store }) => store],
@@ -132,14 +133,15 @@ function changedSettings({
   const fixed = new Set(fixedKeys.map(([key]) => key));
   // A reload replaces certificates, but cannot switch TLS on or off.
   if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
-  const changed = (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
+  const members = (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
     const before: Readonly<Record<string, unknown>> = { ...current[section] };
     const after: Readonly<Record<string, unknown>> = { ...next[section] };
     return Object.keys({ ...before, ...after })
       .filter((key) => !fixed.has(`${section}.${key}`) && !sameConfig(before[key], after[key]))
       .map((key) => `${section}.${key}`);
   });
-  return sameConfig(current.notifications, next.notifications) ? changed : [...changed, 'notifications'];
+  const lists = (['approvals', 'notifications'] as const).filter((section) => !sameConfig(current[section], next[section]));
+  return [...members, ...lists];
 }
 
 function record(audit: Pick<AuditLog, 'record'>, result: ReloadResult, askers: readonly ReloadAsker[]): void {

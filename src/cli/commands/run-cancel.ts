@@ -2,7 +2,6 @@ import { visible } from '#base/visible.ts';
 import type { Command } from '../command.ts';
 import { gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { print } from '../output.ts';
-import type { RunFacts } from '../run-facts.ts';
 
 export const runCancel: Command = {
   name: 'runs cancel',
@@ -16,9 +15,8 @@ export const runCancel: Command = {
   options: gatewayOptions,
   operands: ['RUN'],
   run: (context, given) =>
-    withSession({ context, given, command: 'runs cancel' }, async (session) => {
-      const path = `/runs/${encodeURIComponent(given.operand('RUN'))}/cancel`;
-      const { status } = (await session.ask({ method: 'POST', path })) as RunFacts;
+    withSession({ context, given, command: 'runs cancel' }, async ({ gateway }) => {
+      const { status } = (await gateway.cancelRun({ path: { id: given.operand('RUN') } })).value;
       await print(context.stdout, `${visible(status)}\n`);
       if (status === 'cancelled') return 0;
       context.stderr.write('The run has not taken the cancel yet. It does so as soon as a gateway holds it.\n');

@@ -1,9 +1,10 @@
+import type { Gateway, ListedRun, ListRunsData } from '#client/gateway.ts';
 import { findAutomation } from '../automation-lookup.ts';
 import type { Command, CommandContext, GivenArguments } from '../command.ts';
-import { type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
+import { gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { program } from '../help.ts';
 import { print } from '../output.ts';
-import { between, durationText, type RunFacts } from '../run-facts.ts';
+import { between, durationText } from '../run-words.ts';
 import { type TextColumn, textTable } from '../text-table.ts';
 
 const filters = ['workflow', 'status', 'principal', 'since', 'until'] as const;
@@ -37,8 +38,8 @@ export const runList: Command = {
       context.stderr.write(`${program} runs list: --limit is neither a whole number of at least 1 nor "all"\n`);
       return Promise.resolve(2);
     }
-    return withSession({ context, given, command: 'runs list' }, async (session) => {
-      await printRuns(context, given, runsOf(session, await queryOf(session, given), limit));
+    return withSession({ context, given, command: 'runs list' }, async ({ gateway }) => {
+      await printRuns(context, given, runsOf(gateway, await queryOf(gateway, given), limit));
       return 0;
     });
   },
@@ -49,34 +50,24 @@ function readLimit(text: string): number | undefined {
   return /^[1-9]\d{0,8}$/u.test(text) ? Number(text) : undefined;
 }
 
-async function queryOf(session: GatewaySession, { option }: GivenArguments): Promise<URLSearchParams> {
-  const query = new URLSearchParams(filters.flatMap((name) => (option(name) === '' ? [] : [[name, option(name)]])));
-  if (option('automation') !== '') query.set('automation', (await findAutomation(session, option('automation')))._id);
-  return query;
+type Filters = NonNullable<ListRunsData['query']>;
+
+async function queryOf(gateway: Gateway, { option }: GivenArguments): Promise<Filters> {
+  const given = Object.fromEntries(filters.flatMap((name) => (option(name) === '' ? [] : [[name, option(name)]])));
+  const automation = option('automation') === '' ? {} : { automation: (await findAutomation(gateway, option('automation')))._id };
+  return { ...given, ...automation };
 }
 
-async function* runsOf(
-  session: GatewaySession,
-  query: URLSearchParams,
-  limit: number,
-): AsyncGenerator<RunFacts, void, undefined> {
+async function* runsOf(gateway: Gateway, query: Filters, limit: number): AsyncGenerator<ListedRun, void, undefined> {
   let left = limit;
-  let cursor: string | undefined;
-  do {
-    const page = new URLSearchParams(query);
-    page.set('limit', String(Math.min(left, pageSize)));
-    if (cursor !== undefined) page.set('cursor', cursor);
-    const reply = (await session.ask({ path: `/runs?${page.toString()}` })) as {
-      readonly list: readonly RunFacts[];
-      readonly cursor?: string;
-    };
-    yield* reply.list;
-    left -= reply.list.length;
-    ({ cursor } = reply);
-  } while (cursor !== undefined && left > 0);
+  for await (const run of gateway.each.listRuns({ query: { ...query, limit: Math.min(limit, pageSize) } })) {
+    yield run;
+    left -= 1;
+    if (left === 0) return;
+  }
 }
 
-const columns: readonly TextColumn<RunFacts>[] = [
+const columns: readonly TextColumn<ListedRun>[] = [
   { title: 'RUN', cell: ({ id }) => id },
   { title: 'STATUS', cell: ({ status }) => status },
   { title: 'CREATED', cell: ({ createdAt }) => createdAt.replace(/\.\d+Z$/u, 'Z'), dropped: 1 },
@@ -85,7 +76,7 @@ const columns: readonly TextColumn<RunFacts>[] = [
   { title: 'WORKFLOW', cell: ({ workflow, version }) => `${workflow} ${version}`, dropped: 2 },
 ];
 
-function tookText({ startedAt, endedAt }: RunFacts): string | undefined {
+function tookText({ startedAt, endedAt }: ListedRun): string | undefined {
   const took = between(startedAt, endedAt);
   return took === undefined ? undefined : durationText(took);
 }
@@ -93,7 +84,7 @@ function tookText({ startedAt, endedAt }: RunFacts): string | undefined {
 async function printRuns(
   { stdout, stderr, printsToTerminal, outputColumns }: CommandContext,
   given: GivenArguments,
-  runs: AsyncIterable<RunFacts>,
+  runs: AsyncIterable<ListedRun>,
 ): Promise<void> {
   if (!printsToTerminal || given.flag('ndjson')) {
     for await (const run of runs) await print(stdout, `${JSON.stringify(run)}\n`);

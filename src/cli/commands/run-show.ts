@@ -1,9 +1,10 @@
 import { visible } from '#base/visible.ts';
+import type { Run, RunTask } from '#client/gateway.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { fitted } from '../display-width.ts';
-import { type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
+import { exact, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { print } from '../output.ts';
-import { between, durationText, errorText, type RunFacts, type TaskFacts, taskPath, turnText } from '../run-facts.ts';
+import { between, durationText, errorText, taskPath, turnText } from '../run-words.ts';
 import { type TextColumn, textTable } from '../text-table.ts';
 
 export const runShow: Command = {
@@ -19,32 +20,17 @@ export const runShow: Command = {
   flags: { json: 'print the run and its tasks as one JSON document' },
   operands: ['RUN'],
   run: (context, given) =>
-    withSession({ context, given, command: 'runs show' }, async (session) => {
-      const path = `/runs/${encodeURIComponent(given.operand('RUN'))}`;
-      const run = (await session.ask({ path })) as RunFacts;
-      const tasks = await tasksOf(session, path);
+    withSession({ context, given, command: 'runs show' }, async ({ gateway }) => {
+      const path = { id: given.operand('RUN') };
+      const run = exact(await gateway.readRun({ path }));
+      const tasks = await Array.fromAsync(gateway.each.listRunTasks({ path, query: { limit: 1000 } }));
       if (given.flag('json')) await print(context.stdout, `${JSON.stringify({ ...run, tasks }, undefined, 2)}\n`);
       else await printRun(context, run, tasks);
       return 0;
     }),
 };
 
-async function tasksOf(session: GatewaySession, path: string): Promise<readonly TaskFacts[]> {
-  const tasks: TaskFacts[] = [];
-  let cursor: string | undefined;
-  do {
-    const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const page = (await session.ask({ path: `${path}/tasks?limit=1000${after}` })) as {
-      readonly list: readonly TaskFacts[];
-      readonly cursor?: string;
-    };
-    tasks.push(...page.list);
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-  return tasks;
-}
-
-async function printRun({ stdout, outputColumns }: CommandContext, run: RunFacts, tasks: readonly TaskFacts[]): Promise<void> {
+async function printRun({ stdout, outputColumns }: CommandContext, run: Run, tasks: readonly RunTask[]): Promise<void> {
   const facts = factsOf(run).map(([name, text]) => `${name.padEnd(11)}${visible(text)}`);
   const head = facts.map((line) => (outputColumns === undefined ? line : fitted(line, outputColumns)));
   // The error is what a person looks for: it may wrap.
@@ -54,7 +40,7 @@ async function printRun({ stdout, outputColumns }: CommandContext, run: RunFacts
   await print(stdout, `${[...head, ...error, ...table, ...decisions].join('\n')}\n`);
 }
 
-function factsOf(run: RunFacts): readonly (readonly [string, string])[] {
+function factsOf(run: Run): readonly (readonly [string, string])[] {
   const { id, status, workflow, version, startedBy, automation, parent, createdAt, startedAt, endedAt, input, output } = run;
   const took = between(startedAt, endedAt);
   const by = startedBy.principal ?? `the schedule ${startedBy.schedule ?? ''}, due ${startedBy.due ?? ''}`;
@@ -70,7 +56,7 @@ function factsOf(run: RunFacts): readonly (readonly [string, string])[] {
   ];
 }
 
-function columnsOf({ startedAt, createdAt }: RunFacts): readonly TextColumn<TaskFacts>[] {
+function columnsOf({ startedAt, createdAt }: Run): readonly TextColumn<RunTask>[] {
   const since = startedAt ?? createdAt;
   return [
     { title: 'ID', cell: ({ id }) => id, dropped: 2 },
@@ -83,7 +69,7 @@ function columnsOf({ startedAt, createdAt }: RunFacts): readonly TextColumn<Task
   ];
 }
 
-function durationOf({ begin, end }: TaskFacts): string | undefined {
+function durationOf({ begin, end }: RunTask): string | undefined {
   const took = between(begin, end);
   return took === undefined ? undefined : durationText(took);
 }
@@ -91,7 +77,7 @@ function durationOf({ begin, end }: TaskFacts): string | undefined {
 const unknown = 'urn:orchestration-gateway:errors:outcome-unknown';
 
 /** What a person of the role admin sends, for each call whose outcome is unknown. */
-function decisionLines({ id }: RunFacts, tasks: readonly TaskFacts[]): readonly string[] {
+function decisionLines({ id }: Run, tasks: readonly RunTask[]): readonly string[] {
   const undecided = tasks.filter(({ status, error }) => status === 'suspended' && error?.type === unknown);
   if (undecided.length === 0) return ['', `Somebody suspended the run. It goes on after POST /runs/${visible(id)}/resume`];
   return [

@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '#base/visible.ts';
+import { type Gateway, GatewayError, type Run } from '#client/gateway.ts';
 import { findAutomation } from '../automation-lookup.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { fitted } from '../display-width.ts';
 import { followRun } from '../follow-run.ts';
-import { GatewayAway, type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
+import { neverReached } from '../gateway-fault.ts';
+import { exact, type GatewaySession, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { program } from '../help.ts';
 import { shellWord } from '../invocation.ts';
 import { createRunTimeline, type LifecycleEvent } from '../lifecycle-event.ts';
 import { print } from '../output.ts';
 import { createProgressLine } from '../progress-line.ts';
-import { between, durationText, errorText, type RunFacts } from '../run-facts.ts';
 import { readRunInput } from '../run-input.ts';
+import { between, durationText, errorText } from '../run-words.ts';
 
 /** Exit codes of `--follow`. */
-const codeOf: Readonly<Partial<Record<RunFacts['status'], number>>> = { completed: 0, faulted: 1, cancelled: 1, suspended: 3 };
+const codeOf: Readonly<Partial<Record<Run['status'], number>>> = { completed: 0, faulted: 1, cancelled: 1, suspended: 3 };
 
 export const runStart: Command = {
   name: 'run',
@@ -38,8 +40,8 @@ export const runStart: Command = {
     withSession({ context, given, command: 'run' }, async (session) => {
       const file = given.option('input');
       const input = file === '' ? undefined : await readRunInput(context, file);
-      const { _id, name } = await findAutomation(session, given.operand('AUTOMATION'));
-      const run = await started(session, _id, input);
+      const { _id, name } = await findAutomation(session.gateway, given.operand('AUTOMATION'));
+      const run = await started(session.gateway, _id, input);
       if (given.flag('follow')) return await follow({ context, session, run, name });
       await print(context.stdout, `${visible(run.id)}\n`);
       const show = `${context.invocation} runs show ${shellWord(run.id)}`;
@@ -51,18 +53,15 @@ export const runStart: Command = {
 const mostAttempts = 3;
 
 /** The idempotency key makes a repetition safe: two requests start one run. */
-async function started(session: GatewaySession, automation: string, input: string | undefined): Promise<RunFacts> {
-  const request = {
-    method: 'POST',
-    path: `/automation_catalog/automations/${encodeURIComponent(automation)}/run`,
-    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': randomUUID() },
-    body: input === undefined ? '{}' : `{"input":${input}}`,
-  } as const;
+async function started(gateway: Gateway, id: string, input: string | undefined): Promise<Run> {
+  const idempotencyKey = randomUUID();
+  const rawBody = input === undefined ? '{}' : `{"input":${input}}`;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return (await session.ask(request)) as RunFacts;
+      return exact(await gateway.runAutomation({ path: { id }, rawBody, idempotencyKey }));
     } catch (error) {
-      if (!(error instanceof GatewayAway) || error.neverLeft || attempt === mostAttempts) throw error;
+      const brokeOff = error instanceof GatewayError && error.code === 'no-reply' && !neverReached(error);
+      if (!brokeOff || attempt === mostAttempts) throw error;
       await sleep(500);
     }
   }
@@ -71,12 +70,17 @@ async function started(session: GatewaySession, automation: string, input: strin
 interface Followed {
   readonly context: CommandContext;
   readonly session: GatewaySession;
-  readonly run: RunFacts;
+  readonly run: Run;
   /** Of the automation. */
   readonly name: string;
 }
 
-async function follow({ context, session, run: { id, workflow, version }, name }: Followed): Promise<number> {
+async function follow({
+  context,
+  session: { gateway, wordsFor },
+  run: { id, workflow, version },
+  name,
+}: Followed): Promise<number> {
   const { stdout, stderr, outputColumns } = context;
   const timeline = createRunTimeline();
   const progress = createProgressLine({ stderr, columns: context.progressColumns });
@@ -94,11 +98,11 @@ async function follow({ context, session, run: { id, workflow, version }, name }
     progress.clear();
     if (underWay !== '') progress.show(() => visible(`under way: ${underWay}`));
   };
-  const complain = (why: string): void => {
+  const complain = (error: GatewayError): void => {
     progress.clear();
-    stderr.write(`${program} run: ${why}. The run goes on, and the command waits for the gateway.\n`);
+    stderr.write(`${program} run: ${wordsFor(error)}. The run goes on, and the command waits for the gateway.\n`);
   };
-  const ended = await context.untilInterrupted((interruption) => followRun({ session, id, interruption, show, complain }));
+  const ended = await context.untilInterrupted((interruption) => followRun({ gateway, id, interruption, show, complain }));
   progress.clear();
   if (ended === undefined) {
     stderr.write(`${program} run: interrupted. The run goes on; see it: ${context.invocation} runs show ${shellWord(id)}\n`);
@@ -108,7 +112,7 @@ async function follow({ context, session, run: { id, workflow, version }, name }
   return codeOf[ended.status] ?? 1;
 }
 
-async function printEnd({ stdout, stderr, invocation }: CommandContext, run: RunFacts): Promise<void> {
+async function printEnd({ stdout, stderr, invocation }: CommandContext, run: Run): Promise<void> {
   const took = between(run.startedAt, run.endedAt);
   await print(stdout, `${run.status}${took === undefined ? '' : ` after ${durationText(took)}`}\n`);
   // The whole error, however narrow the terminal is.

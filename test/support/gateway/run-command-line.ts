@@ -6,7 +6,6 @@ import { runCli } from '../../../src/cli/cli.ts';
 import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../../src/cli/command.ts';
 import type { StoredConfig } from '../../../src/config/stored-config.ts';
 import { explainOffline } from '../../../src/wiring/explain-offline.ts';
-import { withRemoteGateway } from '../../../src/wiring/remote-gateway.ts';
 import type { Owner } from '../owner.ts';
 
 interface Given {
@@ -73,7 +72,6 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       if (given.catalogue === undefined) throw new Error('this test has no catalogue');
       return work(given.catalogue);
     },
-    withGateway: withRemoteGateway,
     explain: async (config, question) => explainOffline(config, question),
     untilInterrupted: given.untilInterrupted ?? ((work) => work(new AbortController().signal)),
   });

@@ -1,43 +1,7 @@
-/** What the routes of runs answer with; docs/reference/http-api.md. Texts may come from far sides. */
-export interface RunFacts {
-  readonly id: string;
-  readonly automation?: string;
-  readonly workflow: string;
-  readonly version: string;
-  readonly status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
-  readonly input?: unknown;
-  readonly output?: unknown;
-  readonly error?: ErrorFacts;
-  readonly startedBy: { readonly principal?: string; readonly schedule?: string; readonly due?: string };
-  readonly parent?: { readonly run: string };
-  readonly createdAt: string;
-  readonly startedAt?: string;
-  readonly endedAt?: string;
-}
-
-export interface ErrorFacts {
-  readonly type: string;
-  readonly status: number;
-  readonly title?: string;
-  readonly detail?: string;
-  readonly instance?: string;
-}
-
-export interface TaskFacts {
-  readonly id: string;
-  readonly reference: string;
-  readonly name: string;
-  readonly iteration?: number;
-  readonly attempt: number;
-  readonly status: string;
-  readonly begin: string;
-  readonly end?: string;
-  readonly requestId?: string;
-  readonly error?: ErrorFacts;
-}
+import type { RunError } from '#client/gateway.ts';
 
 /** `outcome-unknown (504): The POST left …`. Not yet without control characters. */
-export function errorText({ type, status, title, detail }: ErrorFacts): string {
+export function errorText({ type, status, title, detail }: RunError): string {
   const kind = /[^/:#]+$/u.exec(type)?.[0] ?? type;
   const words = detail ?? title;
   return `${kind} (${status})${words === undefined ? '' : `: ${words}`}`;

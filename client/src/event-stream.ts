@@ -8,7 +8,7 @@ export interface StreamEvent {
 const longestEvent = 4 * 1024 ** 2;
 
 /** The events of a stream as they arrive; comments are left out. Throws a RangeError for an event over 4 Mi characters. */
-export async function* streamEvents(body: AsyncIterable<Buffer>): AsyncGenerator<StreamEvent, void, undefined> {
+export async function* streamEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent, void, undefined> {
   const decoder = new TextDecoder();
   let waiting = '';
   for await (const piece of body) {

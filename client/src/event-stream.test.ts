@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { type StreamEvent, streamEvents } from './event-stream-reader.ts';
+import { type StreamEvent, streamEvents } from './event-stream.ts';
 
 async function read(pieces: readonly Buffer[]): Promise<readonly StreamEvent[]> {
   async function* body(): AsyncGenerator<Buffer> {

@@ -1,0 +1,615 @@
+// Made from the OpenAPI document by tools/client.ts. Do not change it by hand.
+import type { CallOptions, FollowOptions, Operation, Reply, StreamedEvent } from '../call.ts';
+import type {
+  CancelRunData,
+  CancelRunResponses,
+  CheckWorkflowData,
+  CheckWorkflowResponses,
+  CreateAutomationData,
+  CreateAutomationResponses,
+  CreateWorkflowData,
+  CreateWorkflowResponses,
+  DeleteAutomationData,
+  DeleteAutomationResponses,
+  DeleteFormData,
+  DeleteFormResponses,
+  DeleteWorkflowData,
+  DeleteWorkflowResponses,
+  DocsData,
+  DocsResponses,
+  ExplainAccessData,
+  ExplainAccessResponses,
+  ExportAutomationsData,
+  ExportAutomationsResponses,
+  FollowEventsData,
+  FollowRunData,
+  GrantApprovalData,
+  GrantApprovalResponses,
+  HealthzData,
+  HealthzResponses,
+  ImportAutomationsData,
+  ImportAutomationsResponses,
+  IssueTokenData,
+  IssueTokenResponses,
+  ListAdaptersData,
+  ListAdaptersResponses,
+  ListApprovalsData,
+  ListApprovalsResponses,
+  ListAuditData,
+  ListAuditResponses,
+  ListAutomationsData,
+  ListAutomationsResponses,
+  ListFormsData,
+  ListFormsResponses,
+  ListNotificationsData,
+  ListNotificationsResponses,
+  ListRunTasksData,
+  ListRunTasksResponses,
+  ListRunsData,
+  ListRunsResponses,
+  ListWorkflowsData,
+  ListWorkflowsResponses,
+  LoginData,
+  LoginResponses,
+  LogoutData,
+  LogoutResponses,
+  MetricsData,
+  MetricsResponses,
+  OpenapiData,
+  OpenapiResponses,
+  PatchAutomationData,
+  PatchAutomationResponses,
+  PreviewApprovalData,
+  PreviewApprovalResponses,
+  PreviewData,
+  PreviewResponses,
+  PutFormData,
+  PutFormResponses,
+  ReadApprovalData,
+  ReadApprovalResponses,
+  ReadAutomationData,
+  ReadAutomationResponses,
+  ReadFormData,
+  ReadFormResponses,
+  ReadRunData,
+  ReadRunResponses,
+  ReadWorkflowData,
+  ReadWorkflowResponses,
+  ReadyzData,
+  ReadyzResponses,
+  RejectApprovalData,
+  RejectApprovalResponses,
+  ReloadAdaptersData,
+  ReloadAdaptersResponses,
+  ReplaceAutomationData,
+  ReplaceAutomationResponses,
+  RerunRunData,
+  RerunRunResponses,
+  RestActionData,
+  RestActionResponses,
+  RestCallData,
+  RestCallResponses,
+  RestQueryData,
+  RestQueryResponses,
+  RestRequestData,
+  RestRequestResponses,
+  ResumeRunData,
+  ResumeRunResponses,
+  RunAutomationData,
+  RunAutomationResponses,
+  SendEventsData,
+  SendEventsResponses,
+  SuspendRunData,
+  SuspendRunResponses,
+  TestAdapterData,
+  TestAdapterResponses,
+  WhoamiData,
+  WhoamiResponses,
+} from './types.gen.ts';
+
+export const operations = {
+  restCall: { method: 'POST', path: '/tools/restCall', body: 'application/json', roles: ['admin', 'engineering'] },
+  restAction: { method: 'POST', path: '/orchestrator_manager/restAction/{adapterId}', body: 'application/json', roles: ['admin'] },
+  restQuery: { method: 'POST', path: '/orchestrator_manager/restQuery/{adapterId}', body: 'application/json', roles: ['admin'] },
+  restRequest: { method: 'POST', path: '/orchestrator_manager/restRequest/{adapterId}', body: 'application/json', roles: ['admin'] },
+  preview: { method: 'POST', path: '/orchestrator_manager/preview/{adapterId}', body: 'application/json', roles: ['admin'] },
+  listAdapters: { method: 'GET', path: '/adapters', roles: ['admin'] },
+  testAdapter: { method: 'POST', path: '/adapters/{adapterId}/test', roles: ['admin'] },
+  listAutomations: { method: 'GET', path: '/automation_catalog/automations', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
+  createAutomation: { method: 'POST', path: '/automation_catalog/automations', body: 'application/json', roles: ['admin', 'engineering'] },
+  readAutomation: { method: 'GET', path: '/automation_catalog/automations/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
+  replaceAutomation: { method: 'PUT', path: '/automation_catalog/automations/{id}', body: 'application/json', roles: ['admin', 'engineering'] },
+  patchAutomation: { method: 'PATCH', path: '/automation_catalog/automations/{id}', body: 'application/merge-patch+json', roles: ['admin', 'engineering'] },
+  deleteAutomation: { method: 'DELETE', path: '/automation_catalog/automations/{id}', roles: ['admin', 'engineering'] },
+  importAutomations: { method: 'POST', path: '/automation_catalog/import', body: 'application/x-ndjson', roles: ['admin'] },
+  exportAutomations: { method: 'GET', path: '/automation_catalog/export', roles: ['admin'] },
+  createWorkflow: { method: 'POST', path: '/automation_catalog/workflows', body: 'application/json', roles: ['admin', 'engineering'] },
+  listWorkflows: { method: 'GET', path: '/automation_catalog/workflows', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
+  checkWorkflow: { method: 'POST', path: '/automation_catalog/workflows/check', body: 'application/json', roles: ['admin', 'engineering'] },
+  readWorkflow: { method: 'GET', path: '/automation_catalog/workflows/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
+  deleteWorkflow: { method: 'DELETE', path: '/automation_catalog/workflows/{id}', roles: ['admin', 'engineering'] },
+  listForms: { method: 'GET', path: '/automation_catalog/forms', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
+  readForm: { method: 'GET', path: '/automation_catalog/forms/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
+  putForm: { method: 'PUT', path: '/automation_catalog/forms/{id}', body: 'application/json', roles: ['admin', 'engineering'] },
+  deleteForm: { method: 'DELETE', path: '/automation_catalog/forms/{id}', roles: ['admin', 'engineering'] },
+  listRuns: { method: 'GET', path: '/runs', pages: 'cursor', roles: 'callers' },
+  readRun: { method: 'GET', path: '/runs/{id}', roles: 'callers' },
+  listRunTasks: { method: 'GET', path: '/runs/{id}/tasks', pages: 'cursor', roles: 'callers' },
+  runAutomation: { method: 'POST', path: '/automation_catalog/automations/{id}/run', body: 'application/json', roles: 'callers' },
+  cancelRun: { method: 'POST', path: '/runs/{id}/cancel', roles: 'callers' },
+  suspendRun: { method: 'POST', path: '/runs/{id}/suspend', roles: 'callers' },
+  resumeRun: { method: 'POST', path: '/runs/{id}/resume', body: 'application/json', roles: 'callers' },
+  rerunRun: { method: 'POST', path: '/runs/{id}/rerun', roles: 'callers' },
+  followRun: { method: 'GET', path: '/runs/{id}/events', follows: true, roles: 'callers' },
+  followEvents: { method: 'GET', path: '/events', follows: true, roles: 'callers' },
+  sendEvents: { method: 'POST', path: '/events', body: 'application/cloudevents+json', roles: ['admin', 'engineering'] },
+  listApprovals: { method: 'GET', path: '/approvals', pages: 'cursor', roles: 'callers' },
+  readApproval: { method: 'GET', path: '/approvals/{id}', roles: 'callers' },
+  grantApproval: { method: 'POST', path: '/approvals/{id}/grant', body: 'application/json', roles: 'callers' },
+  rejectApproval: { method: 'POST', path: '/approvals/{id}/reject', body: 'application/json', roles: 'callers' },
+  previewApproval: { method: 'POST', path: '/approvals/{id}/preview', roles: 'callers' },
+  listNotifications: { method: 'GET', path: '/notifications', pages: 'cursor', roles: ['admin'] },
+  login: { method: 'POST', path: '/login', body: 'application/json', roles: 'everyone' },
+  logout: { method: 'POST', path: '/logout', roles: 'callers' },
+  whoami: { method: 'GET', path: '/whoami', roles: 'callers' },
+  issueToken: { method: 'POST', path: '/oauth/token', body: 'application/x-www-form-urlencoded', roles: 'everyone' },
+  explainAccess: { method: 'POST', path: '/access/explain', body: 'application/json', roles: ['admin'] },
+  listAudit: { method: 'GET', path: '/audit', pages: 'cursor', roles: ['admin'] },
+  healthz: { method: 'GET', path: '/healthz', roles: 'everyone' },
+  readyz: { method: 'GET', path: '/readyz', roles: 'everyone' },
+  metrics: { method: 'GET', path: '/metrics', roles: ['admin', 'readonly', 'apiread'] },
+  reloadAdapters: { method: 'POST', path: '/adapters/reload', roles: ['admin'] },
+  openapi: { method: 'GET', path: '/openapi.json', roles: 'everyone' },
+  docs: { method: 'GET', path: '/docs', roles: 'everyone' },
+} as const satisfies Readonly<Record<string, Operation>>;
+
+/** The operationIds. */
+export type OperationName = keyof typeof operations;
+
+/** A method for each operation. */
+export interface Operations {
+  /**
+   * Send a REST call and return its reply
+   *
+   * Any status of the far side is a success: the gateway replies 200 and has that status in `X-Upstream-Status`. Only a missing HTTP reply is an error.
+   *
+   * The outbound policy decides on every address before the gateway connects to it; by default only public addresses are allowed. The gateway follows up to `outbound.redirects` redirects (default five). Where a redirect changes the origin, it drops `user`, `password` and all your headers but `Accept…`, `Content-Type`, `User-Agent` and `traceparent`. A call is never sent twice.
+   *
+   * `body` is sent with any verb, as JSON unless `headers` has another Content-Type. A `+json` type is sent like JSON, `application/x-www-form-urlencoded` from a flat object, and an XML type by the mapping of the action route. A reply body that is not text is returned as base64, with `X-Upstream-Body-Encoding: base64`.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  restCall(options: CallOptions<RestCallData>): Promise<Reply<RestCallResponses[keyof RestCallResponses]>>;
+  /**
+   * Send a REST action (POST) to the orchestrator; it is never sent twice
+   *
+   * The gateway appends `params.path` to the address of the adapter instance and sends it unchanged, never decoded or normalised. For the kinds nso and restconf an empty `body` (`{}`) sends no message body.
+   *
+   * For an XML `contentType` the object is written as XML: one root, attributes as `@name`, text as `#text`, an array as repeated elements. `{ "$xml": "<…/>" }` is sent unchanged.
+   *
+   * A status of 400 or above becomes 502 `upstream-error` with the message of the orchestrator. Where the action left and got no reply, the error is `outcome-unknown`: the action may have happened.
+   *
+   * For the role admin.
+   */
+  restAction(options: CallOptions<RestActionData>): Promise<Reply<RestActionResponses[keyof RestActionResponses]>>;
+  /**
+   * Send a REST query (GET) to the orchestrator
+   *
+   * Each instance in the reply becomes one element: the entries of a list, or a single object. Strings stay unchanged; any other value becomes its exact JSON text, so that large numbers keep their digits. XML and other text is one instance, with one property named after the root element, or `content`.
+   *
+   * A missing resource is an error (502 `upstream-error` with `upstream.status` 404); an empty resource gives an empty `result`. The gateway repeats a query after a failed connection.
+   *
+   * For the role admin.
+   */
+  restQuery(options: CallOptions<RestQueryData>): Promise<Reply<RestQueryResponses[keyof RestQueryResponses]>>;
+  /**
+   * Send any request to the orchestrator; an error status is a success
+   *
+   * For PATCH, PUT and DELETE of configuration, which the two routes above cannot send. Path, media types and `body` follow the rules of the action route; but an empty `body` (`{}`) is sent as it is, except with POST to the kinds nso and restconf. Any status of the orchestrator is a success, except a redirect, which is refused.
+   *
+   * For the role admin.
+   */
+  restRequest(options: CallOptions<RestRequestData>): Promise<Reply<RestRequestResponses[keyof RestRequestResponses]>>;
+  /**
+   * Ask the orchestrator what a request would change; nothing is changed
+   *
+   * Takes the body of restRequest, and `format` in the body or in the query. An adapter instance of kind nso is asked for a dry run: of a configuration change (POST, PUT, PATCH, DELETE below `restconf/data`), or of `sync-from`, `sync-to`, `re-deploy` and `un-deploy`. Nothing else is sent.
+   *
+   * A server that does not know dry runs may execute the request. So the gateway first reads the YANG library of the node that gets the dry run, and sends none where the module `tailf-ncs` is not in it.
+   *
+   * Where there is no preview, the reply is 200 too, with `kind` `none` and the reason: another kind of adapter, a request without a dry run, or the answer of an orchestrator that would refuse the request.
+   *
+   * For the role admin.
+   */
+  preview(options: CallOptions<PreviewData>): Promise<Reply<PreviewResponses[keyof PreviewResponses]>>;
+  /**
+   * List the adapter instances with their state
+   *
+   * The state as this gateway knows it: each gateway learns it from its own calls and probes. `unknown`: never called nor probed. `degraded`: the credentials of the adapter instance are refused, a probe found another server or path than expected, or some of the addresses are offline. `offline`: all addresses are. `lastError` has the reason.
+   *
+   * For the role admin.
+   */
+  listAdapters(options?: CallOptions<ListAdaptersData>): Promise<Reply<ListAdaptersResponses[keyof ListAdaptersResponses]>>;
+  /**
+   * Test an adapter instance now
+   *
+   * Sends a health probe to every address, over a new connection and with the credentials of the adapter instance. The reply lists each step with its time, up to the first failure, and what was requested. For the kinds nso and restconf the test succeeds only if the server answers as RESTCONF does; the test takes ten seconds at most. The status is 200 even if a step failed: `ok` is then false.
+   *
+   * For the role admin.
+   */
+  testAdapter(options: CallOptions<TestAdapterData>): Promise<Reply<TestAdapterResponses[keyof TestAdapterResponses]>>;
+  /**
+   * List the automations in alphabetical order
+   *
+   * The options have three forms: `?limit=50`, `?queryParameters[limit]=50`, or one JSON object in `queryParameters`. A request uses one form, and each option once. An automation with a `read` list is listed and counted only for members of its `read` and `write` groups and for admins. Two listings run at a time. Others wait for up to 10 seconds, then get 503 `overloaded`; callers that wait take turns.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread.
+   */
+  listAutomations(options?: CallOptions<ListAutomationsData>): Promise<Reply<ListAutomationsResponses[keyof ListAutomationsResponses]>>;
+  /**
+   * Create an automation
+   *
+   * Only `name` is required. The gateway sets `_id`, `lastModifiedBy` and `data.lastUpdated`, and ignores them in the body.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  createAutomation(options: CallOptions<CreateAutomationData>): Promise<Reply<CreateAutomationResponses[keyof CreateAutomationResponses]>>;
+  /**
+   * Read an automation
+   *
+   * An automation that the caller may not see gets 404. A caller with the role engineering sees the automations that it may write.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread, engineering.
+   */
+  readAutomation(options: CallOptions<ReadAutomationData>): Promise<Reply<ReadAutomationResponses[keyof ReadAutomationResponses]>>;
+  /**
+   * Replace an automation
+   *
+   * The body is the whole automation: a missing field is removed.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  replaceAutomation(options: CallOptions<ReplaceAutomationData>): Promise<Reply<ReplaceAutomationResponses[keyof ReplaceAutomationResponses]>>;
+  /**
+   * Change parts of an automation (JSON merge patch, RFC 7396)
+   *
+   * A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  patchAutomation(options: CallOptions<PatchAutomationData>): Promise<Reply<PatchAutomationResponses[keyof PatchAutomationResponses]>>;
+  /**
+   * Delete an automation
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  deleteAutomation(options: CallOptions<DeleteAutomationData>): Promise<Reply<DeleteAutomationResponses[keyof DeleteAutomationResponses]>>;
+  /**
+   * Import automations (NDJSON)
+   *
+   * Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. The body may have any length, and the gateway checks all of it before any change. The reply names each problem as `/LINE/field` (the first ten thousand).
+   *
+   * For the role admin.
+   */
+  importAutomations(options: CallOptions<ImportAutomationsData>): Promise<Reply<ImportAutomationsResponses[keyof ImportAutomationsResponses]>>;
+  /**
+   * Export every automation (NDJSON)
+   *
+   * A snapshot of the catalogue, sorted by name, with one document on each line: the format of the import. An aborted export has no end of the transfer coding; HTTP clients report that as an error. Two exports run at a time.
+   *
+   * For the role admin.
+   */
+  exportAutomations(options?: CallOptions<ExportAutomationsData>): Promise<Reply<ExportAutomationsResponses[keyof ExportAutomationsResponses]>>;
+  /**
+   * Store a version of a workflow
+   *
+   * The document has its own id, `namespace.name`, and version. A version never changes: the same bytes again get the same reply, other content gets 409. A workflow that calls an orchestrator, also by another workflow that it runs, needs the role admin.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  createWorkflow(options: CallOptions<CreateWorkflowData>): Promise<Reply<CreateWorkflowResponses[keyof CreateWorkflowResponses]>>;
+  /**
+   * List the workflows by id
+   *
+   * Each workflow is listed once, with its newest version. The options have the forms of the listing of automations.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread.
+   */
+  listWorkflows(options?: CallOptions<ListWorkflowsData>): Promise<Reply<ListWorkflowsResponses[keyof ListWorkflowsResponses]>>;
+  /**
+   * Check a workflow and store nothing
+   *
+   * Finds the same problems as storing the document does. No expression is run.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  checkWorkflow(options: CallOptions<CheckWorkflowData>): Promise<Reply<CheckWorkflowResponses[keyof CheckWorkflowResponses]>>;
+  /**
+   * Read a workflow
+   *
+   * The document byte for byte as it was written, or as JSON where `Accept` prefers `application/json` to `application/yaml`.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread, engineering.
+   */
+  readWorkflow(options: CallOptions<ReadWorkflowData>): Promise<Reply<ReadWorkflowResponses[keyof ReadWorkflowResponses]>>;
+  /**
+   * Delete a workflow
+   *
+   * Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  deleteWorkflow(options: CallOptions<DeleteWorkflowData>): Promise<Reply<DeleteWorkflowResponses[keyof DeleteWorkflowResponses]>>;
+  /**
+   * List the forms by id
+   *
+   * The options have the forms of the listing of automations.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread.
+   */
+  listForms(options?: CallOptions<ListFormsData>): Promise<Reply<ListFormsResponses[keyof ListFormsResponses]>>;
+  /**
+   * Read a form
+   *
+   * The document byte for byte as it was written.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread, engineering.
+   */
+  readForm(options: CallOptions<ReadFormData>): Promise<Reply<ReadFormResponses[keyof ReadFormResponses]>>;
+  /**
+   * Store a form
+   *
+   * Creates the form (201), or replaces it (200). The document is kept byte for byte. Default values have to satisfy their own fields.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  putForm(options: CallOptions<PutFormData>): Promise<Reply<PutFormResponses[keyof PutFormResponses]>>;
+  /**
+   * Delete a form
+   *
+   * An automation that names the form in `data.formId` has to be changed or deleted first.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  deleteForm(options: CallOptions<DeleteFormData>): Promise<Reply<DeleteFormResponses[keyof DeleteFormResponses]>>;
+  /**
+   * List runs, the newest first
+   *
+   * The runs of the automations that the caller may see or run, and its own. A page may have fewer runs than its limit, or none, and still a `cursor`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listRuns(options?: CallOptions<ListRunsData>): Promise<Reply<ListRunsResponses[keyof ListRunsResponses]>>;
+  /**
+   * Read a run: its state, input, output and error
+   *
+   * For every authenticated caller, with any role.
+   */
+  readRun(options: CallOptions<ReadRunData>): Promise<Reply<ReadRunResponses[keyof ReadRunResponses]>>;
+  /**
+   * List the tasks of a run in the order of their begin
+   *
+   * Each turn of a loop and each attempt of a task is an entry of its own. A task that is under way has no `end`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listRunTasks(options: CallOptions<ListRunTasksData>): Promise<Reply<ListRunTasksResponses[keyof ListRunTasksResponses]>>;
+  /**
+   * Run an automation
+   *
+   * Starts the newest version of the workflow that the automation names. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.
+   *
+   * For every authenticated caller, with any role.
+   */
+  runAutomation(options: CallOptions<RunAutomationData>): Promise<Reply<RunAutomationResponses[keyof RunAutomationResponses]>>;
+  /**
+   * Cancel a run
+   *
+   * No further task begins, and a call in flight is aborted: its outcome may be unknown. The runs that the run began are cancelled too. For those who may run its automation. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   *
+   * For every authenticated caller, with any role.
+   */
+  cancelRun(options: CallOptions<CancelRunData>): Promise<Reply<CancelRunResponses[keyof CancelRunResponses]>>;
+  /**
+   * Suspend a run
+   *
+   * No further task begins until the run is resumed. Calls in flight end first; time limits wait. For those who may run its automation. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   *
+   * For every authenticated caller, with any role.
+   */
+  suspendRun(options: CallOptions<SuspendRunData>): Promise<Reply<SuspendRunResponses[keyof SuspendRunResponses]>>;
+  /**
+   * Resume a suspended run, or decide about a call whose outcome is unknown
+   *
+   * Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, with the role admin; a second decision about a call is 409. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   *
+   * For every authenticated caller, with any role.
+   */
+  resumeRun(options: CallOptions<ResumeRunData>): Promise<Reply<ResumeRunResponses[keyof ResumeRunResponses]>>;
+  /**
+   * Start a new run with the input and the version of this one
+   *
+   * The new run belongs to the caller. For those who may run the automation.
+   *
+   * For every authenticated caller, with any role.
+   */
+  rerunRun(options: CallOptions<RerunRunData>): Promise<Reply<RerunRunResponses[keyof RerunRunResponses]>>;
+  /**
+   * Follow a run: its events as they happen
+   *
+   * From the beginning of the run, and to its last event. A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  followRun(options: FollowOptions<FollowRunData>): AsyncIterable<StreamedEvent>;
+  /**
+   * Follow the events of all runs that the caller may see
+   *
+   * From now on. Lifecycle events and messages of these runs; for the roles admin and engineering also the events that callers send. A change of the rights to an automation counts within 5 seconds. A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  followEvents(options?: FollowOptions<FollowEventsData>): AsyncIterable<StreamedEvent>;
+  /**
+   * Send an event, or several, to the runs that listen
+   *
+   * A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task that begins to listen within 5 minutes takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  sendEvents(options: CallOptions<SendEventsData>): Promise<Reply<SendEventsResponses[keyof SendEventsResponses]>>;
+  /**
+   * List approvals, the newest first
+   *
+   * Those that the caller asked for or may decide; with the role admin all of them. A page may have fewer than its limit, or none, and still a `cursor`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listApprovals(options?: CallOptions<ListApprovalsData>): Promise<Reply<ListApprovalsResponses[keyof ListApprovalsResponses]>>;
+  /**
+   * Read an approval: the call as it would leave, its preview and the decisions
+   *
+   * For every authenticated caller, with any role.
+   */
+  readApproval(options: CallOptions<ReadApprovalData>): Promise<Reply<ReadApprovalResponses[keyof ReadApprovalResponses]>>;
+  /**
+   * Grant an approval
+   *
+   * For its approvers. The grant counts for each rule whose approver the caller is. A second grant of the same caller changes nothing.
+   *
+   * For every authenticated caller, with any role.
+   */
+  grantApproval(options: CallOptions<GrantApprovalData>): Promise<Reply<GrantApprovalResponses[keyof GrantApprovalResponses]>>;
+  /**
+   * Reject an approval
+   *
+   * For its approvers. It ends the approval, also one that was granted and not used yet.
+   *
+   * For every authenticated caller, with any role.
+   */
+  rejectApproval(options: CallOptions<RejectApprovalData>): Promise<Reply<RejectApprovalResponses[keyof RejectApprovalResponses]>>;
+  /**
+   * Ask the orchestrator again what the call would do
+   *
+   * The preview replaces the earlier one. It changes nothing at the orchestrator.
+   *
+   * For every authenticated caller, with any role.
+   */
+  previewApproval(options: CallOptions<PreviewApprovalData>): Promise<Reply<PreviewApprovalResponses[keyof PreviewApprovalResponses]>>;
+  /**
+   * List the receivers of notifications, and what was sent to them
+   *
+   * The receivers of the configuration in force, and their notifications of the last 7 days, the newest first. Of all gateways on the store.
+   *
+   * For the role admin.
+   */
+  listNotifications(options?: CallOptions<ListNotificationsData>): Promise<Reply<ListNotificationsResponses[keyof ListNotificationsResponses]>>;
+  /**
+   * Log in with user name and password
+   *
+   * The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`. The gateway throttles failed logins by account and by address.
+   *
+   * Open to everyone, without credentials.
+   */
+  login(options: CallOptions<LoginData>): Promise<Reply<LoginResponses[keyof LoginResponses]>>;
+  /**
+   * End the session or token of the request
+   *
+   * Ends this token on every gateway with the same store. A token of an OIDC issuer ends for these gateways only: the issuer does not learn of it, and may issue another. With Basic credentials there is no token to end.
+   *
+   * For every authenticated caller, with any role.
+   */
+  logout(options?: CallOptions<LogoutData>): Promise<Reply<LogoutResponses[keyof LogoutResponses]>>;
+  /**
+   * Return the principal of the caller
+   *
+   * For every authenticated caller, with any role.
+   */
+  whoami(options?: CallOptions<WhoamiData>): Promise<Reply<WhoamiResponses[keyof WhoamiResponses]>>;
+  /**
+   * OAuth 2.0 client credentials (RFC 6749 4.4)
+   *
+   * Send the client id and secret in the form, or form-encoded in `Authorization: Basic`, but not in both. The gateway ignores `scope`: a client always has its roles. Errors have the shape of RFC 6749 5.2: `{ "error", "error_description" }`.
+   *
+   * Open to everyone, without credentials.
+   */
+  issueToken(options: CallOptions<IssueTokenData>): Promise<Reply<IssueTokenResponses[keyof IssueTokenResponses]>>;
+  /**
+   * Explain whether a principal may make a request, and why
+   *
+   * Asks the decision that every call takes, and sends nothing. `adapter`, `method` and `path` are for the routes that relay a call; the answer does not judge what is not given. For other routes the answer is about roles alone: the access lists of an automation (gbac) hold as well.
+   *
+   * For the role admin.
+   */
+  explainAccess(options: CallOptions<ExplainAccessData>): Promise<Reply<ExplainAccessResponses[keyof ExplainAccessResponses]>>;
+  /**
+   * List the audit log: who did what, with the outcome, newest first
+   *
+   * A state-changing call without an `outcome` is in flight. Its outcome becomes `unknown` once its gateway has ended or its time limit has passed. A page may have fewer records than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.
+   *
+   * For the role admin.
+   */
+  listAudit(options?: CallOptions<ListAuditData>): Promise<Reply<ListAuditResponses[keyof ListAuditResponses]>>;
+  /**
+   * Check whether the process is alive
+   *
+   * Open to everyone, without credentials.
+   */
+  healthz(options?: CallOptions<HealthzData>): Promise<Reply<HealthzResponses[keyof HealthzResponses]>>;
+  /**
+   * Check whether the gateway can take calls: the store is reachable
+   *
+   * The reply counts the adapter instances by state (see `GET /adapters`). It is 200 even if an orchestrator is offline, so that the gateway stays in service. `runs` counts the runs of all gateways that have not ended, by state. A suspended run holds up the schedule of its automation until people resume or cancel it. `runs` is absent while the store does not count them in time.
+   *
+   * Open to everyone, without credentials.
+   */
+  readyz(options?: CallOptions<ReadyzData>): Promise<Reply<ReadyzResponses[keyof ReadyzResponses]>>;
+  /**
+   * Metrics in the Prometheus text format
+   *
+   * For callers with one of the roles admin, readonly, apiread.
+   */
+  metrics(options?: CallOptions<MetricsData>): Promise<Reply<MetricsResponses[keyof MetricsResponses]>>;
+  /**
+   * Reload the configuration file, as SIGHUP does
+   *
+   * Reloads adapter instances, users, clients, issuers, outbound policy, rate limit, log level and TLS certificate: all of them or none. Calls in flight keep the configuration that they began with. Adapter instances with an unchanged configuration stay as they are.
+   *
+   * For the role admin.
+   */
+  reloadAdapters(options?: CallOptions<ReloadAdaptersData>): Promise<Reply<ReloadAdaptersResponses[keyof ReloadAdaptersResponses]>>;
+  /**
+   * This API as an OpenAPI 3.1 document
+   *
+   * Open to everyone, without credentials.
+   */
+  openapi(options?: CallOptions<OpenapiData>): Promise<Reply<OpenapiResponses[keyof OpenapiResponses]>>;
+  /**
+   * This API as a page for people
+   *
+   * The page is complete in itself: it works offline and runs no script.
+   *
+   * Open to everyone, without credentials.
+   */
+  docs(options?: CallOptions<DocsData>): Promise<Reply<DocsResponses[keyof DocsResponses]>>;
+}
+
+/** The operations whose lists have pages. */
+export interface Pages {
+  /** The entries of `listAutomations`. */
+  listAutomations(options?: CallOptions<ListAutomationsData>): AsyncIterable<ListAutomationsResponses[200]['list'][number]>;
+  /** The entries of `listWorkflows`. */
+  listWorkflows(options?: CallOptions<ListWorkflowsData>): AsyncIterable<ListWorkflowsResponses[200]['list'][number]>;
+  /** The entries of `listForms`. */
+  listForms(options?: CallOptions<ListFormsData>): AsyncIterable<ListFormsResponses[200]['list'][number]>;
+  /** The entries of `listRuns`. */
+  listRuns(options?: CallOptions<ListRunsData>): AsyncIterable<ListRunsResponses[200]['list'][number]>;
+  /** The entries of `listRunTasks`. */
+  listRunTasks(options: CallOptions<ListRunTasksData>): AsyncIterable<ListRunTasksResponses[200]['list'][number]>;
+  /** The entries of `listApprovals`. */
+  listApprovals(options?: CallOptions<ListApprovalsData>): AsyncIterable<ListApprovalsResponses[200]['list'][number]>;
+  /** The entries of `listNotifications`. */
+  listNotifications(options?: CallOptions<ListNotificationsData>): AsyncIterable<ListNotificationsResponses[200]['list'][number]>;
+  /** The entries of `listAudit`. */
+  listAudit(options?: CallOptions<ListAuditData>): AsyncIterable<ListAuditResponses[200]['list'][number]>;
+}

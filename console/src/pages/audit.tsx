@@ -1,0 +1,113 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AuditRecord, ListAuditData } from '#client/gateway.ts';
+import { hrefOf, place } from '../address.ts';
+import { useLoad } from '../load.ts';
+import { Empty, Table, Time } from '../parts/basics.tsx';
+import { Input, Select } from '../parts/field.tsx';
+import { Filters } from '../parts/filters.tsx';
+import { Failure, Loading } from '../parts/loading.tsx';
+import { Status } from '../parts/status.tsx';
+import { gateway } from '../session.ts';
+import { durationText } from '../texts.ts';
+
+type Query = NonNullable<ListAuditData['query']>;
+const pageSize = 100;
+
+/** Who did what, and what came of it. */
+export function Audit(): JSX.Element {
+  const filters = Object.fromEntries(place.value.query) as Query;
+  const key = place.value.query.toString();
+  const first = useLoad(
+    async (signal) => (await gateway.listAudit({ query: { ...filters, limit: pageSize }, signal })).value,
+    [key],
+  );
+  return (
+    <>
+      <Filters label="Filter the audit log">
+        <Input label="Who" name="principal" value={filters.principal ?? ''} />
+        <Input label="Adapter" name="adapter" value={filters.adapter ?? ''} />
+        <Select
+          label="Outcome"
+          name="outcome"
+          value={filters.outcome ?? ''}
+          options={[['', 'any'], ...(['ok', 'refused', 'failed', 'unknown'] as const).map((one) => [one, one] as const)]}
+        />
+        <Input label="From" name="from" value={filters.from ?? ''} placeholder="2026-03-01T00:00:00Z" />
+        <Input label="To" name="to" value={filters.to ?? ''} placeholder="2026-03-02T00:00:00Z" />
+      </Filters>
+      <Loading of={first}>{(page) => <AuditPages key={key} first={page} filters={filters} />}</Loading>
+      <p class="note">
+        Records are chained: <code>orchestration-gateway audit verify</code> shows whether one was changed or removed.
+      </p>
+    </>
+  );
+}
+
+interface Page {
+  readonly list: readonly AuditRecord[];
+  readonly cursor?: string | undefined;
+}
+
+function AuditPages({ first, filters }: { readonly first: Page; readonly filters: Query }): JSX.Element {
+  const [page, setPage] = useState<Page>(first);
+  const [error, setError] = useState<unknown>(undefined);
+  const more = (cursor: string): void => {
+    gateway
+      .listAudit({ query: { ...filters, limit: pageSize, cursor } })
+      .then(({ value }) => setPage((last) => ({ list: [...last.list, ...value.list], cursor: value.cursor })), setError);
+  };
+  const { list, cursor } = page;
+  if (list.length === 0) return <Empty>No record fits these filters.</Empty>;
+  return (
+    <>
+      <Table label="Audit records" columns={['Time', 'Who', 'What', 'Outcome', 'Took', 'Details']}>
+        {list.map((record) => (
+          <Row key={record.id} record={record} />
+        ))}
+      </Table>
+      {error !== undefined && <Failure error={error} />}
+      {cursor !== undefined && (
+        <p>
+          <button type="button" onClick={() => more(cursor)}>
+            Show older records
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
+  const { adapter, verb, address, code, status, via, run } = record;
+  const runId = run ?? via?.run;
+  return (
+    <tr>
+      <td class="fixed">
+        <Time at={record.time} />
+      </td>
+      <td>
+        {record.principal ?? '–'}
+        {record.sourceAddress !== undefined && <div class="soft">{record.sourceAddress}</div>}
+      </td>
+      <td class="grow">
+        {record.route ?? record.event}
+        <div class="soft">
+          {adapter} {verb} {address}
+        </div>
+      </td>
+      <td>{record.outcome === undefined ? '' : <Status of={record.outcome} />}</td>
+      <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>
+      <td>
+        {[status, code].filter((part) => part !== undefined).join(' ')}
+        {record.count !== undefined && ` ${record.count} times`}
+        {runId !== undefined && (
+          <div>
+            <a href={hrefOf(['runs', runId])}>run</a>
+          </div>
+        )}
+        {record.requestId !== undefined && <div class="soft">{record.requestId}</div>}
+      </td>
+    </tr>
+  );
+}

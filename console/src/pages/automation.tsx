@@ -1,0 +1,151 @@
+import type { JSX } from 'preact';
+import { type Automation, GatewayError, type GivenAutomation } from '#client/gateway.ts';
+import { hrefOf } from '../address.ts';
+import { change } from '../change.ts';
+import { type Loaded, useLoad } from '../load.ts';
+import { Action } from '../parts/action.tsx';
+import { Empty, Facts, Panel, Text, Time } from '../parts/basics.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { type FlatSchema, flatSchema } from '../schema-form.ts';
+import { gateway, may, mayRun } from '../session.ts';
+import { indentedJson, memberText } from '../texts.ts';
+import { RunNow } from './run-now.tsx';
+import { RunTable } from './run-table.tsx';
+
+/** One automation: what it does and when, run it now, its last runs. */
+export function AutomationPage({ id }: { readonly id: string }): JSX.Element {
+  const loaded = useLoad(
+    async (signal) => {
+      const { value, text } = await gateway.readAutomation({ path: { id }, signal });
+      return { automation: value, text, schema: mayRun() ? await schemaOf(value, signal) : undefined };
+    },
+    [id],
+  );
+  return (
+    <Loading of={loaded}>
+      {({ automation, text, schema }) => (
+        <>
+          <h2 class="name">{automation.name}</h2>
+          <AutomationFacts automation={automation} />
+          <Schedule automation={automation} loaded={loaded} />
+          {mayRun() && automation.data?.workflowId !== undefined && (
+            <RunNow automation={automation} schema={schema} input={inputText(text)} />
+          )}
+          <History id={id} />
+          <Panel title="Document">
+            <Text of={indentedJson(text)} label="The document of the automation" />
+          </Panel>
+        </>
+      )}
+    </Loading>
+  );
+}
+
+/** The schema of the input: the form of the automation, or that of its workflow. Undefined where there is none that a form can show. */
+async function schemaOf({ data }: Automation, signal: AbortSignal): Promise<FlatSchema | undefined> {
+  try {
+    if (data?.formId !== undefined) return flatSchema((await gateway.readForm({ path: { id: data.formId }, signal })).value);
+    if (data?.workflowId === undefined) return undefined;
+    const path = { id: data.workflowId };
+    const { value } = await gateway.readWorkflow({ path, headers: { Accept: 'application/json' }, signal });
+    const { input } = value as { readonly input?: { readonly schema?: { readonly document?: unknown } } };
+    return flatSchema(input?.schema?.document);
+  } catch (error) {
+    // The input can still be typed as JSON.
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+/** `data.input` with the digits of its numbers. */
+function inputText(text: string): string {
+  return memberText(memberText(text, 'data') ?? '{}', 'input') ?? '{}';
+}
+
+function AutomationFacts({ automation }: { readonly automation: Automation }): JSX.Element {
+  const { data, lastModifiedBy, lastRunAt } = automation;
+  const groups = (list: readonly string[] = []): string => list.join(', ');
+  return (
+    <Facts
+      of={[
+        ['Description', data?.description],
+        [
+          'Workflow',
+          data?.workflowId === undefined ? 'none' : <a href={hrefOf(['workflows', data.workflowId])}>{data.workflowId}</a>,
+        ],
+        ['Form', data?.formId],
+        ['Last run', <Time at={lastRunAt} />],
+        ['Readable by', groups(data?.gbac?.read) || undefined],
+        ['Run by', groups(data?.gbac?.write) || undefined],
+        [
+          'Last change',
+          <>
+            {lastModifiedBy} <Time at={data?.lastUpdated} />
+          </>,
+        ],
+      ]}
+    />
+  );
+}
+
+interface ScheduleProps {
+  readonly automation: Automation;
+  readonly loaded: Loaded<unknown>;
+}
+
+function Schedule({ automation, loaded }: ScheduleProps): JSX.Element {
+  const { _id: id, data, repeatInterval, nextRunAt } = automation;
+  const patch = async (
+    body: Partial<Record<'nextRunAt', string | null>> | { readonly data: { readonly cron: string } },
+  ): Promise<void> => {
+    await change('patchAutomation', { path: { id }, body: body as Partial<GivenAutomation> });
+    loaded.again();
+  };
+  const rule = data?.cron === undefined ? repeatInterval && `every ${repeatInterval}` : `cron ${data.cron}`;
+  const zone = data?.timeZone ?? 'UTC';
+  return (
+    <Panel title="Schedule">
+      {rule === undefined && nextRunAt === undefined ? (
+        <Empty>No schedule: it runs when somebody runs it.</Empty>
+      ) : (
+        <Facts
+          of={[
+            ['Rule', rule === undefined ? 'once' : `${rule}, ${zone}`],
+            ['Next due', nextRunAt === undefined ? 'paused' : <Time at={nextRunAt} />],
+          ]}
+        />
+      )}
+      {may('patchAutomation') && nextRunAt !== undefined && (
+        <div class="buttons">
+          <Action act={() => patch({ nextRunAt: null })} confirm="Pause the schedule? Nothing is due until it goes on.">
+            Pause
+          </Action>
+        </div>
+      )}
+      {may('patchAutomation') && nextRunAt === undefined && rule !== undefined && (
+        <div class="buttons">
+          <Action act={() => patch(data?.cron === undefined ? { nextRunAt: soon() } : { data: { cron: data.cron } })}>
+            {data?.cron === undefined ? 'Go on in a minute' : 'Go on'}
+          </Action>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function soon(): string {
+  return new Date(Date.now() + 60_000).toISOString();
+}
+
+function History({ id }: { readonly id: string }): JSX.Element {
+  const runs = useLoad(async (signal) => (await gateway.listRuns({ query: { automation: id, limit: 20 }, signal })).value, [id]);
+  return (
+    <Panel title="Last runs" aside={<a href={hrefOf(['runs'], { automation: id })}>All runs</a>}>
+      <Loading of={runs}>
+        {({ list }) =>
+          list.length === 0 ? <Empty>It has not run yet.</Empty> : <RunTable runs={list} label="Runs of this automation" />
+        }
+      </Loading>
+    </Panel>
+  );
+}

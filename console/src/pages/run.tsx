@@ -1,0 +1,151 @@
+import type { JSX } from 'preact';
+import type { Run } from '#client/gateway.ts';
+import { goTo, hrefOf } from '../address.ts';
+import { change } from '../change.ts';
+import { useLive } from '../live.ts';
+import { useLoad } from '../load.ts';
+import { Action } from '../parts/action.tsx';
+import { Facts, Panel, Text, Time } from '../parts/basics.tsx';
+import { LiveSign } from '../parts/live-sign.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Status } from '../parts/status.tsx';
+import { gateway, mayRun } from '../session.ts';
+import { errorKind, indentedJson, memberText } from '../texts.ts';
+import { tookText } from './run-table.tsx';
+import { Timeline } from './timeline.tsx';
+
+const tasksShown = 1_000;
+
+/** One run: what it is, what it did and does, and what people can do about it. */
+export function RunPage({ id }: { readonly id: string }): JSX.Element {
+  const loaded = useLoad(
+    async (signal) => {
+      const path = { id };
+      const [run, tasks] = await Promise.all([
+        gateway.readRun({ path, signal }),
+        gateway.listRunTasks({ path, query: { limit: tasksShown }, signal }),
+      ]);
+      return { run: run.value, text: run.text, tasks: tasks.value.list, hasMore: tasks.value.cursor !== undefined };
+    },
+    [id],
+  );
+  const liveness = useLive({ run: id, every: 500 }, loaded.again);
+  return (
+    <Loading of={loaded}>
+      {({ run, text, tasks, hasMore }) => (
+        <>
+          {!isOver(run) && <LiveSign of={liveness} />}
+          <RunFacts run={run} />
+          {mayRun() && <RunActions run={run} done={loaded.again} />}
+          {run.error !== undefined && <RunFault run={run} />}
+          <Timeline run={run} tasks={tasks} decided={loaded.again} />
+          {hasMore && <p class="note">The first {tasksShown} tasks.</p>}
+          <Values text={text} />
+        </>
+      )}
+    </Loading>
+  );
+}
+
+function isOver({ status }: Run): boolean {
+  return status === 'completed' || status === 'faulted' || status === 'cancelled';
+}
+
+function RunFacts({ run }: { readonly run: Run }): JSX.Element {
+  const { automation, parent, startedBy } = run;
+  return (
+    <Facts
+      of={[
+        ['State', <Status of={run.status} />],
+        ['Run', <code>{run.id}</code>],
+        [
+          'Workflow',
+          <a href={hrefOf(['workflows', run.workflow], { version: run.version })}>{`${run.workflow} ${run.version}`}</a>,
+        ],
+        ['Automation', automation === undefined ? undefined : <a href={hrefOf(['automations', automation])}>{automation}</a>],
+        [
+          'Started by',
+          startedBy.principal ?? (
+            <>
+              the schedule, due <Time at={startedBy.due} />
+            </>
+          ),
+        ],
+        ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>{parent.run}</a>],
+        ['Started', <Time at={run.startedAt ?? run.createdAt} />],
+        ['Ended', run.endedAt === undefined ? undefined : <Time at={run.endedAt} />],
+        ['Took', tookText(run)],
+      ]}
+    />
+  );
+}
+
+function RunActions({ run, done }: { readonly run: Run; readonly done: () => void }): JSX.Element {
+  const path = { id: run.id };
+  const then = async (made: Promise<unknown>): Promise<void> => {
+    await made;
+    done();
+  };
+  return (
+    <div class="buttons">
+      {!isOver(run) && (
+        <Action
+          tone="danger"
+          confirm="Cancel this run? No further task begins, and a call in flight is aborted: it may have happened."
+          act={() => then(change('cancelRun', { path }))}
+        >
+          Cancel the run
+        </Action>
+      )}
+      {!isOver(run) && run.status !== 'suspended' && <Action act={() => then(change('suspendRun', { path }))}>Suspend</Action>}
+      {run.status === 'suspended' && run.error === undefined && (
+        <Action act={() => then(change('resumeRun', { path, body: {} }))}>Resume</Action>
+      )}
+      <Action
+        act={async () => {
+          const { value } = await change('rerunRun', { path, idempotencyKey: crypto.randomUUID() });
+          goTo(hrefOf(['runs', value.id]));
+        }}
+        confirm="Start a new run with the same input and the same version of the workflow?"
+      >
+        Run again
+      </Action>
+    </div>
+  );
+}
+
+function RunFault({ run: { error } }: { readonly run: Run }): JSX.Element | null {
+  if (error === undefined) return null;
+  return (
+    <div class="failure" role="alert">
+      <p>
+        <strong>
+          {errorKind(error.type)} ({error.status})
+        </strong>{' '}
+        {error.title}
+      </p>
+      {error.detail !== undefined && <p class="lines">{error.detail}</p>}
+      <p class="note">
+        at <code>{error.instance}</code>
+      </p>
+    </div>
+  );
+}
+
+/** Input and output, with the digits of their numbers. */
+function Values({ text }: { readonly text: string }): JSX.Element {
+  const input = memberText(text, 'input') ?? '';
+  const output = memberText(text, 'output');
+  return (
+    <div class="columns">
+      <Panel title="Input">
+        <Text of={indentedJson(input)} label="The input of the run" />
+      </Panel>
+      {output !== undefined && (
+        <Panel title="Output">
+          <Text of={indentedJson(output)} label="The output of the run" />
+        </Panel>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { fromNowText, timeText } from '../texts.ts';
+
+/** A time in the reader's time zone. */
+export function Time({ at, relative = false }: { readonly at: string | undefined; readonly relative?: boolean }): JSX.Element {
+  if (at === undefined) return <span class="none">–</span>;
+  return (
+    <time dateTime={at} title={`${fromNowText(at)} (${at})`}>
+      {relative ? fromNowText(at) : timeText(at)}
+    </time>
+  );
+}
+
+type Fact = readonly [name: string, value: ComponentChildren];
+
+/** Names and values. Values that are undefined are left out. */
+export function Facts({ of }: { readonly of: readonly Fact[] }): JSX.Element {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Characters of a text that the page holds. */
+const shownCharacters = 100_000;
+
+/** A text as it came. A long one is cut, so that the page stays quick. */
+export function Text({ of, label }: { readonly of: string; readonly label: string }): JSX.Element {
+  const isCut = of.length > shownCharacters;
+  return (
+    <>
+      {/* biome-ignore lint/a11y: a region that scrolls has to be reached by keyboard. */}
+      <pre class="text" tabIndex={0} role="region" aria-label={label}>
+        {isCut ? of.slice(0, shownCharacters) : of}
+      </pre>
+      {isCut && (
+        <p class="note">
+          The first {shownCharacters.toLocaleString('en')} of {of.length.toLocaleString('en')} characters.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly aside?: ComponentChildren;
+}
+
+/** A part of a page with a heading. */
+export function Panel({ title, children, aside }: PanelProps): JSX.Element {
+  return (
+    <section class="panel" aria-label={title}>
+      <div class="panel-head">
+        <h2>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+export function Empty({ children }: { readonly children: ComponentChildren }): JSX.Element {
+  return <p class="empty">{children}</p>;
+}
+
+interface TableProps {
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly children: ComponentChildren;
+}
+
+/** A table that scrolls inside its own region where the screen is narrow. */
+export function Table({ label, columns, children }: TableProps): JSX.Element {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  /** Gets the id of the label, and that of the hint. */
+  readonly children: (ids: { readonly id: string; readonly 'aria-describedby'?: string }) => ComponentChildren;
+}
+
+/** A labelled control. */
+export function Field({ label, hint, children }: FieldProps): JSX.Element {
+  const id = useId();
+  const described = hint === undefined ? {} : { 'aria-describedby': `${id}-hint` };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, ...described })}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface InputProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value?: string;
+  readonly type?: 'text' | 'password' | 'number';
+  readonly hint?: ComponentChildren;
+  readonly required?: boolean;
+  readonly autocomplete?: 'username' | 'current-password' | 'off';
+  readonly placeholder?: string;
+  readonly list?: string;
+}
+
+export function Input({ label, hint, value = '', type = 'text', ...rest }: InputProps): JSX.Element {
+  return (
+    <Field label={label} hint={hint}>
+      {(ids) => <input {...ids} {...rest} type={type} defaultValue={value} spellcheck={false} />}
+    </Field>
+  );
+}
+
+interface SelectProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value?: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange?: (value: string) => void;
+}
+
+export function Select({ label, name, value = '', options, onChange }: SelectProps): JSX.Element {
+  return (
+    <Field label={label}>
+      {(ids) => (
+        <select {...ids} name={name} value={value} onChange={(event) => onChange?.(event.currentTarget.value)}>
+          {options.map(([option, text]) => (
+            <option key={option} value={option} selected={option === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface AreaProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value?: string;
+  readonly rows?: number;
+  readonly hint?: ComponentChildren;
+}
+
+export function Area({ label, name, value = '', rows = 6, hint }: AreaProps): JSX.Element {
+  return (
+    <Field label={label} hint={hint}>
+      {(ids) => <textarea {...ids} name={name} rows={rows} defaultValue={value} spellcheck={false} class="code" />}
+    </Field>
+  );
+}
+
+/** The text of a control of a form. */
+export function textOf(form: HTMLFormElement, name: string): string {
+  const value = new FormData(form).get(name);
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,18 @@
+import type { JSX } from 'preact';
+import type { Liveness } from '../live.ts';
+
+const words: Readonly<Record<Liveness, string>> = {
+  connecting: 'Connecting to the events…',
+  live: 'Live',
+  away: 'The connection broke. The console takes it up again, and misses nothing.',
+  ended: '',
+};
+
+/** Whether the page is kept up to date. */
+export function LiveSign({ of }: { readonly of: Liveness }): JSX.Element {
+  return (
+    <p class={`live ${of}`} role="status">
+      {words[of]}
+    </p>
+  );
+}

@@ -1,0 +1,91 @@
+/** `12 ms`, `1.2 s`, `3 min 20 s`, `2 h 05 min`. */
+export function durationText(milliseconds: number): string {
+  const time = Math.max(0, milliseconds);
+  if (time < 1_000) return `${Math.round(time)} ms`;
+  if (time < 60_000) return `${(time / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(time / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3_600)} h ${String(Math.floor((seconds % 3_600) / 60)).padStart(2, '0')} min`;
+}
+
+/** Local time, `2026-03-01 22:00:00`. */
+export function timeText(at: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  const two = (number: number): string => String(number).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** `in 3 h`, `5 min ago`. */
+export function fromNowText(at: string, now = Date.now()): string {
+  const difference = Date.parse(at) - now;
+  const text = spanText(Math.abs(difference));
+  if (text === 'now') return text;
+  return difference > 0 ? `in ${text}` : `${text} ago`;
+}
+
+function spanText(milliseconds: number): string {
+  const minutes = Math.round(milliseconds / 60_000);
+  if (milliseconds < 5_000) return 'now';
+  if (minutes < 1) return `${Math.round(milliseconds / 1_000)} s`;
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 48 * 60) return `${Math.round(minutes / 60)} h`;
+  return `${Math.round(minutes / 1_440)} days`;
+}
+
+/** The names on the way to a task: `prepareDevices / checkSync` for `/do/0/prepareDevices/do/0/checkSync`. */
+export function taskNames(reference: string): readonly string[] {
+  const names = [...reference.matchAll(/\/\d+\/([^/]+)/gu)].map(([, name = '']) =>
+    name.replaceAll('~1', '/').replaceAll('~0', '~'),
+  );
+  return names.length === 0 ? [reference] : names;
+}
+
+/** The last part of the type of an error, such as `outcome-unknown`. */
+export function errorKind(type: string): string {
+  return /[^/:#]+$/u.exec(type)?.[0] ?? type;
+}
+
+/**
+ * JSON text in lines, with the digits of its numbers: it moves white space only. Text that is no JSON stays as it is.
+ */
+export function indentedJson(text: string): string {
+  if (!/^\s*[[{]/u.test(text)) return text;
+  let depth = 0;
+  const line = (): string => `\n${'  '.repeat(depth)}`;
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|[{[]\s*[}\]]|[{}[\],:]|\s+|[^\s"{}[\],:]+/gsu, (token) => {
+    if (/^\s/u.test(token)) return '';
+    if (/^[{[]\s*[}\]]$/u.test(token)) return token.replaceAll(/\s/gu, '');
+    if (token === '{' || token === '[') {
+      depth += 1;
+      return token + line();
+    }
+    if (token === '}' || token === ']') {
+      depth = Math.max(0, depth - 1);
+      return line() + token;
+    }
+    if (token === ',') return `,${line()}`;
+    return token === ':' ? ': ' : token;
+  });
+}
+
+/** The text of a member of a JSON object, with the digits of its numbers; undefined where there is none. */
+export function memberText(text: string, name: string): string | undefined {
+  let depth = 0;
+  let begin = -1;
+  let key = '';
+  const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu;
+  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
+    const [token] = match;
+    if (depth === 1 && begin >= 0 && (token === ',' || token === '}')) {
+      if (key === JSON.stringify(name)) return text.slice(begin, match.index).trim();
+      begin = -1;
+    }
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (depth === 1 && token === ':') begin = match.index + 1;
+    else if (depth === 1 && begin < 0 && token !== ',') key = token;
+  }
+  return undefined;
+}

@@ -1,0 +1,128 @@
+import { GatewayError } from '#base/gateway-error.ts';
+import { Type } from '#base/json-schema.ts';
+import type { ConsoleFile, ConsoleFiles } from '#http/console/console-files.ts';
+import { json, type Route, type RouteReply, type RouteRequest } from '#http/route.ts';
+import { monitoring } from './route-traits.ts';
+
+interface ConsoleRoutesOptions {
+  /** Undefined where the console is not built; `off` where the configuration turns it off. */
+  readonly files: ConsoleFiles | 'off' | undefined;
+  readonly version: string;
+  /** In front of every path: an absolute URL, or empty. */
+  readonly base: string;
+}
+
+/**
+ * The console for people, and what the address of the gateway says. They are no part of the API, so OpenAPI leaves them out. Every page has
+ * the same document; the program in it reads the address.
+ */
+export function consoleRoutes(options: ConsoleRoutesOptions): readonly Route[] {
+  const { files } = options;
+  if (files === 'off') return [rootRoute(options)];
+  const page = (request: RouteRequest): RouteReply => pageReply(files, request);
+  return [
+    rootRoute(options),
+    htmlRoute('/console', page),
+    htmlRoute('/console/:page', page),
+    htmlRoute('/console/:page/:entry', page),
+    htmlRoute('/console/assets/:file', (request) => assetReply(files, request)),
+  ];
+}
+
+/** A browser is sent to the console, or to the reference where there is none. A program gets the addresses in JSON. */
+function rootRoute({ files, version, base }: ConsoleRoutesOptions): Route {
+  const hasConsole = files !== 'off' && files !== undefined;
+  const addresses = {
+    name: 'Orchestration Gateway',
+    version,
+    ...(hasConsole ? { console: `${base}/console` } : {}),
+    documentation: `${base}/docs`,
+    openapi: `${base}/openapi.json`,
+    health: `${base}/healthz`,
+  };
+  return {
+    ...htmlRoute('/', ({ headers }) => {
+      if (!wantsHtml(headers.accept)) return json(200, addresses, { ...common, Vary: 'Accept' });
+      const Location = `${base}${hasConsole ? '/console' : '/docs'}`;
+      return { kind: 'plain', status: 302, headers: { ...common, Location, Vary: 'Accept' }, body: '' };
+    }),
+  };
+}
+
+/** Browsers name the type when a person opens an address; programs do not. */
+function wantsHtml(accept = ''): boolean {
+  return accept.split(',').some((part) => part.trim().split(';')[0]?.toLowerCase() === 'text/html');
+}
+
+function htmlRoute(url: string, handle: Route['handle']): Route {
+  return {
+    method: 'GET',
+    url,
+    access: 'everyone',
+    // Pages keep their filters there.
+    query: () => true,
+    handle,
+    ...monitoring,
+    docs: {
+      tag: 'operations',
+      operationId: url,
+      summary: 'The console',
+      success: { status: 200, description: 'For browsers.', schema: Type.String() },
+      errors: [],
+    },
+  };
+}
+
+function pageReply(files: ConsoleFiles | undefined, request: RouteRequest): RouteReply {
+  if (files === undefined) {
+    throw new GatewayError(
+      'not-found',
+      'The console is not built. Run "npm run build:console" in the gateway’s folder, and restart it.',
+    );
+  }
+  return fileReply(files.page, request, pageHeaders);
+}
+
+function assetReply(files: ConsoleFiles | undefined, request: RouteRequest): RouteReply {
+  const file = files?.assets.get(request.params['file'] ?? '');
+  if (file === undefined) throw new GatewayError('not-found', 'The console has no such file. Load the page again.');
+  return fileReply(file, request, assetHeaders);
+}
+
+function fileReply(
+  { mediaType, bytes, gzipped }: ConsoleFile,
+  { headers }: RouteRequest,
+  own: Readonly<Record<string, string>>,
+): RouteReply {
+  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/iu.test(String(headers['accept-encoding'] ?? ''));
+  const encoding = takesGzip ? { 'Content-Encoding': 'gzip' } : {};
+  return {
+    kind: 'plain',
+    status: 200,
+    mediaType,
+    headers: { ...own, ...encoding, Vary: 'Accept-Encoding' },
+    body: takesGzip ? gzipped : bytes,
+  };
+}
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const common = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' };
+const pageHeaders = {
+  ...common,
+  'Content-Security-Policy': contentSecurityPolicy,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+};
+/** The name of an asset changes with its content. */
+const assetHeaders = { ...pageHeaders, 'Cache-Control': 'public, max-age=31536000, immutable' };
