@@ -34,6 +34,15 @@ const automations: readonly (Omit<DemoAutomation, 'workflow'> & { readonly file:
       cron: '0 2 * * *',
     },
   },
+  {
+    name: 'Rename a device',
+    file: 'rename-device.yaml',
+    data: {
+      description: 'Changes the host name of a device, once a person has approved the change.',
+      workflowId: 'demo.rename-device',
+      input: { device: 'ce0', hostname: 'oslo-edge-1' },
+    },
+  },
 ];
 
 /** The automations of the demo, with the documents of the folder `workflows/`. */

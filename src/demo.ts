@@ -23,6 +23,8 @@ const orchestratorUser = 'gateway';
 
 interface Passwords {
   readonly admin: string;
+  /** Of lea, who approves changes. */
+  readonly approver: string;
   readonly orchestrator: string;
 }
 
@@ -33,12 +35,17 @@ export async function demo(
 ): Promise<number> {
   const keptData = existsSync(storeFile);
   const kept = await keptPasswords();
-  const generated = { admin: kept.admin ?? generatedPassword(), orchestrator: kept.orchestrator ?? generatedPassword() };
+  const generated = {
+    admin: kept.admin ?? generatedPassword(),
+    approver: kept.approver ?? generatedPassword(),
+    orchestrator: kept.orchestrator ?? generatedPassword(),
+  };
   const passwords = { ...generated, ...(adminPassword === undefined ? {} : { admin: adminPassword }) };
   const orchestrator = await startDemoOrchestrator({ username: orchestratorUser, password: passwords.orchestrator });
   try {
     const port = await freePort(usualPort);
-    const config = demoConfig({ port, orchestrator: orchestrator.url, passwordHash: await hashPassword(passwords.admin) });
+    const hashes = { admin: await hashPassword(passwords.admin), approver: await hashPassword(passwords.approver) };
+    const config = demoConfig({ port, orchestrator: orchestrator.url, hashes });
     // A password that the user chose is not written to a file.
     const files = { [configFile]: config, [passwordsFile]: `${JSON.stringify(generated, undefined, 2)}\n` };
     const fault = await writeFiles(files);
@@ -84,8 +91,8 @@ async function storeAutomations(url: string, password: string): Promise<readonly
 /** The generated passwords of the last demo in this folder, as far as they can be read. */
 async function keptPasswords(): Promise<Partial<Passwords>> {
   try {
-    const { admin, orchestrator } = JSON.parse(await readFile(passwordsFile, 'utf8')) as Partial<Record<string, unknown>>;
-    return { ...(isPassword(admin) && { admin }), ...(isPassword(orchestrator) && { orchestrator }) };
+    const kept = JSON.parse(await readFile(passwordsFile, 'utf8')) as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(Object.entries(kept).filter(([, password]) => isPassword(password)));
   } catch {
     return {};
   }
@@ -122,18 +129,19 @@ async function writeOwnFile(name: string, text: string): Promise<void> {
 function demoConfig({
   port,
   orchestrator,
-  passwordHash,
+  hashes,
 }: {
   readonly port: number;
   readonly orchestrator: string;
-  readonly passwordHash: string;
+  readonly hashes: Readonly<Record<'admin' | 'approver', string>>;
 }): string {
   return `# Each "orchestration-gateway demo" overwrites this file. For a gateway of your own use "orchestration-gateway init".
 server: { port: ${port} }
 store: { url: sqlite:./demo.db }
 access:
   users:
-    - { username: admin, passwordHash: "${passwordHash}", roles: [admin] }
+    - { username: admin, passwordHash: "${hashes.admin}", roles: [admin] }
+    - { username: lea, passwordHash: "${hashes.approver}", roles: [], groups: [noc-leads] }
 outbound:
   allow: [127.0.0.0/8, "::1/128", localhost]   # loopback destinations, for the demo only
 adapters:
@@ -141,6 +149,10 @@ adapters:
     kind: nso
     url: ${orchestrator}
     auth: { type: basic, username: gateway, password: { env: DEMO_ORCHESTRATOR_PASSWORD } }
+approvals:   # lea sees each of these calls before it leaves, and what the orchestrator says that it would do
+  - name: device-changes
+    when: { routes: [restRequest], adapters: [Local NSO], methods: [PATCH, PUT, DELETE], paths: ["restconf/data/tailf-ncs:devices/**"] }
+    approvers: { groups: [noc-leads] }
 `;
 }
 
@@ -166,6 +178,7 @@ function invitation(options: Invitation): string {
 The gateway and a demo orchestrator in place of Cisco NSO are running. API documentation: ${gateway}/docs
 ${movedPort ? `Another program uses port ${usualPort}, so the gateway has another port: ${gateway}\n` : ''}
   gateway       ${gateway}  user admin, password ${password}
+                ${' '.repeat(gateway.length)}  user lea, password ${passwords.approver}  (approves changes)
   orchestrator  ${orchestrator}  user ${orchestratorUser}, password ${passwords.orchestrator}  (adapter instance "Local NSO")
 
 Set GATEWAY_ADMIN_PASSWORD to choose the password of admin; a generated one stays the same (${passwordsFile}).
@@ -192,6 +205,11 @@ function automationWords({ gateway, passwords, movedPort, invocation, problems }
   const login = `GATEWAY_USER=admin GATEWAY_PASSWORD=${shellWord(passwords.admin)}`;
   const address = movedPort ? `GATEWAY_URL=${gateway} ` : '';
   const faults = problems.map((problem) => `\nAn automation of the demo was not stored: ${visible(problem)}`);
+  const lea = `${address}GATEWAY_USER=lea GATEWAY_PASSWORD=${shellWord(passwords.approver)} ${invocation} approvals`;
   return `An automation, in another terminal in this folder; it brings up a VPN:
-${address}${login} ${invocation} run 'Bring up a VPN' --follow${faults.join('')}`;
+${address}${login} ${invocation} run 'Bring up a VPN' --follow${faults.join('')}
+
+A change that waits until lea has approved it. She types, in a third terminal:
+${address}${login} ${invocation} run 'Rename a device' --follow
+${lea} list`;
 }

@@ -302,7 +302,7 @@ describe('a demo that starts again in its folder', () => {
       assert.equal(statSync(join(directory, 'data', name)).mode & 0o777, 0o600, name);
     const logins = (text: string): readonly (string | undefined)[] =>
       [...text.matchAll(/user (\w+), password (\w+)/gu)].map(([, user, password]) => `${user} ${password}`);
-    assert.match(logins(first).join(), /^admin \w{22},gateway \w{22}$/u);
+    assert.match(logins(first).join(), /^admin \w{22},lea \w{22},gateway \w{22}$/u);
     assert.deepEqual(logins(second), logins(first));
     assert.doesNotMatch(first, /has kept the data/u);
     assert.match(second, /The gateway has kept the data of earlier demos in data\//u);

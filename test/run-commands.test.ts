@@ -5,6 +5,7 @@ import { readDemoAutomations } from '../demo/demo-automations.ts';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import { createExpressionPool } from '../src/workflows/expression-pool.ts';
 import { readWorkflow } from '../src/workflows/read-workflow.ts';
+import { type Person, people } from './support/approvals/approval-caller.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
@@ -18,7 +19,17 @@ const orchestrator = await startDemoOrchestrator();
 after(() => orchestrator.close());
 const far = await farSide(owner);
 const gateway = await startGateway(owner, {
-  config: { outbound: { allow: [far.authority] } },
+  users: [...people],
+  config: {
+    outbound: { allow: [far.authority] },
+    approvals: [
+      {
+        name: 'device-changes',
+        when: { methods: ['PUT'], paths: ['**/devices/**', '**/tailf-ncs:devices/**'] },
+        approvers: { groups: ['noc-leads'] },
+      },
+    ],
+  },
   adapters: [
     {
       name: 'Local NSO',
@@ -45,11 +56,13 @@ async function stored(name: string, workflow: string, data: object): Promise<voi
 
 interface TypedOptions {
   readonly role?: string;
+  /** A user in place of the one with the role. */
+  readonly as?: Person;
   readonly files?: Readonly<Record<string, string>>;
 }
 
-function typed(t: Owner, argv: readonly string[], { role = 'admin', files }: TypedOptions = {}) {
-  const env = { GATEWAY_URL: gateway.url, GATEWAY_USER: `${role}-user`, GATEWAY_PASSWORD: testPassword };
+function typed(t: Owner, argv: readonly string[], { role = 'admin', as, files }: TypedOptions = {}) {
+  const env = { GATEWAY_URL: gateway.url, GATEWAY_USER: as ?? `${role}-user`, GATEWAY_PASSWORD: testPassword };
   return runCommandLine(t, argv, { env, ...(files && { files }) });
 }
 
@@ -97,6 +110,38 @@ describe('an automation of the demo', () => {
     assert.deepEqual(vpn.out.match(/syncFrom\[\d\]/gu), ['syncFrom[1]']);
     const again = await typed(t, ['run', 'Nightly check-sync', '--follow']);
     assert.deepEqual((outputIn(again.out) as { readonly outOfSync: unknown }).outOfSync, ['pe12', 'ex11']);
+  });
+
+  test('changes a device once a person has approved the exact call, which the commands of approvals show', async (t) => {
+    const running = typed(t, ['run', 'Rename a device', '--follow']);
+    const listed = async (): Promise<string> => (await typed(t, ['approvals', 'list'], { as: 'lea' })).out;
+    await until('the run waits for lea', async () => (await listed()).includes('device-changes'));
+    const { id } = JSON.parse(await listed()) as { readonly id: string };
+    await until('the preview is there', async () =>
+      (await typed(t, ['approvals', 'show', id], { as: 'lea' })).out.includes('would do'),
+    );
+    const shown = await typed(t, ['approvals', 'show', id], { as: 'lea' });
+    assert.match(
+      shown.out,
+      /^PUT restconf\/data\/tailf-ncs:devices\/device=ce0\/config\/tailf-ned-cisco-ios:hostname {2}at Local NSO$/mu,
+    );
+    assert.match(shown.out, /^\{"tailf-ned-cisco-ios:hostname":"oslo-edge-1"\}\n\nWhat .*:\nhostname oslo-edge-1\n\n/mu);
+    assert.match(shown.out, /^rule device-changes: 0 of 1 granted \(noc-leads\)$/mu);
+    const own = await typed(t, ['approvals', 'grant', id, '--reason', 'mine']);
+    assert.deepEqual([own.code, own.err.includes('none of the approvers')], [1, true], own.err);
+    const [, grant = ''] = /^ {2}.* (approvals grant \S+)/mu.exec(shown.out) ?? [];
+    const granted = await typed(t, [...grant.split(' '), '--reason', 'Agreed.'], { as: 'lea' });
+    assert.deepEqual([granted.code, granted.out], [0, 'granted\n'], granted.err);
+    const { code, out, err } = await running;
+    assert.equal(code, 0, out + err);
+    assert.deepEqual(outputIn(out), { device: 'ce0', changed: true, hostname: 'oslo-edge-1' });
+    const again = typed(t, ['run', 'Rename a device', '--follow']);
+    await until('the next run waits', async () => (await listed()).includes('device-changes'));
+    const next = JSON.parse(await listed()) as { readonly id: string };
+    assert.equal((await typed(t, ['approvals', 'reject', next.id, '--reason', 'Not tonight.'], { as: 'lea' })).out, 'rejected\n');
+    const rejected = await again;
+    assert.equal(rejected.code, 0, rejected.out + rejected.err);
+    assert.match((outputIn(rejected.out) as { readonly reason: string }).reason, /rejected by lea: Not tonight\.$/u);
   });
 
   test('ends with the reason of the orchestrator where a device is not ready, and creates no VPN', async (t) => {

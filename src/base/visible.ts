@@ -14,3 +14,11 @@ export function visible(text: string): string {
       .join(''),
   );
 }
+
+/** The lines of a text, each as `visible` writes it. A line ends with LF or CRLF; the last one may be without. */
+export function visibleLines(text: string): readonly string[] {
+  return text
+    .replace(/\r?\n$/u, '')
+    .split(/\r?\n/u)
+    .map(visible);
+}

@@ -4,6 +4,9 @@ import { didYouMean } from '#yaml/nearest.ts';
 import { parseArguments } from './arguments.ts';
 import type { Command, CommandContext } from './command.ts';
 import { accessExplain } from './commands/access-explain.ts';
+import { approvalGrant, approvalReject } from './commands/approval-decide.ts';
+import { approvalList } from './commands/approval-list.ts';
+import { approvalShow } from './commands/approval-show.ts';
 import { auditList } from './commands/audit-list.ts';
 import { auditVerify } from './commands/audit-verify.ts';
 import { automationExport } from './commands/automation-export.ts';
@@ -36,6 +39,10 @@ export const commands: readonly Command[] = [
   runList,
   runShow,
   runCancel,
+  approvalList,
+  approvalShow,
+  approvalGrant,
+  approvalReject,
   auditList,
   auditVerify,
 ];

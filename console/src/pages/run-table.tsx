@@ -35,7 +35,7 @@ export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[];
 }
 
 /** The end of an id: ids of one minute begin alike. */
-export function shortId(id: string): string {
+function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-12)}` : id;
 }
 

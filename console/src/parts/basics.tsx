@@ -38,7 +38,7 @@ export function Text({ of, label }: { readonly of: string; readonly label: strin
   return (
     <>
       {/* biome-ignore lint/a11y: a region that scrolls has to be reached by keyboard. */}
-      <pre class="text" tabIndex={0} role="region" aria-label={label}>
+      <pre class="text" tabIndex={0} role="group" aria-label={label}>
         {isCut ? of.slice(0, shownCharacters) : of}
       </pre>
       {isCut && (
@@ -82,7 +82,7 @@ interface TableProps {
 /** A table that scrolls inside its own region where the screen is narrow. */
 export function Table({ label, columns, children }: TableProps): JSX.Element {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={label}>
+    <div class="table" tabIndex={0} role="group" aria-label={label}>
       <table>
         <thead>
           <tr>

@@ -1,0 +1,114 @@
+import { visible, visibleLines } from '#base/visible.ts';
+import type { Approval } from '#client/gateway.ts';
+import type { Command } from '../command.ts';
+import { exact, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
+import { print } from '../output.ts';
+import { taskPath } from '../run-words.ts';
+
+export const approvalShow: Command = {
+  name: 'approvals show',
+  summary: 'print a call that people must approve',
+  description: [
+    'Print an approval: the call as it would leave with its exact body, what the orchestrator says that it would',
+    'do, the rules and the decisions. Credentials and secrets are ***.',
+    '',
+    ...loginWords,
+  ],
+  options: gatewayOptions,
+  flags: { preview: 'ask the orchestrator again what the call would do', json: 'print the approval as one JSON document' },
+  operands: ['APPROVAL'],
+  run: (context, given) =>
+    withSession({ context, given, command: 'approvals show' }, async ({ gateway }) => {
+      const path = { id: given.operand('APPROVAL') };
+      const approval = exact(await (given.flag('preview') ? gateway.previewApproval({ path }) : gateway.readApproval({ path })));
+      const text = given.flag('json') ? JSON.stringify(approval, undefined, 2) : linesOf(approval, context.invocation).join('\n');
+      await print(context.stdout, `${text}\n`);
+      return 0;
+    }),
+};
+
+type Fact = readonly [name: string, text: string | undefined];
+
+function linesOf(approval: Approval, invocation: string): readonly string[] {
+  const { call, rules, decisions, preview } = approval;
+  return [
+    ...factLines(factsOf(approval)),
+    ...(call === undefined ? [] : ['', ...callLines(call)]),
+    ...(preview === undefined ? [] : ['', ...previewLines(preview)]),
+    '',
+    ...rules.map(ruleLine),
+    ...decisions.map(({ as, principal, at, reason }) => `${as} by ${visible(principal)} at ${at}: ${visible(reason)}`),
+    ...whatToType(approval, invocation),
+  ];
+}
+
+function factsOf({
+  id,
+  status,
+  usedBy,
+  principal,
+  roles,
+  reason,
+  createdAt,
+  expires,
+  run,
+  task,
+  message,
+}: Approval): readonly Fact[] {
+  return [
+    ['approval', id],
+    ['status', usedBy === undefined ? status : `${status} by the request ${usedBy}`],
+    ['asked by', `${principal} (${roles.join(', ') || 'no role'}) at ${createdAt}`],
+    ['expires', expires],
+    ['reason', reason],
+    ['run', run === undefined ? undefined : `${run}, task ${taskPath(task ?? '')}`],
+    ['question', message],
+  ];
+}
+
+function factLines(facts: readonly Fact[]): readonly string[] {
+  return facts.flatMap(([name, text]) => (text === undefined ? [] : [`${name.padEnd(10)}${visible(text)}`]));
+}
+
+function callLines({
+  adapter,
+  method,
+  path,
+  headers,
+  user,
+  body,
+  bodyEncoding,
+  redacted,
+}: NonNullable<Approval['call']>): readonly string[] {
+  const where = adapter === undefined ? '' : `  at ${adapter}`;
+  return [
+    `${visible(`${method} ${path}`)}${visible(where)}`,
+    ...Object.entries(headers).map(([name, value]) => visible(`${name}: ${value}`)),
+    ...(user === undefined ? [] : [visible(`user: ${user}`)]),
+    ...(body === undefined ? [] : ['', ...visibleLines(body)]),
+    ...(bodyEncoding === undefined ? [] : ['(the body is in base64)']),
+    ...(redacted ? ['(*** is in place of secrets of the workflow)'] : []),
+  ];
+}
+
+function previewLines({ kind, text, reason, at }: NonNullable<Approval['preview']>): readonly string[] {
+  if (kind === 'none') return [`No preview: ${visible(reason ?? '')}`];
+  return [
+    `What the orchestrator says that it would do (${visible(kind)}, ${at}):`,
+    ...visibleLines(text === '' ? 'nothing' : (text ?? '')),
+  ];
+}
+
+function ruleLine({ name, grants, count, approvers }: Approval['rules'][number]): string {
+  const who = [...approvers.roles, ...approvers.groups].join(', ');
+  return visible(`rule ${name}: ${grants} of ${count} granted (${who})`);
+}
+
+function whatToType({ id, mayDecide, status }: Approval, invocation: string): readonly string[] {
+  if (!mayDecide || status !== 'waiting') return [];
+  return [
+    '',
+    'To decide:',
+    ...['grant', 'reject'].map((verb) => `  ${invocation} approvals ${verb} ${visible(id)} --reason '…'`),
+  ];
+}
