@@ -100,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { ...needs, live, base, metrics, runWatcher, tracing };
-  const { catalogues, approvals, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
+  const { catalogues, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
@@ -110,8 +110,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
-    approvals: approvals.catalogue,
-    notifications: notifications.catalogue,
     live,
     ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },

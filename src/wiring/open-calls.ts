@@ -21,8 +21,10 @@ interface CallNeeds
 interface CallParts {
   readonly calls: CallPath;
   readonly preview: TakePreview;
-  readonly catalogues: ReturnType<typeof openCatalogues>;
-  readonly approvals: Approvals;
+  readonly catalogues: ReturnType<typeof openCatalogues> & {
+    readonly approvals: Approvals['catalogue'];
+    readonly notifications: NotificationParts['catalogue'];
+  };
   readonly runs: Runs;
   readonly notifications: NotificationParts;
 }
@@ -39,5 +41,6 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const catalogues = openCatalogues(started, { ...options, live });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
-  return { calls, preview, catalogues, approvals, runs, notifications };
+  const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
+  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications };
 }
