@@ -26,8 +26,11 @@ async function cruise(directory: string): Promise<Cruise> {
   return JSON.parse(stdout) as Cruise;
 }
 
+/** Takes seconds: the tests of this tree share it. */
+const ownCruise = cruise(root);
+
 test('the import table holds for every source file', async () => {
-  const { summary, modules } = await cruise(root);
+  const { summary, modules } = await ownCruise;
   assert.deepEqual(
     summary.violations.map(({ rule }) => rule.name),
     [],
@@ -159,7 +162,7 @@ const entrances = [
 ];
 
 test('the entrances to the call path are the ones listed here', async () => {
-  const { modules } = await cruise(root);
+  const { modules } = await ownCruise;
   const importers = modules
     .filter(({ source }) => /^src\/(?!calls\/)/u.test(source) && !source.endsWith('.test.ts'))
     .filter(({ dependencies }) => dependencies.some(({ resolved }) => resolved === 'src/calls/call-path.ts'))
@@ -176,7 +179,7 @@ const deciders = [
 ];
 
 test('every entrance hands its calls to the call path, which alone makes one that can be sent, after the decision', async () => {
-  const { modules } = await cruise(root);
+  const { modules } = await ownCruise;
   const importersOf = (file: string): readonly string[] =>
     modules
       .filter(({ source }) => source.startsWith('src/') && !source.endsWith('.test.ts'))

@@ -123,7 +123,7 @@ async function endRuns({ runs }: Gateway): Promise<void> {
 eachStore((store) => {
   test('three gateways on one store begin one run for each due time', async (t) => {
     const clock = createStoppedClock(Date.parse('2026-05-01T00:00Z'));
-    const options: StoreOptions = await store.fresh(t);
+    const options: StoreOptions = await store.empty(t);
     const first = await store.open(t, options);
     const databases =
       store.dialect === 'postgres' ? [first, await store.open(t, options), await store.open(t, options)] : [first, first, first];
@@ -356,7 +356,7 @@ eachStore((store) => {
   });
 
   test('a scheduler begins runs by itself, after a change and when the time comes', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const database = await store.open(t, options);
     await storeWorkflow(database);
     const gateway = gatewayOn(t, { database, clock: systemClock });

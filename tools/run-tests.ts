@@ -4,8 +4,9 @@
  *   npm test             everything
  *   npm run test:unit    the tests of src/, client/, demo/ and tools/, on SQLite alone
  *
- * A test file of test/ has a process of its own, because it starts gateways and looks at its process. The others share two processes, one
- * file after the other: that halves their processor time, since each process loads each module once. Exits with 1 where a test fails.
+ * A test file of test/ or bench/ has a process of its own, because it starts gateways and looks at its process. The others share a few
+ * processes, one file after the other: that saves processor time, since each process loads each module once. Exits with 1 where a test
+ * fails.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,25 +16,43 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({ options: { unit: { type: 'boolean', default: false } } });
 /** This file measures the memory of its process. */
 const alone = 'src/base/garbage-collection.test.ts';
-const common = ['--test', '--test-timeout=600000'];
-const unit = ['--test-isolation=none', ...(values.unit ? ['--test-skip-pattern=on PostgreSQL'] : [])];
+/** Files that wait for time limits of half a minute, or take as long. They begin first, so that no other file is left to wait for them. */
+const longest = [
+  'test/run-faults.test.ts',
+  'test/hostile-callers.test.ts',
+  'test/limits.test.ts',
+  'test/late-callers.test.ts',
+  'test/run-crashes.test.ts',
+  'test/drain.test.ts',
+  'test/audit-outcomes.test.ts',
+  'test/audit-crashes.test.ts',
+  'test/traces.test.ts',
+  'test/tls.test.ts',
+  'test/hardening-process.test.ts',
+  'test/adapter-breaker.test.ts',
+  'test/begun-replies.test.ts',
+  'test/catalogue-crashes.test.ts',
+];
+/** Processes at the same time: more than the machine has processors, since many tests wait. */
+const concurrency = 6;
+/** Processes for the files that share one. */
+const shares = values.unit ? 3 : 4;
 
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
+interface Job {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly options?: readonly string[];
 }
 
-const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const total = { passed: 0, failed: 0, skipped: 0 };
 
-/** Runs node:test with these arguments. `live`: shows its output as it comes; else only where a test failed. */
-async function run(args: readonly string[], live = false): Promise<void> {
-  const child = spawn(process.execPath, [...common, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Runs files in one process, and prints what it wrote. */
+async function run({ name, files, options = [] }: Job): Promise<void> {
+  const begun = performance.now();
+  const args = ['--test', '--test-isolation=none', '--test-timeout=600000', ...options, ...files];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const chunks: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    if (live) process.stdout.write(chunk);
-  });
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   const [code] = (await once(child, 'close')) as [number | null];
   const output = Buffer.concat(chunks).toString();
   const count = (word: string): number => Number(new RegExp(`^ℹ ${word} (\\d+)$`, 'mu').exec(output)?.[1] ?? 0);
@@ -42,22 +61,34 @@ async function run(args: readonly string[], live = false): Promise<void> {
   // A process that ended without a summary has failed too.
   const failed = count('fail') + count('cancelled');
   total.failed += code === 0 ? failed : Math.max(1, failed);
-  if (code !== 0 && !live) process.stdout.write(output);
+  console.log(`\n${name}: ${((performance.now() - begun) / 1000).toFixed(1)} s\n${output}`);
 }
 
 async function filesOf(...patterns: readonly string[]): Promise<readonly string[]> {
   return (await Array.fromAsync(glob(patterns))).filter((file) => file !== alone).toSorted();
 }
 
-const files = await filesOf('src/**/*.test.ts', 'client/src/*.test.ts', 'demo/**/*.test.ts', 'tools/**/*.test.ts');
-// Each share gets files of every folder, so that the two take about the same time.
-const shares = [0, 1].map((share) => files.filter((_file, at) => at % 2 === share));
-const outside = values.unit ? [alone] : [alone, ...(await filesOf('test/**/*.test.ts', 'bench/*.test.ts'))];
-// Many of these tests wait: for time limits, for a killed process, for a lock.
-const concurrency = 4;
-await Promise.all([
-  ...shares.map((share) => run([...unit, ...share])),
-  run([`--test-concurrency=${concurrency}`, ...outside], true),
-]);
+/** The shares get files of every folder each, so that they take about the same time. */
+async function sharedJobs(): Promise<readonly Job[]> {
+  const files = await filesOf('src/**/*.test.ts', 'client/src/*.test.ts', 'demo/**/*.test.ts', 'tools/**/*.test.ts');
+  return Array.from({ length: shares }, (_, share) => ({
+    name: `share ${share + 1} of ${shares}`,
+    files: files.filter((_file, at) => at % shares === share),
+    options: values.unit ? ['--test-skip-pattern=on PostgreSQL'] : [],
+  }));
+}
+
+async function singleJobs(): Promise<readonly Job[]> {
+  const others = values.unit ? [] : await filesOf('test/**/*.test.ts', 'bench/*.test.ts');
+  const begin = values.unit ? [] : longest;
+  return [...begin, alone, ...others.filter((file) => !longest.includes(file))].map((file) => ({ name: file, files: [file] }));
+}
+
+const [first, ...singles] = await singleJobs();
+const jobs = [first, ...(await sharedJobs()), ...singles].filter((job) => job !== undefined);
+async function work(): Promise<void> {
+  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await run(job);
+}
+await Promise.all(Array.from({ length: concurrency }, work));
 console.log(`\nall tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 if (total.failed > 0 || total.passed === 0) process.exitCode = 1;

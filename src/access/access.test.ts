@@ -153,7 +153,7 @@ eachStore((store) => {
   });
 
   test('logout revokes a token at once on its gateway and within a second on the others', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const clock = createTestClock();
     const here = (await openAccess(t, { database: await store.open(t, options), clock })).access;
     const there = (await openAccess(t, { database: await store.open(t, options), clock })).access;
@@ -329,7 +329,7 @@ eachStore((store) => {
   });
 
   test('gateways that start at the same time make one signing key and accept each other’s tokens', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const clock = createTestClock();
     const databases = await Promise.all(Array.from({ length: 3 }, () => store.open(t, options)));
     const gateways = await Promise.all(databases.map((database) => openAccess(t, { database, clock })));
@@ -340,7 +340,7 @@ eachStore((store) => {
   });
 
   test('a gateway replaces a signing key older than 30 days, and every gateway accepts the tokens of both keys', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const clock = createTestClock();
     const here = (await openAccess(t, { database: await store.open(t, options), clock })).access;
     clock.advance(30 * 86_400_000 - 60_000);

@@ -33,7 +33,7 @@ async function wrongs(throttle: LoginThrottle, times: number, name: string, sour
 
 eachStore((store) => {
   test('R89: an account has five failures from any addresses and then waits, also after the store is reopened', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const before = await openDatabase({ store: options, part: 'main', log: noLog });
     const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
     const outcomes: Outcome[] = [];
@@ -81,7 +81,7 @@ eachStore((store) => {
   });
 
   test('concurrent guesses do not exceed the limit, on any number of gateways', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const gateways = [await store.open(t, options), await store.open(t, options)];
     const throttles = gateways.map((database) => createLoginThrottle({ store: createLoginThrottleStore(database), clock }));
     const racing = Array.from({ length: 15 }, (_, count) =>

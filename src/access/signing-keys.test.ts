@@ -30,7 +30,7 @@ eachStore((store) => {
 
   test('gateways that find the key too old at the same time make one new key', async (t) => {
     const clock = createTestClock();
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const databases = [await store.open(t, options), await store.open(t, options)];
     const gateways = await Promise.all(
       databases.map((database) => createSigningKeys({ store: createSigningKeyStore(database), clock })),

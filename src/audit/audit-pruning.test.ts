@@ -129,7 +129,7 @@ eachStore((store) => {
   });
 
   test('two gateways that prune at the same time delete no more than one', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const [one, two] = [await store.openAudit(t, options), await store.openAudit(t, options)];
     const clock = clockAt();
     const log = await begin(one, clock);

@@ -241,7 +241,7 @@ eachStore((store) => {
           await catalogue.change((writer) => writer.remove(list.map(({ _id }) => _id)));
           assert.deepEqual(await blocksOf(database), [{ audience: -1, documents: 0 }]);
         }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

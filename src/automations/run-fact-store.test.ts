@@ -122,7 +122,7 @@ eachStore((store) => {
   });
 
   test('a run writes and reads facts while an import and other changes have the lock of the catalogue', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const database = await store.open(t, options);
     // Once in the same gateway, once in another one, as the command line is.
     for (const importing of [database, await store.open(t, options)]) {
@@ -275,7 +275,7 @@ eachStore((store) => {
           await documents.change((writer) => writer.remove(Array.from({ length: 5 }, (_, at) => idOf(at))));
           assert.deepEqual(await notesIn(database), []);
         }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

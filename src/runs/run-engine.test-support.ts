@@ -1,4 +1,4 @@
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { systemClock } from '#base/clock.ts';
 import { noLog } from '#base/log.ts';
 import type { StoreOptions } from '#database/database.ts';
@@ -29,6 +29,10 @@ interface GatewayOptions {
   readonly changed?: (store: RunStore) => Partial<RunStore>;
 }
 
+/** All gateways of this process share it. */
+const expressions = createExpressionPool({ threads: 2 });
+after(() => expressions.close());
+
 /** Runs on a store, and as many gateways as a test starts on it. */
 interface RunWorld {
   readonly store: RunStore;
@@ -49,9 +53,7 @@ interface RunWorld {
 }
 
 export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptions): Promise<RunWorld> {
-  const options = given ?? (await on.fresh(t));
-  const expressions = createExpressionPool({ threads: 2 });
-  t.after(() => expressions.close());
+  const options = given ?? (await on.empty(t));
   const workflows = new Map<string, Workflow>();
   const calls: RunCall[] = [];
   let far: FarEnd = () => ({ kind: 'ok', output: '{"ok":true}' });
@@ -79,7 +81,7 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
       if ('problems' in reading) throw new Error(reading.problems.map(({ detail }) => detail).join('\n'));
       workflows.set(`test.${name}`, reading.workflow);
     },
-    gateway: async (given) => startEngine(t, await open(), { expressions, workflows, perform }, given),
+    gateway: async (given) => startEngine(t, await open(), { workflows, perform }, given),
     async begin(name, more = {}) {
       const run = newRun({ workflow: `test.${name}`, input: '{}', ...more });
       await store.create([run]);
@@ -117,14 +119,7 @@ function startEngine(
 
 function toolsOver(
   store: RunStore,
-  {
-    expressions,
-    workflows,
-    perform,
-  }: Pick<RunTools, 'expressions'> & {
-    readonly workflows: ReadonlyMap<string, Workflow>;
-    readonly perform: RunTools['calls']['perform'];
-  },
+  { workflows, perform }: { readonly workflows: ReadonlyMap<string, Workflow>; readonly perform: RunTools['calls']['perform'] },
 ): RunTools {
   const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
   return {

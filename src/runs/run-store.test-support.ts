@@ -19,13 +19,13 @@ interface OpenedRuns {
 
 /** As `TestStore` has them. */
 interface Stores {
-  fresh(t: TestContext): Promise<StoreOptions>;
+  empty(t: TestContext): Promise<StoreOptions>;
   open(t: TestContext, store: StoreOptions): Promise<Database>;
 }
 
 /** An empty store, whose leases end by the clock that is answered. */
 export async function openRunStore(t: TestContext, store: Stores): Promise<OpenedRuns> {
-  const options = await store.fresh(t);
+  const options = await store.empty(t);
   const clock = createStoppedClock();
   const over = (database: Database): RunStore => runStoreOver(t, database, clock);
   const database = await store.open(t, options);

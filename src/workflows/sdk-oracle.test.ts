@@ -47,7 +47,7 @@ test('a random document is accepted here and by the SDK', async () => {
       assert.equal(await ourRefusal(document), undefined);
       assert.equal(sdkRefusal(document), undefined);
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 
@@ -133,7 +133,7 @@ test('a damaged document that the SDK refuses is refused here', async () => {
         assert.notEqual(await ourRefusal(damaged, noCompiler), undefined, `${refusal}\n${JSON.stringify(damaged)}`);
       },
     ),
-    { numRuns: 600 },
+    { numRuns: 250 },
   );
-  assert.ok(refused > 120, `only ${refused} of the damaged documents were refused by the SDK`);
+  assert.ok(refused > 50, `only ${refused} of the damaged documents were refused by the SDK`);
 });

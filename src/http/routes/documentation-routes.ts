@@ -15,14 +15,26 @@ interface DocumentationRoutesOptions {
   readonly cookieName: string;
 }
 
-/** The API for programs (OpenAPI) and for people (a page that works offline). Both are written once, at the start. */
+interface Replies {
+  readonly document: RouteReply;
+  readonly page: RouteReply;
+}
+
+/**
+ * The API for programs (OpenAPI) and for people (a page that works offline). The first request of either writes both, because that takes
+ * longer than the start of most parts.
+ */
 export function documentationRoutes({ routes, ...facts }: DocumentationRoutesOptions): readonly Route[] {
-  const own = [documentRoute(() => replies.document), pageRoute(() => replies.page)];
-  const document = createOpenApiDocument({ routes: [...routes, ...own], ...facts });
-  const replies: { readonly document: RouteReply; readonly page: RouteReply } = {
-    document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(withNamedSchemas(document)) },
-    page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },
+  let written: Replies | undefined;
+  const write = (): Replies => {
+    const document = createOpenApiDocument({ routes: [...routes, ...own], ...facts });
+    return {
+      document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(withNamedSchemas(document)) },
+      page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },
+    };
   };
+  const replies = (): Replies => (written ??= write());
+  const own = [documentRoute(() => replies().document), pageRoute(() => replies().page)];
   return own;
 }
 

@@ -2,23 +2,28 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { after, suite, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { type Log, noLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../../src/database/database.ts';
 import type { StorePart } from '../../../src/database/store-part.ts';
 import type { Owner } from '../owner.ts';
+import { type EmptyStores, emptyPostgresStores, emptySqliteStores } from './empty-stores.ts';
 
-/** A kind of store for tests. Each `fresh` one is empty, and is removed with its test. */
+/** A kind of store for tests. A test has a store of its own, which is removed with it. */
 export interface TestStore {
   readonly dialect: 'sqlite' | 'postgres';
-  /** The options of an empty store, which one gateway or several can open. */
+  /** The options of a store without tables, which one gateway or several can open. */
   fresh(owner: Owner): Promise<StoreOptions>;
-  /** Opens a store (a fresh one where none is given) and closes it after the test. */
+  /** The options of a store with empty tables, which only `open` and `openAudit` may open. Faster than `fresh`. */
+  empty(t: TestContext): Promise<StoreOptions>;
+  /** Opens a store (an empty one where none is given) and closes it after the test. */
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
   /** As `open`, for the part with the audit log. */
   openAudit(t: TestContext, store?: StoreOptions): Promise<Database>;
+  /** Removes what it kept for further tests. `eachStore` calls it after all tests of the process. */
+  close(): Promise<void>;
 }
 
 const postgresUrl = await findPostgres();
@@ -28,10 +33,16 @@ const postgresUrl = await findPostgres();
  * where one answers. Without a server they are skipped, with a message, or fail where CI=true.
  */
 export function eachStore(define: (store: TestStore) => void): void {
-  suite('on SQLite', () => define(sqliteStore));
+  eachStoreWith({ concurrency: 1 }, define);
+}
+
+/** As `eachStore`, with so many tests of a store at the same time: for tests that mostly wait. */
+export function eachStoreWith(options: { readonly concurrency: number }, define: (store: TestStore) => void): void {
+  suite('on SQLite', options, () => define(sqliteStore));
   const found = foundPostgres;
   if (found !== undefined) {
-    suite('on PostgreSQL', () => define(found));
+    suite('on PostgreSQL', options, () => define(found));
+    after(() => found.close());
     return;
   }
   const missing = 'no PostgreSQL answers at 127.0.0.1:5432 and TEST_POSTGRES_URL is not set';
@@ -47,8 +58,7 @@ export const sqliteStore: TestStore = {
     owner.after(() => rm(directory, { recursive: true, force: true }));
     return { kind: 'sqlite', file: join(directory, 'gateway.db') };
   },
-  open: (t, store, log) => openFor(t, { kind: sqliteStore, part: 'main', store, log }),
-  openAudit: (t, store) => openFor(t, { kind: sqliteStore, part: 'audit', store }),
+  ...inThisProcess(emptySqliteStores()),
 };
 
 /** The PostgreSQL that `eachStore` found, if any. */
@@ -61,33 +71,54 @@ export function storeUrl(store: StoreOptions): string {
 
 /** A schema of its own in the given database: as separate as a database, and created faster. */
 function postgresStore(url: string): TestStore {
-  const postgres: TestStore = {
-    dialect: 'postgres',
-    async fresh(owner) {
-      const schema = `gateway_test_${randomBytes(8).toString('hex')}`;
-      await execute(url, `create schema ${schema}`);
-      owner.after(() => execute(url, `drop schema ${schema} cascade`));
-      const address = new URL(url);
-      address.searchParams.set('options', `-c search_path=${schema}`);
-      return { kind: 'postgres', url: new Secret(address.href) };
-    },
-    open: (t, store, log) => openFor(t, { kind: postgres, part: 'main', store, log }),
-    openAudit: (t, store) => openFor(t, { kind: postgres, part: 'audit', store }),
+  const fresh: TestStore['fresh'] = async (owner) => {
+    const schema = `gateway_test_${randomBytes(8).toString('hex')}`;
+    await execute(url, `create schema ${schema}`);
+    owner.after(() => execute(url, `drop schema ${schema} cascade`));
+    const address = new URL(url);
+    address.searchParams.set('options', `-c search_path=${schema}`);
+    return { kind: 'postgres', url: new Secret(address.href) };
   };
-  return postgres;
+  return { dialect: 'postgres', fresh, ...inThisProcess(emptyPostgresStores(fresh)) };
 }
 
-interface Opening {
-  readonly kind: TestStore;
-  readonly part: StorePart;
-  readonly store: StoreOptions | undefined;
-  readonly log?: Log | undefined;
-}
-
-async function openFor(t: TestContext, { kind, part, store, log = noLog }: Opening): Promise<Database> {
-  const database = await openDatabase({ store: store ?? (await kind.fresh(t)), part, log });
-  t.after(() => database.close());
-  return database;
+/** The stores that tests open in their own process. A store is given back once its test has ended and nothing has it open. */
+function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 'openAudit' | 'close'> {
+  const users = new Map<StoreOptions, { open: number; ended: boolean }>();
+  const giveBackUnused = async (store: StoreOptions): Promise<void> => {
+    const use = users.get(store);
+    if (use === undefined || use.open > 0 || !use.ended) return;
+    users.delete(store);
+    await stores.giveBack(store);
+  };
+  const empty: TestStore['empty'] = async (t) => {
+    const store = await stores.take();
+    const use = { open: 0, ended: false };
+    users.set(store, use);
+    t.after(async () => {
+      use.ended = true;
+      await giveBackUnused(store);
+    });
+    return store;
+  };
+  const openPart = async (t: TestContext, part: StorePart, given?: StoreOptions, log = noLog): Promise<Database> => {
+    const store = given ?? (await empty(t));
+    const database = await openDatabase({ store, part, log });
+    const use = users.get(store);
+    if (use !== undefined) use.open += 1;
+    t.after(async () => {
+      await database.close();
+      if (use !== undefined) use.open -= 1;
+      await giveBackUnused(store);
+    });
+    return database;
+  };
+  return {
+    empty,
+    close: () => stores.close(),
+    open: (t, store, log) => openPart(t, 'main', store, log),
+    openAudit: (t, store) => openPart(t, 'audit', store),
+  };
 }
 
 async function execute(url: string, statement: string): Promise<void> {
