@@ -94,7 +94,7 @@ function nameIn(reference: string): string {
 }
 
 /** A member of a body. */
-export interface SchemaRow {
+interface SchemaRow {
   /** Such as `params.path`. */
   readonly name: string;
   readonly type: string;

@@ -200,7 +200,7 @@ describe('the console', { skip: noChromium }, () => {
     await area.fill(workflows.waits.replace('name: waits', 'name: typed').replace('milliseconds', 'miliseconds'));
     const place = page.getByRole('button', { name: /^Go to line 15, column \d+$/u });
     await place.first().click();
-    assert.match(await text(page), /miliseconds/u);
+    assert.match(await text(page), /did you mean "milliseconds"/u);
     assert.equal(await area.evaluate((element: HTMLTextAreaElement) => element === document.activeElement), true);
     await area.fill(workflows.waits.replace('name: waits', 'name: typed'));
     await shows(page, /No problems\./u);
