@@ -77,6 +77,13 @@ export default {
       to: { pathNot: '^client/src/' },
     },
     {
+      name: 'the-console-knows-the-client-alone',
+      comment: 'The console talks to the gateway by its client, as every program may.',
+      severity: 'error',
+      from: { path: '^console/src/' },
+      to: { path: '^(src|demo|tools|test|bench)/|^client/src/(?!gateway[.]ts$)' },
+    },
+    {
       name: 'kinds-do-not-know-each-other',
       comment: 'What two adapter kinds share belongs to src/adapters/.',
       severity: 'error',
@@ -104,7 +111,7 @@ export default {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'types'],
-      extensions: ['.ts', '.mjs', '.js'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js'],
     },
   },
 };

@@ -20,7 +20,7 @@ async function cruise(directory: string): Promise<Cruise> {
   const options = { cwd: directory, maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await run(
     command,
-    ['src', 'demo', 'client/src', '--config', '.dependency-cruiser.mjs', '--output-type', 'json'],
+    ['src', 'demo', 'client/src', 'console/src', '--config', '.dependency-cruiser.mjs', '--output-type', 'json'],
     options,
   ).catch((failed: { readonly stdout: string }) => failed);
   return JSON.parse(stdout) as Cruise;
@@ -36,7 +36,7 @@ test('the import table holds for every source file', async () => {
     [],
   );
   const seen = new Set(modules.map(({ source }) => source));
-  for await (const file of glob(['src/**/*.ts', 'demo/**/*.ts', 'client/src/**/*.ts'], { cwd: root }))
+  for await (const file of glob(['src/**/*.ts', 'demo/**/*.ts', 'client/src/**/*.ts', 'console/src/**/*.tsx'], { cwd: root }))
     assert.ok(seen.has(file), `${file} was not cruised`);
   const used = new Set(
     modules
@@ -105,6 +105,11 @@ const breaches = [
     rule: 'only-the-command-line-uses-the-client',
   },
   { file: 'client/src/breach.ts', text: "export { join } from 'node:path';\n", rule: 'the-client-imports-nothing-else' },
+  {
+    file: 'console/src/breach.ts',
+    text: "export { durationText } from '../../src/cli/run-words.ts';\n",
+    rule: 'the-console-knows-the-client-alone',
+  },
   { file: 'src/newcomer/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'a-folder-without-a-row' },
 ];
 
@@ -133,7 +138,8 @@ test('a planted breach of each rule of the import table is found', async (t) => 
       `export * from '${file
         .replace('breach', `breach-${index}`)
         .replace(/^src\//u, '#')
-        .replace(/^client\/src\//u, '#client/')}';\n`,
+        .replace(/^client\/src\//u, '#client/')
+        .replace(/^console\//u, '../console/')}';\n`,
     );
   }
   const found = new Set((await cruise(directory)).summary.violations.map(({ from, rule }) => `${from}: ${rule.name}`));

@@ -122,6 +122,18 @@ describe('a session cookie', async () => {
     });
   }
 
+  test('changes something only where the browser says that the page is the gateway’s', async () => {
+    const change = (headers: Headers): Promise<Reply> =>
+      gateway.send({ method: 'POST', target: '/adapters/Local%20NSO/test', headers: { Cookie, ...headers } });
+    far.answer(() => jsonReply('{}'));
+    for (const headers of [{}, { 'Sec-Fetch-Site': 'none' }]) {
+      const { detail } = assertProblem(await change(headers), 403, 'cross-site');
+      assert.match(detail, /Sec-Fetch-Site: same-origin/);
+    }
+    for (const headers of [{ 'Sec-Fetch-Site': 'same-origin' }, { Origin: own }])
+      assert.equal((await change(headers)).status, 200);
+  });
+
   test('is ignored where the request has an Authorization header, whose Host may be any', async () => {
     assert.equal((await who({ ...admin, Cookie, Host: 'evil.example' })).status, 200);
   });

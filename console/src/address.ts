@@ -49,12 +49,19 @@ export function followLinks(): void {
   });
   addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
-    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-    if (link === null || !isPlain || event.defaultPrevented || link.target !== '' || link.origin !== location.origin) return;
-    if (link.pathname !== root && !link.pathname.startsWith(`${root}/`)) return;
-    if (link.hash !== '') return;
+    if (link === null || !isPlainClick(event) || !isInside(link)) return;
     event.preventDefault();
     goTo(link.href);
     scrollTo(0, 0);
   });
+}
+
+/** Not one that opens a new tab or window. */
+function isPlainClick(event: MouseEvent): boolean {
+  return event.button === 0 && !event.defaultPrevented && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+}
+
+/** Links to a place on the same page are the browser's. */
+function isInside({ origin, pathname, hash, target }: HTMLAnchorElement): boolean {
+  return origin === location.origin && target === '' && hash === '' && (pathname === root || pathname.startsWith(`${root}/`));
 }

@@ -3,7 +3,7 @@ import { type Gateway, GatewayError, type Operation, type OperationName, operati
 import { gateway, noticeEndOf } from './session.ts';
 
 /** An API call that the console made to change something. */
-export interface MadeCall {
+interface MadeCall {
   readonly method: string;
   readonly path: string;
   /** The body as JSON, or empty. */
@@ -23,7 +23,7 @@ export async function change<Name extends OperationName>(
   name: Name,
   options: NonNullable<Options<Name>>,
 ): Promise<Awaited<ReturnType<Gateway[Name]>>> {
-  const shown = shownCall(operations[name], options as ShownOptions);
+  const shown = shownCall(operations[name], options);
   const method = gateway[name] as (given: unknown) => Promise<{ readonly status: number }>;
   try {
     const reply = await method(options);

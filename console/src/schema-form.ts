@@ -72,15 +72,19 @@ function kindOf(view: SchemaView): FlatMember['kind'] | undefined {
 /** What a form has for a member, as JSON text with the digits as they were typed; undefined where nothing was typed. */
 export function typedJson({ kind, isRequired }: FlatMember, typed: string): string | undefined {
   const text = typed.trim();
-  if (kind === 'boolean') return text === '' ? undefined : text;
-  if (kind === 'list') {
-    const entries = typed.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
-    return entries.length === 0 && !isRequired ? undefined : JSON.stringify(entries);
-  }
+  if (kind === 'list') return listJson(typed, isRequired);
   if (text === '') return kind === 'text' && isRequired ? '""' : undefined;
+  if (kind === 'boolean') return text;
   // A number keeps its digits. A text that is none goes to the gateway, which says what is wrong with it.
-  const isNumber = (kind === 'number' || kind === 'integer') && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/iu.test(text);
-  return isNumber ? text : JSON.stringify(typed);
+  const isNumber = kind === 'number' || kind === 'integer';
+  return isNumber && numberText.test(text) ? text : JSON.stringify(typed);
+}
+
+const numberText = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
+
+function listJson(typed: string, isRequired: boolean): string | undefined {
+  const entries = typed.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  return entries.length === 0 && !isRequired ? undefined : JSON.stringify(entries);
 }
 
 /** What a control shows for a JSON value of an input. */

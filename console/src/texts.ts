@@ -72,20 +72,26 @@ export function indentedJson(text: string): string {
 
 /** The text of a member of a JSON object, with the digits of its numbers; undefined where there is none. */
 export function memberText(text: string, name: string): string | undefined {
+  const wanted = JSON.stringify(name);
   let depth = 0;
-  let begin = -1;
   let key = '';
-  const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu;
-  for (let match = tokens.exec(text); match !== null; match = tokens.exec(text)) {
+  let begin = -1;
+  for (const match of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu)) {
     const [token] = match;
-    if (depth === 1 && begin >= 0 && (token === ',' || token === '}')) {
-      if (key === JSON.stringify(name)) return text.slice(begin, match.index).trim();
+    if (depth === 1 && endsMember(token)) {
+      if (begin >= 0 && key === wanted) return text.slice(begin, match.index).trim();
       begin = -1;
+    } else if (depth === 1) {
+      if (token === ':') begin = match.index + 1;
+      else if (begin < 0) key = token;
     }
-    if (token === '{' || token === '[') depth += 1;
-    else if (token === '}' || token === ']') depth -= 1;
-    else if (depth === 1 && token === ':') begin = match.index + 1;
-    else if (depth === 1 && begin < 0 && token !== ',') key = token;
+    depth += stepOf[token] ?? 0;
   }
   return undefined;
+}
+
+const stepOf: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
+
+function endsMember(token: string): boolean {
+  return token === ',' || token === '}';
 }

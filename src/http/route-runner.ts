@@ -150,7 +150,8 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
 
 /** Returns a promise only where the credentials are not in the cache of verified ones. */
 function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
-  refuseCrossSite(request.raw, options.names);
+  const asksSession = route.access !== 'everyone' && route.onlyEnds !== true;
+  refuseCrossSite(request.raw, options.names, asksSession ? options.access.cookieName : undefined);
   if (route.access === 'everyone') {
     admitCaller(route, request, options);
     return undefined;

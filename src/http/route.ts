@@ -28,6 +28,8 @@ export interface Route extends RouteTraits {
   readonly query?: (name: string) => boolean;
   /** The route takes an Idempotency-Key. `headers`: the request headers that belong to the payload, in lower case. */
   readonly idempotency?: { readonly headers: readonly string[] };
+  /** A session cookie is enough, also where the browser does not say which site the page is of: the route only takes rights away. */
+  readonly onlyEnds?: true;
   /** For errors in the shape of another standard than RFC 9457. */
   readonly errorShape?: ErrorShape;
   readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;

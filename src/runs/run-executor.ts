@@ -178,6 +178,11 @@ export class RunExecutor {
     this.#arrive({ kind: 'failed', at: this.#now(), key, error });
   }
 
+  /** A timer of the run has passed. */
+  #isDue(): boolean {
+    return this.#effects().some((effect) => effect.kind === 'timer' && effect.at <= this.#now());
+  }
+
   #hasNews(): boolean {
     return this.#arrivals.length > 0 || this.#commandsMayWait;
   }
@@ -275,7 +280,10 @@ export class RunExecutor {
     if (this.#state === this.#saved && this.#outbox.isEmpty) return false;
     const { run, tools } = this.#options;
     const isOutside = ({ kind }: WorkedEffect): boolean => kind === 'call' || kind === 'listen';
-    if (starting.some(isOutside) || [...starting, ...this.#work.effects].every(isOutside)) return true;
+    const work = [...starting, ...this.#work.effects];
+    // Where time alone lets the run go on at once, there is nothing to keep yet.
+    if (work.length === 0) return !(this.#outbox.isEmpty && this.#isDue());
+    if (starting.some(isOutside) || work.every(isOutside)) return true;
     return tools.clock.monotonic() - this.#savedAt >= writeInterval || run.deaths > 0;
   }
 

@@ -6,13 +6,18 @@ import type { RunStoreContext } from './run-store-context.ts';
 
 type StateWrite = Pick<RunWrite, 'run' | 'state'>;
 
-/** States, with those of their long values that the store lacks. Values that a state no longer names are deleted. */
+/**
+ * States, with those of their long values that the store lacks. Values that a state no longer names are deleted. `hasValues`: whether the
+ * store has long values of a run.
+ */
 export async function writeStates(
   { database: { dialect }, clock }: RunStoreContext,
   transaction: Transaction<Tables>,
   writes: readonly StateWrite[],
+  hasValues: (run: string) => boolean,
 ): Promise<void> {
-  await writeValues(dialect, transaction, writes);
+  const valued = writes.filter(({ run, state }) => hasValues(run) || (state?.values.size ?? 0) > 0);
+  if (valued.length > 0) await writeValues(dialect, transaction, valued);
   const states = writes.flatMap(({ run, state }) => (state === undefined ? [] : [[run, state.text, clock.now()]]));
   if (states.length > 0) {
     const given = jsonRows(dialect, { run: 'text', state: 'text', saved_at: 'bigint' }, states);

@@ -30,7 +30,9 @@ export function writeSteps(context: RunStoreContext, writes: readonly RunWrite[]
   });
 }
 
-type Claim = Pick<Tables['run_claim'], 'run' | 'owner' | 'fence'> & Pick<Tables['run'], 'automation'>;
+/** `has_values`: 1 where the store has long values of the run. */
+type Claim = Pick<Tables['run_claim'], 'run' | 'owner' | 'fence' | 'deaths'> &
+  Pick<Tables['run'], 'automation' | 'status' | 'started_at'> & { readonly has_values: number };
 
 /** The claims of the runs, and of those that the writes command. A run that has ended has none. */
 async function lockClaims(
@@ -45,7 +47,9 @@ async function lockClaims(
   const ids = new Set(writes.flatMap(({ run, commands }) => [run, ...commands.map((command) => command.run)]));
   const named = isOneOf(dialect, 'run_claim.run', [...ids]);
   const locking = dialect === 'postgres' ? sql`order by run_claim.run for update of run_claim` : sql``;
-  const { rows } = await sql<Claim>`select run_claim.run, owner, fence, automation
+  const values = sql`case when exists (select 1 from run_value where run_value.run = run_claim.run) then 1 else 0 end`;
+  const { rows } =
+    await sql<Claim>`select run_claim.run, owner, fence, deaths, automation, status, started_at, ${values} as has_values
     from run_claim join run on run.id = run_claim.run
     where ${sends ? sql`(${named} or listens = 1)` : named} ${locking}`.execute(transaction);
   return new Map(rows.map((row) => [row.run, row]));
@@ -63,8 +67,12 @@ async function writeHeld(
   { held, claims }: HeldWrites,
 ): Promise<Changed> {
   const { now, clock } = context;
-  await writeRuns(context, transaction, held);
-  await writeStates(context, transaction, held);
+  await writeRuns(
+    context,
+    transaction,
+    held.filter((write) => changesRun(write, claims.get(write.run))),
+  );
+  await writeStates(context, transaction, held, (run) => claims.get(run)?.has_values === 1);
   await writeTasks(context, transaction, held);
   const children = held.flatMap((write) => write.children);
   const created = await createRunsIn(transaction, children, { now, createdAt: clock.now() });
@@ -78,7 +86,7 @@ async function writeHeld(
   const commands = held.flatMap((write) => write.commands).filter(({ run }) => isOpen(run));
   await insertCommands(context, transaction, commands);
   const commanded = commands.map(({ run }) => run);
-  const due = await releaseRuns(context, transaction, held);
+  const due = await releaseRuns(context, transaction, held, claims);
   await wakeRuns(context, transaction, commanded);
   const events = held.flatMap(({ run, events: ofRun }) =>
     ofRun.map((event) => ({ run, automation: claims.get(run)?.automation ?? null, event })),
@@ -92,11 +100,17 @@ function hasEnded({ endedAt }: RunWrite): boolean {
   return endedAt !== undefined;
 }
 
+/** A row that does not change is not written: it has many indexes. */
+function changesRun(write: RunWrite, claim: Claim | undefined): boolean {
+  return hasEnded(write) || write.status !== claim?.status || (write.startedAt ?? null) !== claim.started_at;
+}
+
 async function writeRuns(
   { database: { dialect } }: RunStoreContext,
   transaction: Transaction<Tables>,
   writes: readonly RunWrite[],
 ): Promise<void> {
+  if (writes.length === 0) return;
   const rows = writes.map(({ run, status, startedAt, endedAt, error }) => [
     run,
     status,
@@ -105,11 +119,8 @@ async function writeRuns(
     error === undefined ? null : JSON.stringify(error),
   ]);
   const columns = { id: 'text', status: 'text', started_at: 'bigint', ended_at: 'bigint', error: 'text' } as const;
-  // A row that does not change is not written: it has many indexes.
   await sql`update run set status = given.status, started_at = given.started_at, ended_at = given.ended_at, error = given.error
-    from ${jsonRows(dialect, columns, rows)}
-    where run.id = given.id and (run.status <> given.status or run.started_at is distinct from given.started_at
-      or run.ended_at is distinct from given.ended_at or run.error is distinct from given.error)`.execute(transaction);
+    from ${jsonRows(dialect, columns, rows)} where run.id = given.id`.execute(transaction);
   const outputs = writes.flatMap(({ run, output }) => (output === undefined ? [] : [[run, output]]));
   if (outputs.length === 0) return;
   await sql`update run_text set output = given.output from ${jsonRows(dialect, { run: 'text', output: 'text' }, outputs)}
@@ -136,13 +147,14 @@ async function releaseRuns(
   { database: { dialect }, now }: RunStoreContext,
   transaction: Transaction<Tables>,
   writes: readonly RunWrite[],
+  claims: HeldWrites['claims'],
 ): Promise<readonly string[]> {
   const ended = writes.filter(hasEnded).map(({ run }) => run);
   if (ended.length > 0) await sql`delete from run_claim where ${isOneOf(dialect, 'run', ended)}`.execute(transaction);
-  const kept = writes.filter((write) => write.release === undefined && !hasEnded(write)).map(({ run }) => run);
-  if (kept.length > 0) {
-    await sql`update run_claim set deaths = 0 where ${isOneOf(dialect, 'run', kept)} and deaths <> 0`.execute(transaction);
-  }
+  const kept = writes
+    .filter((write) => write.release === undefined && !hasEnded(write) && claims.get(write.run)?.deaths !== 0)
+    .map(({ run }) => run);
+  if (kept.length > 0) await sql`update run_claim set deaths = 0 where ${isOneOf(dialect, 'run', kept)}`.execute(transaction);
   const rows = writes.flatMap(({ run, release, endedAt }) =>
     release === undefined || endedAt !== undefined
       ? []

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { type Automation, GatewayError, type GivenAutomation } from '#client/gateway.ts';
+import { type Automation, type AutomationPatch, GatewayError } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { change } from '../change.ts';
 import { type Loaded, useLoad } from '../load.ts';
@@ -94,42 +94,52 @@ interface ScheduleProps {
 }
 
 function Schedule({ automation, loaded }: ScheduleProps): JSX.Element {
-  const { _id: id, data, repeatInterval, nextRunAt } = automation;
-  const patch = async (
-    body: Partial<Record<'nextRunAt', string | null>> | { readonly data: { readonly cron: string } },
-  ): Promise<void> => {
-    await change('patchAutomation', { path: { id }, body: body as Partial<GivenAutomation> });
-    loaded.again();
-  };
-  const rule = data?.cron === undefined ? repeatInterval && `every ${repeatInterval}` : `cron ${data.cron}`;
-  const zone = data?.timeZone ?? 'UTC';
+  const { data, nextRunAt } = automation;
+  const rule = ruleOf(automation);
+  if (rule === undefined && nextRunAt === undefined) {
+    return (
+      <Panel title="Schedule">
+        <Empty>No schedule: it runs when somebody runs it.</Empty>
+      </Panel>
+    );
+  }
   return (
     <Panel title="Schedule">
-      {rule === undefined && nextRunAt === undefined ? (
-        <Empty>No schedule: it runs when somebody runs it.</Empty>
-      ) : (
-        <Facts
-          of={[
-            ['Rule', rule === undefined ? 'once' : `${rule}, ${zone}`],
-            ['Next due', nextRunAt === undefined ? 'paused' : <Time at={nextRunAt} />],
-          ]}
-        />
-      )}
-      {may('patchAutomation') && nextRunAt !== undefined && (
-        <div class="buttons">
-          <Action act={() => patch({ nextRunAt: null })} confirm="Pause the schedule? Nothing is due until it goes on.">
-            Pause
-          </Action>
-        </div>
-      )}
-      {may('patchAutomation') && nextRunAt === undefined && rule !== undefined && (
-        <div class="buttons">
-          <Action act={() => patch(data?.cron === undefined ? { nextRunAt: soon() } : { data: { cron: data.cron } })}>
-            {data?.cron === undefined ? 'Go on in a minute' : 'Go on'}
-          </Action>
-        </div>
-      )}
+      <Facts
+        of={[
+          ['Rule', rule === undefined ? 'once' : `${rule}, ${data?.timeZone ?? 'UTC'}`],
+          ['Next due', nextRunAt === undefined ? 'paused' : <Time at={nextRunAt} />],
+        ]}
+      />
+      {may('patchAutomation') && <Pause automation={automation} loaded={loaded} />}
     </Panel>
+  );
+}
+
+function ruleOf({ data, repeatInterval }: Automation): string | undefined {
+  if (data?.cron !== undefined) return `cron ${data.cron}`;
+  return repeatInterval === undefined ? undefined : `every ${repeatInterval}`;
+}
+
+function Pause({ automation: { _id: id, data, nextRunAt }, loaded }: ScheduleProps): JSX.Element {
+  const patch = async (body: AutomationPatch): Promise<void> => {
+    await change('patchAutomation', { path: { id }, body });
+    loaded.again();
+  };
+  const cron = data?.cron;
+  return (
+    <div class="buttons">
+      {nextRunAt !== undefined && (
+        <Action act={() => patch({ nextRunAt: null })} confirm="Pause the schedule? Nothing is due until it goes on.">
+          Pause
+        </Action>
+      )}
+      {nextRunAt === undefined && (
+        <Action act={() => patch(cron === undefined ? { nextRunAt: soon() } : { data: { cron } })}>
+          {cron === undefined ? 'Go on in a minute' : 'Go on'}
+        </Action>
+      )}
+    </div>
   );
 }
 

@@ -14,7 +14,7 @@ interface DecisionProps {
 const choices = [
   ['done', 'It happened', 'The run goes on with the output below.'],
   ['failed', 'It did not happen', 'The task fails, and the workflow handles that.'],
-  ['again', 'Do it again', 'The call is made once more.'],
+  ['again', 'Do it again', 'The call is made again.'],
 ] as const;
 
 /** What people found out about a call whose outcome is unknown. */

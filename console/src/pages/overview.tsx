@@ -10,6 +10,7 @@ import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, may } from '../session.ts';
 import { AdapterTable } from './adapters.tsx';
+import { ApprovalTable } from './approvals.tsx';
 import { RunTable } from './run-table.tsx';
 
 const day = 86_400_000;
@@ -28,10 +29,28 @@ export function Overview(): JSX.Element {
   return (
     <>
       <LiveSign of={liveness} />
+      <WaitingApprovals runs={runs.value} />
       <Loading of={runs}>{(value) => <RunPanels {...value} />}</Loading>
       {may('listAdapters') && <Adapters />}
       {may('listAutomations') && <NextDue />}
     </>
+  );
+}
+
+/** Asked again whenever the runs are. */
+function WaitingApprovals({ runs }: { readonly runs: unknown }): JSX.Element | null {
+  const { value, again } = useLoad(
+    async (signal) => (await gateway.listApprovals({ query: { status: 'waiting', limit: 20 }, signal })).value.list,
+    [],
+  );
+  useEffect(() => {
+    if (runs !== undefined) again();
+  }, [runs, again]);
+  if (value === undefined || value.length === 0) return null;
+  return (
+    <Panel title="Waiting for approval" aside={<a href={hrefOf(['approvals'])}>All approvals</a>}>
+      <ApprovalTable approvals={value} />
+    </Panel>
   );
 }
 
@@ -120,7 +139,7 @@ function NextDue(): JSX.Element {
           list.length === 0 ? (
             <Empty>No automation has a schedule.</Empty>
           ) : (
-            <Table label="Automations that are due next" columns={['Automation', 'Due', 'Local time']}>
+            <Table label="Automations that are due next" columns={['Automation', 'Due', 'Local time']} extra={[3]}>
               {list.map(({ _id, name, nextRunAt }) => (
                 <tr key={_id}>
                   <td class="grow">

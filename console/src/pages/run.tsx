@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Run } from '#client/gateway.ts';
 import { goTo, hrefOf } from '../address.ts';
 import { change } from '../change.ts';
@@ -11,6 +12,7 @@ import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, mayRun } from '../session.ts';
 import { errorKind, indentedJson, memberText } from '../texts.ts';
+import { ApprovalTable } from './approvals.tsx';
 import { tookText } from './run-table.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -38,6 +40,7 @@ export function RunPage({ id }: { readonly id: string }): JSX.Element {
           <RunFacts run={run} />
           {mayRun() && <RunActions run={run} done={loaded.again} />}
           {run.error !== undefined && <RunFault run={run} />}
+          {!isOver(run) && <Waiting run={run} />}
           <Timeline run={run} tasks={tasks} decided={loaded.again} />
           {hasMore && <p class="note">The first {tasksShown} tasks.</p>}
           <Values text={text} />
@@ -129,6 +132,21 @@ function RunFault({ run: { error } }: { readonly run: Run }): JSX.Element | null
         at <code>{error.instance}</code>
       </p>
     </div>
+  );
+}
+
+/** The approvals that hold the run up. */
+function Waiting({ run }: { readonly run: Run }): JSX.Element | null {
+  const { value, again } = useLoad(
+    async (signal) => (await gateway.listApprovals({ query: { run: run.id, status: 'waiting' }, signal })).value.list,
+    [run.id],
+  );
+  useEffect(again, [run, again]);
+  if (value === undefined || value.length === 0) return null;
+  return (
+    <Panel title="It waits for approval">
+      <ApprovalTable approvals={value} />
+    </Panel>
   );
 }
 

@@ -38,7 +38,7 @@ export function Text({ of, label }: { readonly of: string; readonly label: strin
   return (
     <>
       {/* biome-ignore lint/a11y: a region that scrolls has to be reached by keyboard. */}
-      <pre class="text" tabIndex={0} role="region" aria-label={label}>
+      <pre class="text" tabIndex={0} role="group" aria-label={label}>
         {isCut ? of.slice(0, shownCharacters) : of}
       </pre>
       {isCut && (
@@ -76,14 +76,16 @@ export function Empty({ children }: { readonly children: ComponentChildren }): J
 interface TableProps {
   readonly label: string;
   readonly columns: readonly string[];
+  /** Numbers of the columns, from 1, that a narrow screen leaves out: the page of the entry has them. */
+  readonly extra?: readonly number[];
   readonly children: ComponentChildren;
 }
 
 /** A table that scrolls inside its own region where the screen is narrow. */
-export function Table({ label, columns, children }: TableProps): JSX.Element {
+export function Table({ label, columns, extra = [], children }: TableProps): JSX.Element {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={label}>
-      <table>
+    <div class="table" tabIndex={0} role="group" aria-label={label}>
+      <table class={extra.map((column) => `without-${column}`).join(' ')}>
         <thead>
           <tr>
             {columns.map((column) => (

@@ -29,18 +29,20 @@ interface InputProps {
   readonly label: string;
   readonly name: string;
   readonly value?: string;
-  readonly type?: 'text' | 'password' | 'number';
+  readonly type?: 'password';
   readonly hint?: ComponentChildren;
   readonly required?: boolean;
   readonly autocomplete?: 'username' | 'current-password' | 'off';
   readonly placeholder?: string;
-  readonly list?: string;
 }
 
-export function Input({ label, hint, value = '', type = 'text', ...rest }: InputProps): JSX.Element {
+export function Input({ label, hint, value = '', type, ...rest }: InputProps): JSX.Element {
   return (
     <Field label={label} hint={hint}>
-      {(ids) => <input {...ids} {...rest} type={type} defaultValue={value} spellcheck={false} />}
+      {(ids) => {
+        const given = { ...ids, ...rest, defaultValue: value, spellcheck: false };
+        return type === 'password' ? <input {...given} type="password" /> : <input {...given} type="text" />;
+      }}
     </Field>
   );
 }
@@ -57,7 +59,7 @@ export function Select({ label, name, value = '', options, onChange }: SelectPro
   return (
     <Field label={label}>
       {(ids) => (
-        <select {...ids} name={name} value={value} onChange={(event) => onChange?.(event.currentTarget.value)}>
+        <select {...ids} name={name} onChange={(event) => onChange?.(event.currentTarget.value)}>
           {options.map(([option, text]) => (
             <option key={option} value={option} selected={option === value}>
               {text}

@@ -23,6 +23,7 @@ export function consoleRoutes(options: ConsoleRoutesOptions): readonly Route[] {
   return [
     rootRoute(options),
     htmlRoute('/console', page),
+    htmlRoute('/console/', page),
     htmlRoute('/console/:page', page),
     htmlRoute('/console/:page/:entry', page),
     htmlRoute('/console/assets/:file', (request) => assetReply(files, request)),
@@ -40,13 +41,11 @@ function rootRoute({ files, version, base }: ConsoleRoutesOptions): Route {
     openapi: `${base}/openapi.json`,
     health: `${base}/healthz`,
   };
-  return {
-    ...htmlRoute('/', ({ headers }) => {
-      if (!wantsHtml(headers.accept)) return json(200, addresses, { ...common, Vary: 'Accept' });
-      const Location = `${base}${hasConsole ? '/console' : '/docs'}`;
-      return { kind: 'plain', status: 302, headers: { ...common, Location, Vary: 'Accept' }, body: '' };
-    }),
-  };
+  return htmlRoute('/', ({ headers }) => {
+    if (!wantsHtml(headers.accept)) return json(200, addresses, { ...common, Vary: 'Accept' });
+    const Location = `${base}${hasConsole ? '/console' : '/docs'}`;
+    return { kind: 'plain', status: 302, headers: { ...common, Location, Vary: 'Accept' }, body: '' };
+  });
 }
 
 /** Browsers name the type when a person opens an address; programs do not. */
@@ -94,7 +93,7 @@ function fileReply(
   { headers }: RouteRequest,
   own: Readonly<Record<string, string>>,
 ): RouteReply {
-  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/iu.test(String(headers['accept-encoding'] ?? ''));
+  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/iu.test(headers['accept-encoding']?.toString() ?? '');
   const encoding = takesGzip ? { 'Content-Encoding': 'gzip' } : {};
   return {
     kind: 'plain',

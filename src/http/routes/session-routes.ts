@@ -84,6 +84,7 @@ function logoutRoute(access: Access): Route {
   return {
     method: 'POST',
     url: '/logout',
+    onlyEnds: true,
     access: 'callers',
     async handle(request) {
       const { cookie } = await access.logout(presented(request));

@@ -1,0 +1,180 @@
+import type { JSX } from 'preact';
+import type { Approval, ApprovalCall, ApprovalPreview, ApprovalRule } from '#client/gateway.ts';
+import { hrefOf } from '../address.ts';
+import { change } from '../change.ts';
+import { useLive } from '../live.ts';
+import { useLoad } from '../load.ts';
+import { Action, useSending } from '../parts/action.tsx';
+import { Empty, Facts, Panel, Table, Text, Time } from '../parts/basics.tsx';
+import { Diff } from '../parts/diff.tsx';
+import { Field, textOf } from '../parts/field.tsx';
+import { Failure, Loading } from '../parts/loading.tsx';
+import { Status } from '../parts/status.tsx';
+import { gateway } from '../session.ts';
+import { indentedJson } from '../texts.ts';
+import { titleOf } from './approvals.tsx';
+
+/** One approval: the exact call, what it would change, and the decision. */
+export function ApprovalPage({ id }: { readonly id: string }): JSX.Element {
+  const loaded = useLoad(async (signal) => (await gateway.readApproval({ path: { id }, signal })).value, [id]);
+  useLive({ every: 1_000 }, loaded.again);
+  return (
+    <Loading of={loaded}>
+      {(approval) => (
+        <>
+          <h2 class="name">{titleOf(approval)}</h2>
+          <ApprovalFacts approval={approval} />
+          {approval.call !== undefined && <Call call={approval.call} />}
+          {approval.call !== undefined && <Preview approval={approval} again={loaded.again} />}
+          <Rules rules={approval.rules} />
+          <Decisions approval={approval} />
+          {approval.mayDecide && <Decide id={approval.id} decided={loaded.again} />}
+          {approval.status === 'waiting' && !approval.mayDecide && (
+            <p class="note">You may not decide this: the approvers of the rules above do.</p>
+          )}
+        </>
+      )}
+    </Loading>
+  );
+}
+
+function ApprovalFacts({ approval }: { readonly approval: Approval }): JSX.Element {
+  const { status, principal, roles, reason, createdAt, expires, run, usedBy } = approval;
+  return (
+    <Facts
+      of={[
+        ['State', <Status of={status} />],
+        ['Asked by', `${principal} (${roles.join(', ')})`],
+        ['Reason given', reason],
+        ['Asked', <Time at={createdAt} />],
+        ['Expires', <Time at={expires} />],
+        ['Run', run === undefined ? undefined : <a href={hrefOf(['runs', run])}>{run}</a>],
+        ['Used by the call', usedBy === undefined ? undefined : <code>{usedBy}</code>],
+      ]}
+    />
+  );
+}
+
+function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
+  const { route, adapter, method, path, headers, user, body, bodyEncoding, redacted } = call;
+  return (
+    <Panel title="The call, as it would leave">
+      <Facts
+        of={[
+          ['Route', route],
+          ['Adapter', adapter],
+          ['User', user],
+          ...Object.entries(headers).map(([name, value]) => [name, value] as const),
+        ]}
+      />
+      <Text
+        of={`${method} ${path}${body === undefined ? '' : `\n\n${bodyEncoding === undefined ? indentedJson(body) : body}`}`}
+        label="The call"
+      />
+      {bodyEncoding !== undefined && <p class="note">The body is in base64.</p>}
+      {redacted && <p class="note">Secrets are masked. They are compared all the same.</p>}
+    </Panel>
+  );
+}
+
+function Preview({
+  approval: { id, status, preview },
+  again,
+}: {
+  readonly approval: Approval;
+  readonly again: () => void;
+}): JSX.Element {
+  return (
+    <Panel title="What it would change">
+      {preview === undefined ? <Empty>No preview was taken.</Empty> : <PreviewText preview={preview} />}
+      {status === 'waiting' && (
+        <div class="buttons">
+          <Action
+            act={async () => {
+              await change('previewApproval', { path: { id } });
+              again();
+            }}
+          >
+            Take it afresh
+          </Action>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function PreviewText({ preview: { kind, text, reason, at } }: { readonly preview: ApprovalPreview }): JSX.Element {
+  return (
+    <>
+      {text === undefined ? <p>There is no preview: {reason}</p> : <Diff of={text} label="The preview" />}
+      <p class="note">
+        {kind === 'none' ? 'Asked' : `By the orchestrator (${kind})`} <Time at={at} />
+      </p>
+    </>
+  );
+}
+
+function Rules({ rules }: { readonly rules: readonly ApprovalRule[] }): JSX.Element {
+  return (
+    <Panel title="Rules">
+      <Table label="Rules" columns={['Rule', 'Grants', 'Approvers', 'Own calls']}>
+        {rules.map(({ name, approvers, count, grants, satisfied, selfApproval }) => (
+          <tr key={name}>
+            <td>{name}</td>
+            <td>
+              <Status of={satisfied ? 'granted' : 'waiting'} label={`${grants} of ${count}`} />
+            </td>
+            <td class="grow">{[...approvers.roles, ...approvers.groups].join(', ')}</td>
+            <td>{selfApproval ? 'may approve' : 'may not approve'}</td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function Decisions({ approval: { decisions } }: { readonly approval: Approval }): JSX.Element | null {
+  if (decisions.length === 0) return null;
+  return (
+    <Panel title="Decisions">
+      <ul class="plain">
+        {decisions.map(({ as, principal, at, reason }) => (
+          <li key={`${at}${principal}`}>
+            <Status of={as} /> by {principal} <Time at={at} />: {reason}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Decide({ id, decided }: { readonly id: string; readonly decided: () => void }): JSX.Element {
+  const { isBusy, error, submit } = useSending(async (form) => {
+    const body = { reason: textOf(form, 'reason') };
+    await change(textOf(form, 'as') === 'reject' ? 'rejectApproval' : 'grantApproval', { path: { id }, body });
+    decided();
+  });
+  return (
+    <Panel title="Your decision">
+      <form aria-label="Decide" onSubmit={submit}>
+        <fieldset>
+          <legend>Decision</legend>
+          <label class="choice">
+            <input type="radio" name="as" value="grant" required />{' '}
+            <span>Grant: the call may be made once, exactly as shown.</span>
+          </label>
+          <label class="choice">
+            <input type="radio" name="as" value="reject" required /> <span>Reject: the call is not made.</span>
+          </label>
+        </fieldset>
+        <Field label="Reason" hint="Who asked reads it, and the audit log keeps it.">
+          {(ids) => <textarea {...ids} name="reason" rows={2} required />}
+        </Field>
+        <button type="submit" class="main" aria-disabled={isBusy}>
+          {isBusy ? 'Deciding…' : 'Decide'}
+        </button>
+        {error !== undefined && <Failure error={error} />}
+      </form>
+    </Panel>
+  );
+}

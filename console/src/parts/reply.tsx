@@ -1,0 +1,57 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ReadReply } from '../reading.ts';
+import { type SnippetCall, snippetsOf } from '../snippets.ts';
+import { durationText, indentedJson } from '../texts.ts';
+import { Facts, Text } from './basics.tsx';
+
+/** A reply as it came, with the digits of its numbers. */
+export function Reply({ of: { status, headers, text, isCut, milliseconds } }: { readonly of: ReadReply }): JSX.Element {
+  return (
+    <section class="panel" aria-label="Reply">
+      <div class="panel-head">
+        <h2>Reply {status}</h2>
+        <span class="soft">{durationText(milliseconds)}</span>
+      </div>
+      <Facts of={headers} />
+      {isCut && <p class="note">The reply is long. This is its begin.</p>}
+      {text === '' ? (
+        <p class="empty">No body.</p>
+      ) : (
+        <Text of={isCut ? text : indentedJson(text)} label="The body of the reply" />
+      )}
+    </section>
+  );
+}
+
+/** The call as a program would make it. */
+export function Snippets({ of }: { readonly of: SnippetCall }): JSX.Element {
+  return (
+    <details class="panel">
+      <summary>The same call for a program</summary>
+      {snippetsOf(of).map(([language, text]) => (
+        <div key={language}>
+          <h3>
+            {language} <Copy text={text} what={language} />
+          </h3>
+          <Text of={text} label={language} />
+        </div>
+      ))}
+    </details>
+  );
+}
+
+function Copy({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
+  const [word, setWord] = useState('Copy');
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => setWord('Copied'),
+      () => setWord('Copy it by hand'),
+    );
+  };
+  return (
+    <button type="button" onClick={copy} aria-label={`${word}: ${what}`}>
+      {word}
+    </button>
+  );
+}
