@@ -10,8 +10,8 @@ export interface JsonText {
 }
 
 /**
- * The value of a text. JSON.parse of V8 14.6 reads the second name of {"a":0,"\u00e9":0} as a backslash where it has read {"a":0,"\\":0}
- * before: so it reads here no object, only names and leaves.
+ * The value of a text. V8 14.6 reads a name that is one escape as a backslash, where it read an object of that shape before:
+ * JSON.parse('{"a":0,"\\\\":0}'), then JSON.parse('{"a":0,"\\n":0}'). So this function gives JSON.parse no object.
  */
 export function valueOf({ kind, text, members, items }: JsonText): unknown {
   if (kind === 'leaf') return JSON.parse(text);
