@@ -328,7 +328,8 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
     const first = await world.gateway({
-      lease: 600,
+      // Long enough that the call begins within it on a slow machine.
+      lease: 3_000,
       changed: () => ({ renew: () => Promise.reject(new Error('it is stopped')) }),
     });
     const { promise, resolve } = Promise.withResolvers<void>();
