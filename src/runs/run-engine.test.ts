@@ -328,7 +328,7 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
     const first = await world.gateway({
-      // Long enough that the call begins within it on a slow machine.
+      // Long enough to begin the call on a busy machine: this gateway cannot renew it.
       lease: 3_000,
       changed: () => ({ renew: () => Promise.reject(new Error('it is stopped')) }),
     });
