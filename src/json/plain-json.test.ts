@@ -8,7 +8,7 @@ test('the value of any text is that of its parts', () => {
   fc.assert(fc.property(jsonText, (json) => assert.deepEqual(parsePlain(json.text), valueOf(json))));
 });
 
-test('a name of one escape is read as what it stands for, after an object whose name is a backslash', () => {
+test('a name of one escape is read as what it means, after an object whose name is a backslash', () => {
   assert.deepEqual(parsePlain('{"a":0,"\\\\":0}'), { a: 0, '\\': 0 });
   assert.deepEqual(parsePlain('{"a":0,"\\u0062":1}'), { a: 0, b: 1 });
 });
