@@ -586,7 +586,7 @@ test('any text either loads or has problems with a position in the text', async 
       for (const { line, column, message } of problems)
         assert.ok(line >= 1 && line <= lines + 1 && column >= 1 && message !== '');
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

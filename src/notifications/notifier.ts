@@ -20,6 +20,8 @@ interface NotifierOptions extends ChannelOptions {
 }
 
 const usualPoll = 1_000;
+/** Milliseconds for which new events are gathered, so that a busy log is not looked at for each. */
+const gathering = 100;
 const forgetInterval = 60_000;
 /** Milliseconds for which notifications are kept. */
 const retention = 7 * 86_400_000;
@@ -40,7 +42,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
     const ended = channel.ended(milliseconds).finally(() => retired.delete(ended));
     retired.add(ended);
   };
-  const silence = onEvents(() => rounds.begin());
+  const later = gathered(() => rounds.begin());
+  const silence = onEvents(later.begin);
   const ignore = (): void => undefined;
   const polling = every(poll, async () => rounds.begin(), ignore);
   const forget = async (): Promise<void> => {
@@ -59,11 +62,22 @@ export function createNotifier(options: NotifierOptions): Notifier {
     },
     async stop() {
       silence();
+      later.stop();
       await Promise.all([polling.stop(), forgetting.stop(), rounds.stop()]);
       for (const channel of channels) retire(channel, patience);
       await Promise.all(retired);
     },
   };
+}
+
+/** Calls back once for all that begin within `gathering` milliseconds. */
+function gathered(callback: () => void): { readonly begin: () => void; readonly stop: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    timer = undefined;
+    callback();
+  };
+  return { begin: () => void (timer ??= setTimeout(end, gathering)), stop: () => clearTimeout(timer) };
 }
 
 /** Runs `round` once at a time; a `begin` during a round brings one more. */

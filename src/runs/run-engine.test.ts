@@ -360,7 +360,7 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     let renewals = 0;
     const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
     await world.gateway({
-      lease: 5_000,
+      lease: 10_000,
       changed: (own) => ({
         async renew(options) {
           const renewed = await own.renew(options);

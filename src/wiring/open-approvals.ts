@@ -1,3 +1,4 @@
+import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import { createApprovalGate } from '#approvals/approval-gate.ts';
@@ -37,9 +38,9 @@ export interface Approvals {
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
   const { config, database, runStore, audit, clock, log, base, preview: ask } = options;
   const store = createApprovalStore({ database, changeRuns: runStore.changeWith, clock });
-  const takePreview = async (approval: Approval): Promise<StoredPreview> => {
+  const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
     const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
-    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock });
+    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock, format });
     await store.savePreview(approval.id, preview);
     return preview;
   };

@@ -147,7 +147,7 @@ export const operations = {
   readApproval: { method: 'GET', path: '/approvals/{id}', roles: 'callers' },
   grantApproval: { method: 'POST', path: '/approvals/{id}/grant', body: 'application/json', roles: 'callers' },
   rejectApproval: { method: 'POST', path: '/approvals/{id}/reject', body: 'application/json', roles: 'callers' },
-  previewApproval: { method: 'POST', path: '/approvals/{id}/preview', roles: 'callers' },
+  previewApproval: { method: 'POST', path: '/approvals/{id}/preview', body: 'application/json', roles: 'callers' },
   listNotifications: { method: 'GET', path: '/notifications', pages: 'cursor', roles: ['admin'] },
   login: { method: 'POST', path: '/login', body: 'application/json', roles: 'everyone' },
   logout: { method: 'POST', path: '/logout', roles: 'callers' },

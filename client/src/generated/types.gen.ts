@@ -794,6 +794,13 @@ export type ParentTask = {
 
 export type Preview = ShownPreview | NoPreview;
 
+export type PreviewFormat = {
+    /**
+     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`, or `cli` where the orchestrator refuses a POST in that format.
+     */
+    format?: 'native' | 'cli' | 'xml';
+};
+
 export type PreviewRequest = {
     params: RestRequestParams;
     /**
@@ -803,7 +810,7 @@ export type PreviewRequest = {
         [key: string]: unknown;
     };
     /**
-     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`.
+     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`, or `cli` where the orchestrator refuses a POST in that format.
      */
     format?: 'native' | 'cli' | 'xml';
 };
@@ -6095,7 +6102,7 @@ export type RejectApprovalResponses = {
 export type RejectApprovalResponse = RejectApprovalResponses[keyof RejectApprovalResponses];
 
 export type PreviewApprovalData = {
-    body?: never;
+    body?: PreviewFormat;
     headers?: {
         /**
          * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
@@ -6108,17 +6115,22 @@ export type PreviewApprovalData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * The same as `format` in the body.
+         */
+        format?: 'native' | 'cli' | 'xml';
+    };
     url: '/approvals/{id}/preview';
 };
 
 export type PreviewApprovalErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -6161,6 +6173,13 @@ export type PreviewApprovalErrors = {
     413: Problem & {
         status: 413;
         code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
     };
     /**
      * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
