@@ -78,7 +78,7 @@ async function fill(client: Client): Promise<Readonly<Record<'automation' | 'run
   await started(automation, { vpn: 'beta', devices: ['no-such-device'] });
   await started(ids.get('Nightly check-sync') ?? '', {});
   const run = await started(automation, { vpn: 'acme', devices: ['ce6', 'ce22', 'pe2'] });
-  const path = 'restconf/data/tailf-ncs:devices/device=ce0/sync-to';
+  const path = 'restconf/data/tailf-ncs:devices/device=ce22/sync-to';
   const asked = await client
     .restAction({
       path: { adapterId: 'Local NSO' },
