@@ -96,7 +96,7 @@ function assertDryRun(
   return true;
 }
 
-test('whatever is written for a preview is the dry run of the call, with all of its bytes', () => {
+test('a call that is written for a preview is a dry run in every case, with all of its bytes', () => {
   const seen = { action: 0, configuration: 0, none: 0 };
   fc.assert(
     fc.property(call, fc.constantFrom(...dryRunFormats), (asked, format) => {
