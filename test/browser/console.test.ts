@@ -175,6 +175,40 @@ describe('the console', { skip: noChromium }, () => {
     await page.context().close();
   });
 
+  test('finds who called an orchestrator, and how it ended', async () => {
+    stage.far.answer(() => jsonReply('{}'));
+    await stage.admin.restAction({
+      path: { adapterId: 'Local NSO' },
+      rawBody: '{"params":{"path":"touch/ce7","accept":"a/b"},"body":{}}',
+    });
+    const page = await stage.open('/audit', { role: 'admin' });
+    await page.getByLabel('Adapter').fill('Local NSO');
+    await page.getByLabel('Outcome').selectOption('ok');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.waitForURL(/\/audit\?adapter=Local\+NSO&outcome=ok$/u);
+    const row = page.getByRole('row').filter({ hasText: 'POST touch/ce7' });
+    await row.waitFor();
+    assert.match(await row.innerText(), /admin-user[\s\S]*ok/u);
+    await page.context().close();
+  });
+
+  test('cancels a run by keyboard after a question, and never loses the focus', async () => {
+    const run = (await stage.admin.runAutomation({ path: { id: ids['waits'] ?? '' }, body: { input: { device: 'ce1' } } })).value
+      .id;
+    const page = await stage.open(`/runs/${run}`, { role: 'admin' });
+    const cancel = page.getByRole('button', { name: 'Cancel the run' });
+    await cancel.first().focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Cancel the run');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await shows(page, /○\s*cancelled/u);
+    await until('the focus', async () => (await page.evaluate(() => document.activeElement?.tagName)) === 'H1');
+    await page.context().close();
+  });
+
   test('keeps the digits of a reply in the explorer, and puts only the begin of a long one into the page', async () => {
     const page = await stage.open('/explorer?kind=restRequest', { role: 'admin' });
     stage.far.answer(() => jsonReply('{"serial":18446744073709551615,"one":1.0}'));
