@@ -194,6 +194,18 @@ function suiteOf(store: TestStore): void {
     assert.equal(far.requests.length, 1);
   });
 
+  test('calls that bring the same X-Request-Id use an approval up once', async (t) => {
+    const { far, act, needed, grant, read } = await started(t, storeUrl(await store.fresh(t)));
+    const id = needed(await act('ann', `${device}/sync-to`, '{"a":1}'));
+    await grant('lea', id);
+    const headers = { Approval: id, 'X-Request-Id': 'the-same' };
+    for (let round = 0; round < 3; round += 1)
+      await Promise.all([1, 2, 3, 4].map(() => act('ann', `${device}/sync-to`, '{"a":1}', headers)));
+    assert.equal(far.requests.length, 1);
+    const { status, usedBy } = await read('ann', id);
+    assert.deepEqual([status, usedBy], ['used', 'the-same']);
+  });
+
   test('a gateway that is killed around the use of an approval lets its call leave at most once', async (t) => {
     const url = storeUrl(await store.fresh(t));
     const { far, gateway, act, needed, grant, read } = await killable(t, url);

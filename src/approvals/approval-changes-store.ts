@@ -4,7 +4,7 @@ import type { Tables } from '#database/tables.ts';
 import type { RunsChange } from '#runs/run-changes.ts';
 import type { Approval, ApprovalFacts, ApprovalStatus } from './approval.ts';
 import { approvalEvent } from './approval-events.ts';
-import { type ApprovalRow, approvalOf, digestOfCaller, factsText } from './approval-row.ts';
+import { type ApprovalRow, approvalOf, digestOfCaller, factsText, idOfUse } from './approval-row.ts';
 import { digestOfTerms } from './approval-subject.ts';
 
 export interface NewApproval {
@@ -71,11 +71,11 @@ export async function createIn(
 /** See `ApprovalStore.use`. `now`: milliseconds since the epoch. */
 export async function useIn(
   transaction: Transaction<Tables>,
-  { id, requestId, now }: { readonly id: string; readonly requestId: string; readonly now: number },
+  { id, by, now }: { readonly id: string; readonly by: string; readonly now: number },
 ): Promise<boolean> {
   const { numUpdatedRows } = await transaction
     .updateTable('approval')
-    .set({ status: 'used', changed_at: now, used_by: requestId, unannounced: 1 })
+    .set({ status: 'used', changed_at: now, used_by: by, unannounced: 1 })
     .where('id', '=', id)
     .where('status', '=', 'granted')
     .where('expires_at', '>', now)
@@ -111,19 +111,19 @@ export async function decideIn(
 /** See `ApprovalStore.release`. */
 export async function releaseIn(
   transaction: Transaction<Tables>,
-  { id, requestId, at }: { readonly id: string; readonly requestId: string; readonly at: number },
+  { id, by, at }: { readonly id: string; readonly by: string; readonly at: number },
 ): Promise<{ readonly result: undefined } & RunsChange> {
   const rows = await transaction
     .updateTable('approval')
     .set({ status: 'granted', changed_at: at, used_by: null, unannounced: 0 })
     .where('id', '=', id)
     .where('status', '=', 'used')
-    .where('used_by', '=', requestId)
+    .where('used_by', '=', by)
     .returningAll()
     .execute();
   return {
     result: undefined,
-    events: rows.map((row) => approvalEvent('granted', approvalOf(row), { at, key: `granted/${requestId}` })),
+    events: rows.map((row) => approvalEvent('granted', approvalOf(row), { at, key: `granted/${idOfUse(by)}` })),
   };
 }
 
@@ -140,9 +140,9 @@ export async function announceIn(
     .where('unannounced', '=', 1)
     .returningAll()
     .execute();
-  const events = rows
-    .map(approvalOf)
-    .map((approval) => approvalEvent('used', approval, { at: approval.changedAt, key: `used/${approval.usedBy}` }));
+  const events = rows.map((row) =>
+    approvalEvent('used', approvalOf(row), { at: row.changed_at, key: `used/${idOfUse(row.used_by ?? '')}` }),
+  );
   return { result: undefined, events };
 }
 

@@ -4,6 +4,7 @@ import { uuidVersion7 } from '#base/uuid.ts';
 import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
 import { type Approval, statusAt, termsOf } from './approval.ts';
 import { approvalMismatch, approvalOver, approvalRequired, whereToWait } from './approval-refusals.ts';
+import { newUse } from './approval-row.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subject.ts';
 
@@ -102,6 +103,7 @@ async function permitOf(approval: Approval, { requestId }: AskingCall, options: 
       : approvalOver({ ...now, status });
   };
   const { id } = approval;
+  const use = newUse(requestId);
   if (statusAt(approval, clock.now()) !== 'granted') throw refusalOf(approval);
   // Another call uses it in the same moment, although its transaction has not ended.
   const lost = async (): Promise<Error> => {
@@ -109,13 +111,13 @@ async function permitOf(approval: Approval, { requestId }: AskingCall, options: 
     return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
   };
   const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
-  if (dialect === 'sqlite' && !(await store.use(id, requestId))) throw await lost();
+  if (dialect === 'sqlite' && !(await store.use(id, use))) throw await lost();
   return {
     approval: id,
     withIntent:
-      dialect === 'sqlite' ? undefined : { key: id, use: (transaction) => store.useIn(transaction, id, requestId), lost },
+      dialect === 'sqlite' ? undefined : { key: id, use: (transaction) => store.useIn(transaction, id, use), lost },
     // A use that is not announced now is announced by the upkeep.
     used: () => void quietly(store.announce([id])),
-    release: () => quietly(store.release(id, requestId)),
+    release: () => quietly(store.release(id, use)),
   };
 }

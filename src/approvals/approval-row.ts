@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Tables } from '#database/tables.ts';
 import type { Approval, ApprovalFacts, StoredPreview } from './approval.ts';
 
@@ -13,6 +13,20 @@ export function factsText({ principal, call, message, reason, task, fingerprint,
   return JSON.stringify({ principal, call, message, reason, task, fingerprint, rules, decisions } satisfies ApprovalFacts);
 }
 
+/** A use of an approval, as the store keeps it. It has an id of its own: a caller chooses the id of its request, and may send one twice. */
+export function newUse(requestId: string): string {
+  return `${randomUUID()} ${requestId}`;
+}
+
+/** The id of the use itself. */
+export function idOfUse(use: string): string {
+  return use.slice(0, use.indexOf(' '));
+}
+
+function requestOfUse(use: string): string {
+  return use.slice(use.indexOf(' ') + 1);
+}
+
 export function approvalOf(row: ApprovalRow): Approval {
   return {
     ...(JSON.parse(row.facts) as ApprovalFacts),
@@ -24,6 +38,6 @@ export function approvalOf(row: ApprovalRow): Approval {
     changedAt: row.changed_at,
     body: row.body === null ? undefined : Buffer.from(row.body),
     preview: row.preview === null ? undefined : (JSON.parse(row.preview) as StoredPreview),
-    usedBy: row.used_by ?? undefined,
+    usedBy: row.used_by === null ? undefined : requestOfUse(row.used_by),
   };
 }

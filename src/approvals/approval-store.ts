@@ -43,11 +43,11 @@ export interface ApprovalStore {
    * no such approval.
    */
   decide(id: string, judge: (approval: Approval) => DecidedApproval | undefined): Promise<Approval | undefined>;
-  /** Uses a granted approval up, in a transaction of its own or in this one. False where it cannot be used any more. */
-  use(id: string, requestId: string): Promise<boolean>;
-  useIn(transaction: Transaction<Tables>, id: string, requestId: string): Promise<boolean>;
-  /** The request that used it sent nothing: it can be used again. */
-  release(id: string, requestId: string): Promise<void>;
+  /** Uses a granted approval up, in a transaction of its own or in this one. False where it cannot be used any more. `by`: see `newUse`. */
+  use(id: string, by: string): Promise<boolean>;
+  useIn(transaction: Transaction<Tables>, id: string, by: string): Promise<boolean>;
+  /** The request of this use sent nothing: it can be used again. */
+  release(id: string, by: string): Promise<void>;
   savePreview(id: string, preview: StoredPreview): Promise<void>;
   /** Puts the use of approvals into the log of events. */
   announce(ids: readonly string[]): Promise<void>;
@@ -70,7 +70,7 @@ interface ApprovalStoreOptions {
 export function createApprovalStore({ database, changeRuns, clock }: ApprovalStoreOptions): ApprovalStore {
   const { dialect, read, runs } = database;
   const keyOfHashes = once(() => hashKey(database));
-  const use: ApprovalStore['useIn'] = (transaction, id, requestId) => useIn(transaction, { id, requestId, now: clock.now() });
+  const use: ApprovalStore['useIn'] = (transaction, id, by) => useIn(transaction, { id, by, now: clock.now() });
   return {
     create: (made) => changeRuns((transaction) => createIn(transaction, made, clock.now())),
     async read(id) {
@@ -81,9 +81,9 @@ export function createApprovalStore({ database, changeRuns, clock }: ApprovalSto
     list: (filter, page) => listApprovals(database, { filter, page, now: clock.now() }),
     openOf: (caller) => countOpen(database, caller),
     decide: (id, judge) => changeRuns((transaction) => decideIn(transaction, { id, judge, dialect, at: clock.now() })),
-    use: (id, requestId) => changeRuns(async (transaction) => ({ result: await use(transaction, id, requestId) })),
+    use: (id, by) => changeRuns(async (transaction) => ({ result: await use(transaction, id, by) })),
     useIn: use,
-    release: (id, requestId) => changeRuns((transaction) => releaseIn(transaction, { id, requestId, at: clock.now() })),
+    release: (id, by) => changeRuns((transaction) => releaseIn(transaction, { id, by, at: clock.now() })),
     async savePreview(id, preview) {
       await runs
         .updateTable('approval')
