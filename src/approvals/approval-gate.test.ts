@@ -40,6 +40,8 @@ const calls = [callWith('{"a":1}'), callWith('{"a":2}')];
 
 /** Two gateways on one store: each has a gate and an audit log of its own. */
 interface Gateways {
+  /** Ids of approvals that ended without a use. */
+  readonly expired: string[];
   readonly gates: readonly { readonly gate: ApprovalGate; readonly audit: AuditLog }[];
   readonly catalogue: ApprovalCatalogue;
   readonly clock: TestClock;
@@ -49,11 +51,17 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
   const clock = createTestClock();
   const options = await store.fresh(t);
   const gates: Gateways['gates'][number][] = [];
+  const expired: string[] = [];
   let catalogue: ApprovalCatalogue | undefined;
   for (const _gateway of [1, 2]) {
     const database = await store.open(t, options);
     const runs = runStoreOver(t, database, clock);
-    const approvals = createApprovalStore({ database, changeRuns: runs.changeWith, clock });
+    const approvals = createApprovalStore({
+      database,
+      changeRuns: runs.changeWith,
+      clock,
+      expired: (over) => void expired.push(...over.map(({ id }) => id)),
+    });
     const audit = await createAuditLog({
       database: store.dialect === 'postgres' ? database : await store.openAudit(t, options),
       clock,
@@ -63,13 +71,20 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       longestCall: () => hour,
     });
     t.after(() => audit.close());
-    const gate = createApprovalGate({ store: approvals, clock, dialect: store.dialect, base: '', takePreview: () => undefined });
+    const gate = createApprovalGate({
+      store: approvals,
+      clock,
+      dialect: store.dialect,
+      base: '',
+      takePreview: () => undefined,
+      bytesAtMost: 100,
+    });
     gates.push({ gate, audit });
     const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
     catalogue ??= createApprovalCatalogue({ store: approvals, clock, takePreview });
   }
   assert.ok(catalogue);
-  return { gates, catalogue, clock };
+  return { gates, catalogue, clock, expired };
 }
 
 /** What the test knows of an approval. */
@@ -223,6 +238,30 @@ function suiteOf(store: TestStore): void {
       );
       assert.equal(results.filter((result) => result === true).length, 1);
     }
+  });
+
+  test('an approval whose time is over makes room for a new one, and that it has expired is told', async (t) => {
+    const { gates, expired, clock } = await opened(t, store);
+    const [gateway] = gates;
+    assert.ok(gateway);
+    const asking = { principal: caller, call: callWith('{}'), rules: ruleSets()[0] ?? [], requestId: 'r', reference: {} };
+    const first = await leaves(gateway, asking);
+    clock.advance(hour);
+    const second = await leaves(gateway, asking);
+    assert.ok(typeof first === 'string' && typeof second === 'string' && first !== second);
+    assert.deepEqual(expired, [first]);
+  });
+
+  test('bodies of open approvals have a limit together, and what is asked for already keeps its approval', async (t) => {
+    const { gates } = await opened(t, store);
+    const [gateway] = gates;
+    assert.ok(gateway);
+    const long = (digit: string) => callWith(digit.repeat(60));
+    const asking = { principal: caller, rules: ruleSets()[0] ?? [], requestId: 'r', reference: {} };
+    const first = await leaves(gateway, { ...asking, call: long('1') });
+    assert.ok(typeof first === 'string');
+    await assert.rejects(gateway.gate.admit({ ...asking, call: long('2') }), { code: 'too-many-requests' });
+    assert.equal(await leaves(gateway, { ...asking, call: long('1') }), first);
   });
 }
 

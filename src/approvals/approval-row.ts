@@ -27,7 +27,25 @@ function requestOfUse(use: string): string {
   return use.slice(use.indexOf(' ') + 1);
 }
 
-export function approvalOf(row: ApprovalRow): Approval {
+/** Everything but the body and the preview, which may be long. */
+export const factColumns = [
+  'id',
+  'subject',
+  'rules',
+  'run',
+  'status',
+  'created_at',
+  'expires_at',
+  'changed_at',
+  'caller_digest',
+  'facts',
+  'used_by',
+  'unannounced',
+] as const;
+
+type FactRow = Pick<ApprovalRow, (typeof factColumns)[number]>;
+
+export function approvalOf(row: FactRow & Partial<ApprovalRow>): Approval {
   return {
     ...(JSON.parse(row.facts) as ApprovalFacts),
     id: row.id,
@@ -36,8 +54,8 @@ export function approvalOf(row: ApprovalRow): Approval {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     changedAt: row.changed_at,
-    body: row.body === null ? undefined : Buffer.from(row.body),
-    preview: row.preview === null ? undefined : (JSON.parse(row.preview) as StoredPreview),
+    body: row.body == null ? undefined : Buffer.from(row.body),
+    preview: row.preview == null ? undefined : (JSON.parse(row.preview) as StoredPreview),
     usedBy: row.used_by === null ? undefined : requestOfUse(row.used_by),
   };
 }

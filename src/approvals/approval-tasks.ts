@@ -63,7 +63,8 @@ async function answerOf(
   if (status === 'waiting') return { kind: 'waiting' };
   const { id } = approval;
   if (status === 'granted') {
-    if (!(await store.use(id, newUse(`run ${task.run}`)))) return await answerOf((await store.read(id)) ?? approval, task, { store, clock });
+    if (!(await store.use(id, newUse(`run ${task.run}`))))
+      return await answerOf((await store.readFacts(id)) ?? approval, task, { store, clock });
     await store.announce([id]);
   } else if (status !== 'used') {
     const { code, message } = approvalOver({ ...approval, status });
