@@ -46,6 +46,7 @@ export const factColumns = [
 type FactRow = Pick<ApprovalRow, (typeof factColumns)[number]>;
 
 export function approvalOf(row: FactRow & Partial<ApprovalRow>): Approval {
+  const { body = null, preview = null } = row;
   return {
     ...(JSON.parse(row.facts) as ApprovalFacts),
     id: row.id,
@@ -54,8 +55,8 @@ export function approvalOf(row: FactRow & Partial<ApprovalRow>): Approval {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     changedAt: row.changed_at,
-    body: row.body == null ? undefined : Buffer.from(row.body),
-    preview: row.preview == null ? undefined : (JSON.parse(row.preview) as StoredPreview),
+    body: body === null ? undefined : Buffer.from(body),
+    preview: preview === null ? undefined : (JSON.parse(preview) as StoredPreview),
     usedBy: row.used_by === null ? undefined : requestOfUse(row.used_by),
   };
 }

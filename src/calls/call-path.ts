@@ -72,15 +72,16 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
 }
 
 /**
- * Undefined where no rule matches the call and its caller names no approval. One that it names is used up in any case. A preview needs none:
- * it leaves as a dry run alone.
+ * Undefined where no rule matches the call, its caller names no approval, and no one was asked. One that it names is used up in any case. A
+ * preview needs none: it leaves as a dry run alone.
  */
 function admission(
   call: Call,
   { rules, context: { record, approval = {} } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
-): (() => Promise<ApprovalPermit>) | undefined {
-  if (isPreview(call) || (rules.length === 0 && approval.id === undefined)) return undefined;
+): (() => Promise<ApprovalPermit | undefined>) | undefined {
+  const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;
+  if (isPreview(call) || isFree) return undefined;
   const { principal, requestId } = record;
   return () => gate.admit({ principal, call, rules, reference: approval, requestId });
 }
