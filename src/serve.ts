@@ -6,7 +6,7 @@ import { packageVersion } from '#base/package-version.ts';
 import type { ServeOptions } from '#cli/command.ts';
 import { tryPrint } from '#cli/output.ts';
 import type { ProcessMemory } from '#http/admission/pressure-gauge.ts';
-import { type Gateway, startGateway } from '#wiring/gateway.ts';
+import type { Gateway } from '#wiring/gateway.ts';
 import { logConfigWarnings } from '#wiring/reload.ts';
 
 /** The members of Node's `process` that `serve` uses. */
@@ -112,6 +112,8 @@ async function start(
 ): Promise<Gateway | undefined> {
   try {
     const version = await packageVersion();
+    // This loads nearly all modules, which a start that is refused does not need.
+    const { startGateway } = await import('#wiring/gateway.ts');
     return await startGateway({
       config,
       loadAgain,

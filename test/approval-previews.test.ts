@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { approvalCaller, people, type SeenApproval } from './support/approvals/approval-caller.ts';
+import { assertProblem } from './support/callers/calls.ts';
 import { NsoNode, yang } from './support/far-sides/nso-node.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
@@ -23,7 +24,7 @@ const gateway = await startGateway(
     ],
   },
 );
-const { send, read, needed, grant } = approvalCaller(() => gateway);
+const { send, read, needed, grant, list } = approvalCaller(() => gateway);
 
 const hostname = 'restconf/data/tailf-ncs:devices/device=ce0/config/tailf-ned-cisco-ios:hostname';
 
@@ -53,6 +54,36 @@ test('an approver sees the dry run of a call, and can take it again after the or
   assert.equal((await change('demo', 'another', { Approval: meanwhile })).status, 200);
   const again = await send('lea', 'POST', `/approvals/${next}/preview`);
   assert.equal((again.json() as SeenApproval).preview?.text, 'hostname renamed\n');
+  for (const [target, body] of [
+    [`/approvals/${next}/preview?format=cli`, undefined],
+    [`/approvals/${next}/preview`, { format: 'cli' }],
+  ] as const) {
+    const { preview } = (await send('lea', 'POST', target, body)).json() as SeenApproval;
+    assert.match(preview?.text ?? '', /^\+ +hostname renamed;$/mu);
+  }
+  assertProblem(await send('lea', 'POST', `/approvals/${next}/preview?format=json`), 400, 'invalid-request');
+});
+
+test('the preview of an action is its own dry run, also where a run makes the call', async () => {
+  const path = 'restconf/data/tailf-ncs:devices/device=ce22/sync-to';
+  const params = { path, accept: yang };
+  const id = needed(await send('ann', 'POST', '/orchestrator_manager/restAction/demo', { params, body: {} }));
+  const { kind, text } = await previewed(id);
+  assert.deepEqual([kind, text], ['native', 'hostname ce22\n']);
+  const document = { dsl: '1.0.3', namespace: 'lab', name: 'sync', version: '1.0.0' };
+  const call = { call: 'orchestratorAction', with: { adapter: 'demo', params, body: {} } };
+  const stored = await send('ann', 'POST', '/automation_catalog/workflows', { document, do: [{ sync: call }] });
+  assert.equal(stored.status, 201, stored.text);
+  const made = await send('ann', 'POST', '/automation_catalog/automations', { name: 'sync', data: { workflowId: 'lab.sync' } });
+  const { _id: automation } = made.json() as { readonly _id: string };
+  const run = await send('ann', 'POST', `/automation_catalog/automations/${automation}/run`, {});
+  assert.equal(run.status, 201, run.text);
+  let waiting: SeenApproval | undefined;
+  await until('the run waits for an approval', async () => {
+    waiting = (await list('lea', '?status=waiting')).find((one) => one.run !== undefined);
+    return waiting !== undefined;
+  });
+  assert.equal((await previewed(waiting?.id ?? '')).text, 'hostname ce22\n');
 });
 
 test('the record of a dry run names the approval, and who asked for the call', async () => {

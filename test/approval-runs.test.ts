@@ -99,6 +99,7 @@ function suiteOf(store: TestStore): void {
     assert.deepEqual([shown.call?.route, shown.call?.redacted], ['restAction', true]);
     assert.equal(shown.call?.body, '{"token":"***","n":1.5}');
     assert.equal((await read('ann', question)).status, 'used');
+    assert.equal((await runs.reaches(run, 'waiting')).status, 'waiting');
     await restart('SIGTERM');
     assert.equal(far.requests.length, 0);
     await grant('lea', call);

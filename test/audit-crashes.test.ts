@@ -4,9 +4,9 @@ import { auditCrashRounds } from './support/crashes/audit-crash-rounds.ts';
 import { crashSeed } from './support/crashes/crash-rounds.ts';
 import { eachStore } from './support/stores/stores.ts';
 
-// Ten kills on each store. The full form has some hundred on each: node bench/audit-crashes.ts 200
+// Six kills on each store. The full form has some hundred on each: node bench/audit-crashes.ts 200
 
-const rounds = 10;
+const rounds = 6;
 
 eachStore((store) => {
   test(`R71: every action has its record, each acknowledged one its outcome, and each key one call, after ${rounds} kills under load`, async (t) => {

@@ -31,7 +31,6 @@ function callText(more: string): string {
 
 describe('a route', () => {
   for (const target of [
-    '/',
     '/tools',
     '/tools/restCall/',
     '/tools/restcall',

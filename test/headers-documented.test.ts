@@ -6,8 +6,9 @@ import { documentedHeaders, type Fields } from './support/documentation/document
 import type { SentMessage } from './support/documentation/header-conditions.ts';
 import { collector } from './support/far-sides/collector.ts';
 import { connectProxy } from './support/far-sides/connect-proxy.ts';
-import { type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { tokenEndpoint } from './support/far-sides/token-endpoint.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
@@ -17,7 +18,7 @@ const { assertDocumented } = documented;
 const owner = { after };
 const far = await farSide(owner);
 const elsewhere = await farSide(owner);
-const issuer = await farSide(owner);
+const [issuer, hooks] = [await farSide(owner), await farSide(owner)];
 const tokens = await tokenEndpoint(owner, 'adapter secret');
 const proxy = await connectProxy(owner);
 const [plainCollector, gzipCollector] = [await collector(owner), await collector(owner)];
@@ -34,10 +35,11 @@ type AuthType = keyof typeof authentications;
 const authTypes = Object.keys(authentications) as AuthType[];
 
 const throughProxy = { kind: 'rest', url: far.url };
-const gateway = await startGateway(owner, {
+const settings = {
   config: {
     outbound: { allow: [far.authority, elsewhere.authority] },
     access: { oidc: [{ issuer: issuer.url, audience: 'gateway' }] },
+    notifications: [{ url: hooks.url, secret: `whsec_${'x'.repeat(32)}` }],
   },
   adapters: [
     ...authTypes.map((name) => ({ name, kind: 'nso', url: far.url, auth: authentications[name] })),
@@ -45,7 +47,8 @@ const gateway = await startGateway(owner, {
     { name: 'proxied with a user', ...throughProxy, proxy: { url: proxy.url, username: 'configured', password: 'x' } },
   ],
   environment: { OTEL_EXPORTER_OTLP_ENDPOINT: plainCollector.url, OTEL_BSP_SCHEDULE_DELAY: '20' },
-});
+};
+const gateway = await startGateway(owner, settings);
 
 /** The fields of the requests at a far side since its last `answer`. */
 function arrived({ requests }: { readonly requests: readonly FarRequest[] }): readonly Fields[] {
@@ -230,6 +233,19 @@ describe('headers of the gateway’s own requests', () => {
     assert.equal((await gateway.send({ target: '/whoami', headers })).status, 401);
     assert.deepEqual(issuer.requests.map(({ target }) => target).slice(0, 2), ['/.well-known/openid-configuration', '/keys']);
     for (const fields of arrived(issuer)) assertDocumented('OIDC discovery and keys', fields, {});
+  });
+
+  test('a notification sends the documented headers', async () => {
+    hooks.answer(() => httpReply({ status: 204 }));
+    const changed = {
+      ...settings,
+      adapters: [...settings.adapters, { name: 'down', kind: 'rest', url: `http://127.0.0.1:${await closedPort()}` }],
+    };
+    await reloadWith(gateway, changed);
+    await gateway.send({ method: 'POST', target: '/adapters/down/test', role: 'admin' });
+    await until('the receiver has a notification', () => hooks.requests.length > 0);
+    assertDocumented('Notification', hooks.request.headers, {});
+    await reloadWith(gateway, settings);
   });
 
   test('CONNECT sends the documented headers to a proxy', async () => {

@@ -22,7 +22,10 @@ const owner = { after };
 const far = await farSide(owner);
 const caFile = temporaryFile(owner, 'ca.pem', createAuthority().cert);
 const gateway = await startGateway(owner, {
-  config: { outbound: { allow: [far.authority] } },
+  config: {
+    outbound: { allow: [far.authority] },
+    notifications: [{ url: far.url, secret: `whsec_${'x'.repeat(32)}` }],
+  },
   adapters: [
     { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['denied/**'] } },
     { name: 'Idle', kind: 'rest', url: far.url, auth: { type: 'none' }, tls: { caFile } },

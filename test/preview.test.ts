@@ -274,6 +274,21 @@ test('an answer without the result of a dry run is no preview', async (t) => {
   assert.deepEqual(await preview(name), { kind: 'native', text: 'a\u0007\ufffd\ufffd\r\n' });
 });
 
+test('an action that has no native form is asked again for cli, unless the caller has named a format', async (t) => {
+  const { node, name } = await nso(t, 'rfc8525');
+  const error = '{"ietf-restconf:errors":{"error":[{"error-tag":"invalid-value","error-message":"native"}]}}';
+  const output = '{"tailf-ncs:output":{"cli":{"local-node":{"data":"+ x;\\n"}}}}';
+  node.answer = ({ body: sent }) =>
+    sent.includes('"native"') ? jsonReply(error, { status: 400, type: yang }) : jsonReply(output, { type: yang });
+  const sync = { method: 'POST', path: 'restconf/data/tailf-ncs:devices/device=ce0/sync-from', body: '{}' };
+  assert.deepEqual(await preview(name, sync), { kind: 'cli', text: '+ x;\n' });
+  assert.equal(node.calls.length, 2);
+  assert.match(await reasonOf(name, { ...sync, format: 'native' }), /answered 400: invalid-value: native/u);
+  node.answer = () => jsonReply(error, { status: 400, type: yang });
+  assert.match(await reasonOf(name, sync), /answered 400: invalid-value: native/u);
+  assert.equal(node.changes, 0);
+});
+
 test('a node that does not answer for its YANG library gets no dry run', async (t) => {
   const { node, name } = await nso(t, 'hangs', { timeouts: { total: '2s', firstByte: '300ms' } });
   assert.equal(await reasonOf(name), 'The orchestrator did not answer in time.');

@@ -57,6 +57,7 @@ const rows: readonly Row[] = [
     body: { params: { ...params, method: 'PUT' } },
     may: ['admin'],
   },
+  { method: 'GET', path: '/notifications', may: ['admin'] },
   ...(['restAction', 'restQuery', 'restRequest'] as const).map((route) => ({
     method: 'POST',
     path: `/orchestrator_manager/${route}/{adapterId}`,

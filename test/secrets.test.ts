@@ -8,6 +8,7 @@ import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './su
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
+import { until } from './support/until.ts';
 
 // Row 93 of docs/security.md. A secret is planted in every place that can hold one, and calls are made that succeed and that fail
 // in every way. Then replies, log, metrics and store are searched for the secrets.
@@ -22,6 +23,9 @@ const clientSecret = secret('client secret');
 const timeouts = { dns: '2s', connect: '2s', firstByte: '1s', idle: '1s', total: '2s' };
 const shared = { kind: 'restconf', url: `${far.url}/${base}`, timeouts, responseLimit: '128KiB' };
 const tokens = await farSide({ after });
+/** A receiver of notifications. */
+const hooks = await farSide({ after }, () => httpReply({ status: 500 }));
+const webhookSecret = `whsec_${Buffer.from(secret('webhook secret').padEnd(32, 'x')).toString('base64')}`;
 const oauth = (path: string): object => ({
   type: 'oauth2',
   tokenUrl: `${tokens.url}/${path}?key=${secret('token query')}`,
@@ -78,6 +82,7 @@ const gateway = await startGateway(
         clients: [{ clientId: 'reporting', secretHash: hashOf(clientSecret), roles: ['apiread'], groups: [] }],
         oidc: [{ issuer: provider.issuer, audience }],
       },
+      notifications: [{ url: `${hooks.url}/${secret('webhook path')}?key=${secret('webhook query')}`, secret: webhookSecret }],
     },
   },
 );
@@ -189,6 +194,14 @@ test('R93: the token endpoint gets the client secret, by tokens that are issued,
   const asked = tokens.requests.map(({ head }) => head).join('\n');
   assert.deepEqual(secret.foundIn(asked, ['token query', 'adapter client secret']), ['token query', 'adapter client secret']);
   assert.ok(replies.some(({ reply }) => reply.text.includes('invalid_client')));
+});
+
+test('R93: a receiver of notifications gets its path and query, and answers with an error', async () => {
+  await until('the receiver has a notification', () => hooks.requests.length > 0);
+  const heard = hooks.requests.map(({ head }) => head).join('\n');
+  assert.deepEqual(secret.foundIn(heard, ['webhook path', 'webhook query']), ['webhook path', 'webhook query']);
+  assert.deepEqual(secret.foundIn(heard, ['webhook secret']), []);
+  await keep('notifications', gateway.send({ target: '/notifications', role: 'admin' }));
 });
 
 test('R93: refused calls with secrets in them get their replies', async () => {

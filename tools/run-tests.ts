@@ -35,6 +35,8 @@ const longest = [
 ];
 /** Processes at the same time: more than the machine has processors, since many tests wait. */
 const concurrency = 6;
+/** Milliseconds: a process that something keeps alive after its tests is killed, and counts as failed. */
+const limit = 1_200_000;
 /** Processes for the files that share one. */
 const shares = values.unit ? 3 : 4;
 
@@ -50,7 +52,7 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 async function run({ name, files, options = [] }: Job): Promise<void> {
   const begun = performance.now();
   const args = ['--test', '--test-isolation=none', '--test-timeout=600000', ...options, ...files];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout: limit, killSignal: 'SIGKILL' });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   const [code] = (await once(child, 'close')) as [number | null];

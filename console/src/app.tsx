@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { hrefOf, place } from './address.ts';
 import { lastChange } from './change.ts';
+import { keepFocus } from './focus.ts';
 import { useLoad } from './load.ts';
 import { Login } from './pages/login.tsx';
 import { menu, pageOf } from './pages.tsx';
@@ -111,6 +112,7 @@ function LastChange(): JSX.Element | null {
         type="button"
         onClick={() => {
           lastChange.value = undefined;
+          keepFocus();
         }}
       >
         Hide

@@ -13,15 +13,26 @@ interface Source {
   readonly every: number;
 }
 
-/** Calls `onNews` after events, until the page is left. The events of a run end with the run. */
+/**
+ * Calls `onNews` after events, until the page is left. The events of a run end with the run. A tab that is not visible has no stream, because
+ * browsers share six connections of HTTP/1.1 among all tabs. Once it is visible again, it asks for what it missed.
+ */
 export function useLive({ run, every }: Source, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('connecting');
+  const isVisible = useVisible();
   useEffect(() => {
+    if (!isVisible) return undefined;
     const leave = new AbortController();
     const news = throttled(onNews, every);
+    let isFirst = true;
     const options = {
       signal: leave.signal,
-      onOpen: () => setLiveness('live'),
+      onOpen: () => {
+        setLiveness('live');
+        // What happened while there was no stream.
+        if (!isFirst) news.call();
+        isFirst = false;
+      },
       onInterruption: () => setLiveness('away'),
     };
     const events = run === undefined ? gateway.followEvents(options) : gateway.followRun({ ...options, path: { id: run } });
@@ -40,10 +51,33 @@ export function useLive({ run, every }: Source, onNews: () => void): Liveness {
       leave.abort();
       news.end();
     };
-  }, [run, every, onNews]);
+  }, [run, every, onNews, isVisible]);
+  useAgain(isVisible, onNews);
   return liveness;
 }
 
 async function readAll(events: AsyncIterable<StreamedEvent>, onEvent: () => void): Promise<void> {
   for await (const _event of events) onEvent();
+}
+
+function useVisible(): boolean {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible');
+  useEffect(() => {
+    const look = (): void => setVisible(document.visibilityState === 'visible');
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
+  return isVisible;
+}
+
+/** Calls `onNews` when the page is seen again. */
+function useAgain(isVisible: boolean, onNews: () => void): void {
+  const [wasHidden, setHidden] = useState(false);
+  useEffect(() => {
+    if (!isVisible) setHidden(true);
+    else if (wasHidden) {
+      setHidden(false);
+      onNews();
+    }
+  }, [isVisible, wasHidden, onNews]);
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Place } from './address.ts';
 import { Access } from './pages/access.tsx';
 import { AdapterPage, Adapters } from './pages/adapters.tsx';
+import { Api, ApiOperationPage } from './pages/api.tsx';
 import { ApprovalPage } from './pages/approval.tsx';
 import { Approvals } from './pages/approvals.tsx';
 import { Audit } from './pages/audit.tsx';
@@ -35,6 +36,7 @@ export function menu(): readonly MenuEntry[] {
     { name: 'explorer', title: 'Explorer', isOffered: may('restQuery') || may('restCall') },
     { name: 'audit', title: 'Audit', isOffered: may('listAudit') },
     { name: 'access', title: 'Access', isOffered: may('explainAccess') },
+    { name: 'api', title: 'API', isOffered: true },
   ];
 }
 
@@ -47,6 +49,7 @@ const lists: Readonly<Record<string, readonly [title: string, page: () => JSX.El
   adapters: ['Adapters', () => <Adapters />],
   explorer: ['Explorer', () => <Explorer />],
   access: ['Access', () => <Access />],
+  api: ['API', () => <Api />],
   audit: ['Audit', () => <Audit />],
 };
 
@@ -55,6 +58,7 @@ const entries: Readonly<Record<string, readonly [title: string, page: (id: strin
   runs: ['Run', (id) => <RunPage id={id} />],
   workflows: ['Workflow', (id) => <WorkflowPage id={id} />],
   approvals: ['Approval', (id) => <ApprovalPage id={id} />],
+  api: ['Operation', (id) => <ApiOperationPage name={id} />],
   adapters: ['Adapter', (id) => <AdapterPage name={id} />],
 };
 
@@ -63,7 +67,7 @@ export function pageOf({ segments }: Place): { readonly title: string; readonly 
   const [name = '', entry, ...more] = segments;
   if (more.length === 0 && entry !== undefined && Object.hasOwn(entries, name)) {
     const [title, page] = entries[name] ?? ['', () => <NotFound />];
-    return { title: name === 'adapters' ? entry : title, body: page(entry) };
+    return { title: name === 'adapters' || name === 'api' ? entry : title, body: page(entry) };
   }
   if (entry === undefined && Object.hasOwn(lists, name)) {
     const [title, page] = lists[name] ?? ['', () => <NotFound />];

@@ -2,7 +2,8 @@ import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { createUsage } from '#base/usage.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
-import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import type { FarSideReply } from '#outbound/outbound-call.ts';
+import { retryAfter } from '#outbound/retry-after.ts';
 import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
 import type { AdapterNode, NodeCall } from './adapter-node.ts';
@@ -157,17 +158,7 @@ function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean 
 function retryDelay(reply: FarSideReply, count: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
   if (!isNodeFault(reply)) return undefined;
-  return Math.max(retryAfter(headerValue(reply.headers, 'retry-after'), clock), backoff(count));
-}
-
-/**
- * The milliseconds of a Retry-After header, in seconds or as an IMF-fixdate (RFC 9110, section 10.2.3); 0 for any other value.
- */
-function retryAfter(value: string | undefined, clock: Clock): number {
-  if (value === undefined) return 0;
-  if (/^\d{1,9}$/u.test(value)) return Number(value) * 1000;
-  const at = /^\w{3}, \d{2} \w{3} \d{4} [\d:]{8} GMT$/u.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? 0 : Math.max(0, at - clock.now());
+  return Math.max(retryAfter(reply.headers, clock), backoff(count));
 }
 
 function backoff(attempt: number): number {

@@ -33,12 +33,14 @@ export function keepDryRunProof(options: {
 }): DryRunProof {
   const { url, clock } = options;
   let provenAt: number | undefined;
+  /** Counts what was forgotten: a reading that began before proves nothing for later. */
+  let forgotten = 0;
   /** Previews at the same time share one reading. */
   let reading: Promise<string | undefined> | undefined;
   const read = async (): Promise<string | undefined> => {
-    const begun = clock.monotonic();
+    const [begun, before] = [clock.monotonic(), forgotten];
     const missing = await readProof(options);
-    if (missing === undefined) provenAt = begun;
+    if (missing === undefined && before === forgotten) provenAt = begun;
     return missing;
   };
   return {
@@ -50,6 +52,7 @@ export function keepDryRunProof(options: {
       if (missing !== undefined) throw noDryRun(`No dry run was sent to ${new URL(url).host}: ${missing}.`);
     },
     forget() {
+      forgotten += 1;
       provenAt = undefined;
     },
   };

@@ -1,5 +1,6 @@
 import { isApprover } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
+import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
@@ -34,7 +35,7 @@ export interface ApprovalCatalogue {
   /** As `grant`. It ends the approval, also one that was granted and not used yet. */
   reject(request: ApprovalRequest & { readonly reason: string }): Promise<SeenApproval>;
   /** Takes the preview of the call again. */
-  preview(request: ApprovalRequest): Promise<SeenApproval>;
+  preview(request: ApprovalRequest & { readonly format?: DryRunFormat | undefined }): Promise<SeenApproval>;
   /** Whether the principal may see the approval with this id. */
   sees(principal: Principal, id: string): Promise<boolean>;
 }
@@ -42,7 +43,7 @@ export interface ApprovalCatalogue {
 interface CatalogueOptions {
   readonly store: ApprovalStore;
   readonly clock: Clock;
-  readonly takePreview: (approval: Approval) => Promise<StoredPreview>;
+  readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
 }
 
 /** Approvals that one listing reads at most, as a multiple of its limit. */
@@ -87,7 +88,7 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
     reject: (request) => decide(request, 'rejected'),
     async preview(request) {
       const approval = await visible(request);
-      const preview = await takePreview(approval);
+      const preview = await takePreview(approval, request.format);
       return seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '#access/principal.ts';
-import type { Preview } from '#adapters/dry-runs.ts';
+import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace } from '#base/trace-context.ts';
@@ -14,6 +14,8 @@ interface ApprovalPreviewNeeds {
   /** The roles by which the calls of a run are decided. Rejects with `store-unavailable`. */
   readonly delegatedOf: (run: string) => Promise<readonly Role[] | undefined>;
   readonly clock: Clock;
+  /** See TakePreview. */
+  readonly format: DryRunFormat | undefined;
 }
 
 /** Takes the preview of an approval's call, in the name and by the rights of who asked for it. Rejects with `store-unavailable` alone. */
@@ -22,7 +24,7 @@ export async function previewOfApproval(approval: Approval, needs: ApprovalPrevi
   return { ...preview, at: needs.clock.now() };
 }
 
-async function taken(approval: Approval, { preview, delegatedOf }: ApprovalPreviewNeeds): Promise<Preview> {
+async function taken(approval: Approval, { preview, delegatedOf, format }: ApprovalPreviewNeeds): Promise<Preview> {
   const call = callOf(approval);
   if ('none' in call) return { kind: 'none', reason: call.none };
   const { id, principal, task } = approval;
@@ -38,7 +40,7 @@ async function taken(approval: Approval, { preview, delegatedOf }: ApprovalPrevi
     approval: id,
   };
   try {
-    return await preview(call, context);
+    return await preview(call, context, format);
   } catch (failure) {
     if (failure instanceof GatewayError) return { kind: 'none', reason: failure.message };
     throw failure;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type ConfigKey, configKeys } from '../../test/support/gateway/config-keys.ts';
 
 const expectedKeys = [
-  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit', 'automations', 'approvals'),
+  ...members('', 'server', 'store', 'access', 'outbound', 'adapters', 'audit', 'automations', 'approvals', 'notifications'),
   ...members(
     'server',
     'host',
@@ -47,6 +47,7 @@ const expectedKeys = [
   ...members('approvals[]', 'name', 'when', 'approvers', 'count', 'selfApproval', 'expires'),
   ...members('approvals[].when', 'routes', 'adapters', 'paths', 'methods', 'roles'),
   ...members('approvals[].approvers', 'roles', 'groups'),
+  ...members('notifications[]', 'url', 'events', 'secret'),
 ];
 
 function members(parent: string, ...keys: readonly string[]): readonly string[] {

@@ -2,6 +2,7 @@ import { accessSection } from './access-section.ts';
 import { adaptersSection } from './adapter-section.ts';
 import { automationsSection } from './automations-section.ts';
 import type { Config } from './config.ts';
+import { notificationsSection } from './notifications-section.ts';
 import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
 import { approvalRuleList, rightsMatchAdapters } from './role-shapes.ts';
@@ -31,6 +32,7 @@ export const configShape: Shape<Config> = mapping(
     audit: defaulted(auditSection, '{}', 'The audit log.'),
     automations: defaulted(automationsSection, '{}', 'Runs of automations.'),
     approvals: defaulted(approvalRuleList, '[]', 'Calls that people must approve before they leave.'),
+    notifications: defaulted(notificationsSection, '[]', 'Receivers of events, as signed webhooks.'),
   },
   rightsMatchAdapters,
 );

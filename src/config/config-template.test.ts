@@ -48,7 +48,7 @@ test('the template loads with every setting uncommented', async (t) => {
   }
   for (const name of ['key.pem', 'client.key'])
     await copyFile(new URL('fixtures/test-only-key.pem', import.meta.url), join(cwd, name));
-  const env = { NSO_PASSWORD: 'x', PROXY_PASSWORD: 'x', API_TOKEN: 'x' };
+  const env = { NSO_PASSWORD: 'x', PROXY_PASSWORD: 'x', API_TOKEN: 'x', WEBHOOK_SECRET: `whsec_${'x'.repeat(32)}` };
   await loadConfig({ file: 'gateway.yaml', env, cwd });
 });
 

@@ -20,6 +20,7 @@ export function configTemplate({ adminPasswordHash, program = 'orchestration-gat
     audit,
     automations,
     approvals,
+    notifications,
   ].join('\n');
 }
 
@@ -156,4 +157,15 @@ const approvals = `# Calls that people must approve before they leave. An empty 
 #    count: 1 # how many different people must grant
 #    selfApproval: false
 #    expires: 4h # the time in which the call must be granted and made
+`;
+
+const notifications = `# Receivers of events, as webhooks that are signed by Standard Webhooks. In events, * is any text without a dot, ** any text.
+#notifications:
+#  - url: https://hooks.example.net/gateway
+#    events:
+#      - orchestration-gateway.approval.requested.v1
+#      - io.serverlessworkflow.workflow.faulted.v1
+#      - io.serverlessworkflow.workflow.suspended.v1
+#      - orchestration-gateway.adapter.down.v1
+#    secret: { env: WEBHOOK_SECRET } # whsec_ and 24 to 64 bytes in base64
 `;

@@ -1,6 +1,7 @@
 import type { AccessOptions } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Secret } from '#base/secret.ts';
+import type { ReceiverOptions } from '#notifications/notification.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
 import type { TlsOptions } from '#outbound/tls-handshake.ts';
 
@@ -17,6 +18,7 @@ export interface Config {
   readonly audit: AuditConfig;
   readonly automations: AutomationsConfig;
   readonly approvals: readonly ApprovalRule[];
+  readonly notifications: readonly ReceiverOptions[];
 }
 
 export interface ServerConfig {

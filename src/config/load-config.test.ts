@@ -81,6 +81,7 @@ test('every section but access has its documented default', async (t) => {
     audit: { retention: 7_776_000_000, maxSize: 1_073_741_824 },
     automations: { tasks: 32, retention: 2_592_000_000, secrets: {} },
     approvals: [],
+    notifications: [],
   });
 });
 
@@ -585,7 +586,7 @@ test('any text either loads or has problems with a position in the text', async 
       for (const { line, column, message } of problems)
         assert.ok(line >= 1 && line <= lines + 1 && column >= 1 && message !== '');
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

@@ -11,6 +11,7 @@ import { runTables } from './migrations/0009-runs.ts';
 import { scheduleTables } from './migrations/0010-schedules.ts';
 import { formTable } from './migrations/0011-forms.ts';
 import { approvalTables } from './migrations/0012-approvals.ts';
+import { notificationTables } from './migrations/0013-notifications.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   scheduleTables,
   formTable,
   approvalTables,
+  notificationTables,
 ];

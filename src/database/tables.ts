@@ -1,4 +1,5 @@
 import type { ApprovalTables } from './approval-tables.ts';
+import type { NotificationTables } from './notification-tables.ts';
 import type { RunTables } from './run-tables.ts';
 import type { ScheduleTables } from './schedule-tables.ts';
 
@@ -7,7 +8,7 @@ import type { ScheduleTables } from './schedule-tables.ts';
  * lists are JSON text. Both dialects store these types in the same way. A folder with a new table adds it here, and a migration in
  * `migrations/`.
  */
-export interface Tables extends RunTables, ScheduleTables, ApprovalTables {
+export interface Tables extends RunTables, ScheduleTables, ApprovalTables, NotificationTables {
   readonly schema_migration: SchemaMigrationTable;
   readonly signing_key: SigningKeyTable;
   readonly revoked_token: RevokedTokenTable;

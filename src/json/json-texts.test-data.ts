@@ -9,6 +9,16 @@ export interface JsonText {
   readonly items: readonly JsonText[];
 }
 
+/**
+ * The value of a text. V8 14.6 reads a name that is one escape as a backslash, where it read an object of that shape before:
+ * JSON.parse('{"a":0,"\\\\":0}'), then JSON.parse('{"a":0,"\\n":0}'). So this function gives JSON.parse no object.
+ */
+export function valueOf({ kind, text, members, items }: JsonText): unknown {
+  if (kind === 'leaf') return JSON.parse(text);
+  if (kind === 'array') return items.map(valueOf);
+  return Object.fromEntries(members.map(({ token, value }) => [JSON.parse(token) as string, valueOf(value)]));
+}
+
 const space = fc.oneof(
   { weight: 8, arbitrary: fc.constant('') },
   { weight: 1, arbitrary: fc.constantFrom(' ', '\n', '\t', '\r\n  ') },

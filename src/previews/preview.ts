@@ -40,7 +40,8 @@ export interface PreviewContext {
  * Asks the orchestrator what a call would do. It changes nothing: the call leaves as a dry run alone, to a node that has proven that it
  * knows dry runs. It takes the path of every call: decision (without approvals), rate limit, record. Resolves to `none` with a reason where the
  * call has no dry run, or where the orchestrator refuses it or does not answer. Rejects where the gateway refuses the call itself (400, 403,
- * 404, 429, 503 `audit-unavailable`), and with CallerLeft. `format`: `native` where it is absent.
+ * 404, 429, 503 `audit-unavailable`), and with CallerLeft. Without
+ * `format` it is `native`, or `cli` where the orchestrator refuses a POST in that format.
  */
 export type TakePreview = (call: Call, context: PreviewContext, format?: DryRunFormat) => Promise<Preview>;
 
@@ -55,28 +56,49 @@ interface PreviewOptions {
 const longestWait = 30_000;
 
 export function createPreviews(options: PreviewOptions): TakePreview {
-  return async (call, context, format = 'native') => {
-    if (call.operation === 'restCall') return none('A restCall goes to no orchestrator that could say what it would do.');
-    const record = openRecord(call.operation, context, options);
-    record.note({ via: context.via, approval: context.approval, preview: format });
-    const life = new PreviewCall(record, context);
-    const ending: { left?: CallerLeft; status?: number } = {};
-    try {
-      const { head } = await options.calls.perform({ ...call, dryRun: format }, life);
-      ending.status = 200;
-      return JSON.parse(head.toString()) as Preview;
-    } catch (failure) {
-      if (failure instanceof CallerLeft) ending.left = failure;
-      if (!(failure instanceof GatewayError)) throw failure;
-      record.failure = failure;
-      ending.status = failure.status;
-      if (answeredAsNone.has(failure.code)) return none(reasonOf(failure));
-      throw failure;
-    } finally {
-      life.end(true);
-      record.afterCall(() => record.end({ status: ending.status, left: ending.left }));
-    }
+  return async (call, context, format) => {
+    const first = await taken(call, context, { ...options, format: format ?? 'native' });
+    // NSO has no native form of what an action such as sync-from changes in the orchestrator alone.
+    if (format !== undefined || !first.isRefused) return first.preview;
+    const second = await taken(call, context, { ...options, format: 'cli' });
+    return second.preview.kind === 'none' ? first.preview : second.preview;
   };
+}
+
+interface TakenPreview {
+  readonly preview: Preview;
+  /** The orchestrator refused the dry run of a POST with 400, as it does with a format that it does not know. */
+  readonly isRefused: boolean;
+}
+
+async function taken(
+  call: Call,
+  context: PreviewContext,
+  { format, ...options }: PreviewOptions & { readonly format: DryRunFormat },
+): Promise<TakenPreview> {
+  if (call.operation === 'restCall')
+    return { preview: none('A restCall goes to no orchestrator that could say what it would do.'), isRefused: false };
+  const record = openRecord(call.operation, context, options);
+  record.note({ via: context.via, approval: context.approval, preview: format });
+  const life = new PreviewCall(record, context);
+  const ending: { left?: CallerLeft; status?: number } = {};
+  try {
+    const { head } = await options.calls.perform({ ...call, dryRun: format }, life);
+    ending.status = 200;
+    const preview = JSON.parse(head.toString()) as Preview;
+    const { upstreamStatus, verb } = record.facts;
+    return { preview, isRefused: preview.kind === 'none' && upstreamStatus === 400 && verb === 'POST' };
+  } catch (failure) {
+    if (failure instanceof CallerLeft) ending.left = failure;
+    if (!(failure instanceof GatewayError)) throw failure;
+    record.failure = failure;
+    ending.status = failure.status;
+    if (answeredAsNone.has(failure.code)) return { preview: none(reasonOf(failure)), isRefused: false };
+    throw failure;
+  } finally {
+    life.end(true);
+    record.afterCall(() => record.end({ status: ending.status, left: ending.left }));
+  }
 }
 
 function openRecord(operation: string, context: PreviewContext, { audit, clock, observers }: PreviewOptions): CallRecord {

@@ -63,22 +63,27 @@ export async function appendEvents(
     where true on conflict (identity) do nothing`.execute(transaction);
 }
 
-/** Message events of callers. One that is in the log already stays as it is. */
+/** Events that are not of a run: messages of callers, and what the gateway itself tells. One that is in the log already stays as it is. */
 export async function publishEvents(context: RunStoreContext, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
+  const messages = events.some(({ kind }) => kind === 'message');
   await context.changes.commit(async (transaction) => {
-    await lockMessages(context, transaction, 'message');
-    if (context.database.dialect === 'postgres') {
-      // Rows are locked in the order in which every transaction locks them.
-      await sql`select run from run_claim where listens = 1 order by run for update`.execute(transaction);
-    }
+    if (messages) await lockListeners(context, transaction);
     await appendEvents(
       context,
       transaction,
       events.map((event) => ({ run: null, automation: null, event })),
     );
-    return { result: undefined, runs: [], events: true, messages: true };
+    return { result: undefined, runs: [], events: true, messages };
   });
+}
+
+async function lockListeners(context: RunStoreContext, transaction: Transaction<Tables>): Promise<void> {
+  await lockMessages(context, transaction, 'message');
+  if (context.database.dialect === 'postgres') {
+    // Rows are locked in the order in which every transaction locks them.
+    await sql`select run from run_claim where listens = 1 order by run for update`.execute(transaction);
+  }
 }
 
 const columns = ['number', 'at', 'run', 'automation', 'kind', 'event'] as const;

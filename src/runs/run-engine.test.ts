@@ -328,7 +328,8 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     const world = await runWorld(t, store);
     await world.workflow('lost', `do:\n${call('act')}${call('next')}`);
     const first = await world.gateway({
-      lease: 600,
+      // Long enough to begin the call on a busy machine: this gateway cannot renew it.
+      lease: 3_000,
       changed: () => ({ renew: () => Promise.reject(new Error('it is stopped')) }),
     });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -360,7 +361,7 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     let renewals = 0;
     const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
     await world.gateway({
-      lease: 5_000,
+      lease: 10_000,
       changed: (own) => ({
         async renew(options) {
           const renewed = await own.renew(options);

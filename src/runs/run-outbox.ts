@@ -48,7 +48,8 @@ export function createOutbox(
         run: id,
         fence,
         state: endedAt === undefined ? writeState(state) : undefined,
-        status,
+        // What holds a call up outside of the run, such as people who have to approve it, is not in the state.
+        status: status === 'running' && release !== undefined && release.wakeAt !== 0 ? 'waiting' : status,
         suspendedBy: suspension?.by,
         startedAt,
         endedAt,

@@ -116,7 +116,7 @@ export interface EventRecord {
 export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event'>;
 
 export interface RunRelease {
-  /** When the run goes on by itself. */
+  /** When the run goes on by itself; 0: at once, at another gateway. */
   readonly wakeAt: number | undefined;
   /** Where the run listens: the last message that its holder looked at. A newer message wakes the run at once. */
   readonly scanned: number | undefined;

@@ -69,7 +69,7 @@ export interface RunStore {
   tasks(run: string, page: { readonly limit: number; readonly after?: number | undefined }): Promise<readonly TaskRecord[]>;
   /** Ids of the runs that the run began and that have not ended. */
   children(run: string): Promise<readonly string[]>;
-  /** Message events of callers. A second event with the same `source` and `id` is not stored again. */
+  /** Events that are not of a run. A second one with the same kind, `source` and `id` is not stored again. */
   publish(events: readonly NewEvent[]): Promise<void>;
   /** Message events in the order of their numbers. */
   messages(start: MessageStart & { readonly limit: number }): Promise<readonly EventRecord[]>;

@@ -3,7 +3,7 @@ import type { PooledSender, Sender } from '#outbound/sender.ts';
 
 /** The use of a pool of connections: restCalls, an adapter instance, or requests of the gateway itself. */
 export interface PoolName {
-  readonly pool: 'adapter' | 'issuers' | 'restCall' | 'tokens' | 'traces';
+  readonly pool: 'adapter' | 'issuers' | 'notifications' | 'restCall' | 'tokens' | 'traces';
   /** For `adapter` and `tokens`. */
   readonly adapter?: string;
 }

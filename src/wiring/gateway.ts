@@ -9,7 +9,6 @@ import type { CallPath } from '#calls/call-path.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
-import { sameConfig } from '#config/same-config.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
@@ -24,6 +23,7 @@ import { consoleRoutes } from '#http/routes/console-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
+import { notificationRoutes } from '#http/routes/notification-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { previewRoutes } from '#http/routes/preview-routes.ts';
 import { relayRoutes } from '#http/routes/relay-routes.ts';
@@ -32,6 +32,7 @@ import { runRoutes } from '#http/routes/run-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
+import type { NotificationCatalogue } from '#notifications/notification-catalogue.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import type { TakePreview } from '#previews/preview.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
@@ -39,11 +40,10 @@ import { measureAdapters } from '#telemetry/adapter-metrics.ts';
 import { measureAudit } from '#telemetry/audit-metrics.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
-import type { CertificateExpiries } from './certificate-expiries.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
+import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
-import type { LongestCall } from './longest-call.ts';
 import { openAccess } from './open-access.ts';
 import { openCalls } from './open-calls.ts';
 import { openConsole } from './open-console.ts';
@@ -99,8 +99,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
-  const making = { live, base, userAgent, metrics, runWatcher, tracing };
-  const { catalogues, approvals, runs, ...made } = openCalls(started, { ...options, ...stored }, making);
+  const making = { ...needs, live, base, metrics, runWatcher, tracing };
+  const { catalogues, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
@@ -110,7 +110,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
-    approvals: approvals.catalogue,
     live,
     ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
@@ -132,7 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, longestCall, runs, expiries: telemetry.expiries, metrics, log }),
+    follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
     audit,
     log,
   });
@@ -225,6 +224,7 @@ interface ServedParts {
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
   readonly approvals: ApprovalCatalogue;
+  readonly notifications: NotificationCatalogue;
   readonly live: LiveParts;
   readonly calls: CallPath;
   readonly preview: TakePreview;
@@ -244,6 +244,7 @@ function servedRoutes({
   forms,
   runs,
   approvals,
+  notifications,
   live,
   calls,
   preview,
@@ -260,6 +261,7 @@ function servedRoutes({
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),
     ...approvalRoutes(approvals),
+    ...notificationRoutes(notifications),
     ...sessionRoutes(access),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
@@ -278,36 +280,5 @@ function rulesInForce(live: LiveParts): CallRules {
     approvalRules: live.approvalRules(),
     adapters: live.adapters().all(),
     refusal: (url) => live.outbound().refusal(url),
-  };
-}
-
-/** Updates the parts that a new configuration changes without replacing them. Its loader has already checked certificates and hashes. */
-function followers({
-  server,
-  access,
-  longestCall,
-  runs,
-  expiries,
-  metrics,
-  log,
-}: {
-  readonly server: HttpServer;
-  readonly access: Access;
-  readonly longestCall: LongestCall;
-  readonly runs: { follow(next: Config): void };
-  readonly expiries: CertificateExpiries;
-  readonly metrics: Metrics;
-  readonly log: ProcessLog;
-}): (next: Config, current: Config) => void {
-  return (next, current) => {
-    const { tls, logLevel } = next.server;
-    if (tls !== undefined && !sameConfig(tls, current.server.tls)) server.useCertificate(tls);
-    // Only a changed section: a reload empties the cache of verified credentials, and then all callers are verified again at once.
-    if (!sameConfig(next.access, current.access)) access.reload(next.access);
-    metrics.expectCalls(next.adapters.map(({ name }) => name));
-    log.setLevel(logLevel);
-    longestCall.follow(next);
-    runs.follow(next);
-    expiries.follow(next);
   };
 }

@@ -1,3 +1,4 @@
+import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import { expiryFacts } from '#approvals/approval-events.ts';
@@ -45,9 +46,9 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       for (const approval of approvals) audit.record(expiryFacts(approval));
     },
   });
-  const takePreview = async (approval: Approval): Promise<StoredPreview> => {
+  const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
     const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
-    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock });
+    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock, format });
     await store.savePreview(approval.id, preview);
     return preview;
   };

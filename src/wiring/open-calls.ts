@@ -3,6 +3,7 @@ import { createPreviews, type TakePreview } from '#previews/preview.ts';
 import type { LiveParts } from './live-parts.ts';
 import { type Approvals, openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
+import { type NotificationParts, openNotifications } from './open-notifications.ts';
 import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 
 type RunNeeds = Parameters<typeof openRuns>[1];
@@ -10,21 +11,25 @@ type RunNeeds = Parameters<typeof openRuns>[1];
 /** Of the process and its store. */
 type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'clock' | 'log' | 'version'>;
 
-interface CallNeeds extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'> {
+interface CallNeeds
+  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,
+    Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
   readonly live: LiveParts;
   readonly base: string;
-  readonly userAgent: string;
 }
 
 interface CallParts {
   readonly calls: CallPath;
   readonly preview: TakePreview;
-  readonly catalogues: ReturnType<typeof openCatalogues>;
-  readonly approvals: Approvals;
+  readonly catalogues: ReturnType<typeof openCatalogues> & {
+    readonly approvals: Approvals['catalogue'];
+    readonly notifications: NotificationParts['catalogue'];
+  };
   readonly runs: Runs;
+  readonly notifications: NotificationParts;
 }
 
-/** Opens the path of calls with its approvals and previews, and the runs, which make calls themselves. */
+/** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
   const { live, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
@@ -35,5 +40,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
   const catalogues = openCatalogues(started, { ...options, live });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
-  return { calls, preview, catalogues, approvals, runs };
+  const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
+  const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
+  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications };
 }

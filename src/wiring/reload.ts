@@ -133,13 +133,15 @@ function changedSettings({
   const fixed = new Set(fixedKeys.map(([key]) => key));
   // A reload replaces certificates, but cannot switch TLS on or off.
   if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
-  return (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
+  const members = (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
     const before: Readonly<Record<string, unknown>> = { ...current[section] };
     const after: Readonly<Record<string, unknown>> = { ...next[section] };
     return Object.keys({ ...before, ...after })
       .filter((key) => !fixed.has(`${section}.${key}`) && !sameConfig(before[key], after[key]))
       .map((key) => `${section}.${key}`);
   });
+  const lists = (['approvals', 'notifications'] as const).filter((section) => !sameConfig(current[section], next[section]));
+  return [...members, ...lists];
 }
 
 function record(audit: Pick<AuditLog, 'record'>, result: ReloadResult, askers: readonly ReloadAsker[]): void {

@@ -99,6 +99,10 @@ async function cuttable(owner: Owner, to: number): Promise<{ readonly port: numb
   return { port, cut };
 }
 
+interface Axe {
+  run(context: Document, options: object): Promise<AxeResults>;
+}
+
 interface AxeResults {
   readonly violations: readonly {
     readonly id: string;
@@ -109,11 +113,13 @@ interface AxeResults {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds on a page, by the rules of WCAG 2.2 AA and good practice. */
-export async function axeFindings(page: Page): Promise<readonly string[]> {
+/** What axe finds on a page, by these rules; absent: by those of WCAG 2.2 AA and of good practice. */
+export async function axeFindings(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(axe);
+  const options = rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } };
   const { violations } = await page.evaluate(
-    async () => await (globalThis as unknown as { readonly axe: { run(): Promise<AxeResults> } }).axe.run(),
+    async (given) => await (globalThis as unknown as { readonly axe: Axe }).axe.run(document, given),
+    options,
   );
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
 }

@@ -41,6 +41,8 @@ import type {
   ListAutomationsResponses,
   ListFormsData,
   ListFormsResponses,
+  ListNotificationsData,
+  ListNotificationsResponses,
   ListRunTasksData,
   ListRunTasksResponses,
   ListRunsData,
@@ -145,7 +147,8 @@ export const operations = {
   readApproval: { method: 'GET', path: '/approvals/{id}', roles: 'callers' },
   grantApproval: { method: 'POST', path: '/approvals/{id}/grant', body: 'application/json', roles: 'callers' },
   rejectApproval: { method: 'POST', path: '/approvals/{id}/reject', body: 'application/json', roles: 'callers' },
-  previewApproval: { method: 'POST', path: '/approvals/{id}/preview', roles: 'callers' },
+  previewApproval: { method: 'POST', path: '/approvals/{id}/preview', body: 'application/json', roles: 'callers' },
+  listNotifications: { method: 'GET', path: '/notifications', pages: 'cursor', roles: ['admin'] },
   login: { method: 'POST', path: '/login', body: 'application/json', roles: 'everyone' },
   logout: { method: 'POST', path: '/logout', roles: 'callers' },
   whoami: { method: 'GET', path: '/whoami', roles: 'callers' },
@@ -494,6 +497,14 @@ export interface Operations {
    */
   previewApproval(options: CallOptions<PreviewApprovalData>): Promise<Reply<PreviewApprovalResponses[keyof PreviewApprovalResponses]>>;
   /**
+   * List the receivers of notifications, and what was sent to them
+   *
+   * The receivers of the configuration in force, and their notifications of the last 7 days, the newest first. Of all gateways on the store.
+   *
+   * For the role admin.
+   */
+  listNotifications(options?: CallOptions<ListNotificationsData>): Promise<Reply<ListNotificationsResponses[keyof ListNotificationsResponses]>>;
+  /**
    * Log in with user name and password
    *
    * The body may also be wrapped as `{ "user": { … } }`. The token is valid for `access.tokenLifetime`. The gateway throttles failed logins by account and by address.
@@ -597,6 +608,8 @@ export interface Pages {
   listRunTasks(options: CallOptions<ListRunTasksData>): AsyncIterable<ListRunTasksResponses[200]['list'][number]>;
   /** The entries of `listApprovals`. */
   listApprovals(options?: CallOptions<ListApprovalsData>): AsyncIterable<ListApprovalsResponses[200]['list'][number]>;
+  /** The entries of `listNotifications`. */
+  listNotifications(options?: CallOptions<ListNotificationsData>): AsyncIterable<ListNotificationsResponses[200]['list'][number]>;
   /** The entries of `listAudit`. */
   listAudit(options?: CallOptions<ListAuditData>): AsyncIterable<ListAuditResponses[200]['list'][number]>;
 }

@@ -725,6 +725,58 @@ export type NoPreview = {
     reason: string;
 };
 
+export type Notification = {
+    /**
+     * The header `webhook-id`, the same for all attempts.
+     */
+    id: string;
+    receiver: string;
+    /**
+     * The type of the event.
+     */
+    type: string;
+    /**
+     * The `id` of the event in `GET /events`.
+     */
+    event: number;
+    /**
+     * `waiting`: it will be sent, or is being sent. `failed`: every attempt failed. `dropped`: its receiver is gone.
+     */
+    status: 'waiting' | 'delivered' | 'failed' | 'dropped';
+    attempts: number;
+    createdAt: string;
+    nextAttemptAt?: string;
+    endedAt?: string;
+    /**
+     * What the receiver answered to the last attempt.
+     */
+    lastStatus?: number;
+    /**
+     * Why the last attempt had no answer: a code of the error table.
+     */
+    lastCode?: string;
+};
+
+export type NotificationPage = {
+    receivers: Array<NotificationReceiver>;
+    list: Array<Notification>;
+    cursor?: string;
+};
+
+export type NotificationReceiver = {
+    /**
+     * Host and port of its address; a further receiver with the same has a number.
+     */
+    receiver: string;
+    events: Array<string>;
+    /**
+     * `new`: the store does not know it yet, and it gets the events from then on. `gone`: it answered 410, and gets nothing until the next reload.
+     */
+    state: 'new' | 'active' | 'gone';
+    waiting: number;
+    oldestWaiting?: string;
+};
+
 export type OpenApiDocument = {
     openapi: string;
 };
@@ -742,6 +794,13 @@ export type ParentTask = {
 
 export type Preview = ShownPreview | NoPreview;
 
+export type PreviewFormat = {
+    /**
+     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`, or `cli` where the orchestrator refuses a POST in that format.
+     */
+    format?: 'native' | 'cli' | 'xml';
+};
+
 export type PreviewRequest = {
     params: RestRequestParams;
     /**
@@ -751,7 +810,7 @@ export type PreviewRequest = {
         [key: string]: unknown;
     };
     /**
-     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`.
+     * `native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`, or `cli` where the orchestrator refuses a POST in that format.
      */
     format?: 'native' | 'cli' | 'xml';
 };
@@ -6043,7 +6102,7 @@ export type RejectApprovalResponses = {
 export type RejectApprovalResponse = RejectApprovalResponses[keyof RejectApprovalResponses];
 
 export type PreviewApprovalData = {
-    body?: never;
+    body?: PreviewFormat;
     headers?: {
         /**
          * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
@@ -6056,17 +6115,22 @@ export type PreviewApprovalData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * The same as `format` in the body.
+         */
+        format?: 'native' | 'cli' | 'xml';
+    };
     url: '/approvals/{id}/preview';
 };
 
 export type PreviewApprovalErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -6088,6 +6152,127 @@ export type PreviewApprovalErrors = {
     404: Problem & {
         status: 404;
         code: 'approval-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type PreviewApprovalError = PreviewApprovalErrors[keyof PreviewApprovalErrors];
+
+export type PreviewApprovalResponses = {
+    /**
+     * The approval with its new preview.
+     */
+    200: Approval;
+};
+
+export type PreviewApprovalResponse = PreviewApprovalResponses[keyof PreviewApprovalResponses];
+
+export type ListNotificationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only of this receiver.
+         */
+        receiver?: string;
+        /**
+         * Only with this status.
+         */
+        status?: 'waiting' | 'delivered' | 'failed' | 'dropped';
+        /**
+         * Most notifications in the reply.
+         */
+        limit?: number;
+        /**
+         * `cursor` of the reply before.
+         */
+        cursor?: string;
+    };
+    url: '/notifications';
+};
+
+export type ListNotificationsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden';
     };
     /**
      * `method-not-allowed`: The route does not know this method.
@@ -6140,16 +6325,16 @@ export type PreviewApprovalErrors = {
     };
 };
 
-export type PreviewApprovalError = PreviewApprovalErrors[keyof PreviewApprovalErrors];
+export type ListNotificationsError = ListNotificationsErrors[keyof ListNotificationsErrors];
 
-export type PreviewApprovalResponses = {
+export type ListNotificationsResponses = {
     /**
-     * The approval with its new preview.
+     * A page; `cursor` if there are more.
      */
-    200: Approval;
+    200: NotificationPage;
 };
 
-export type PreviewApprovalResponse = PreviewApprovalResponses[keyof PreviewApprovalResponses];
+export type ListNotificationsResponse = ListNotificationsResponses[keyof ListNotificationsResponses];
 
 export type LoginData = {
     body: Login;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type AccessAnswer, type AccessQuestion, operations } from '#client/gateway.ts';
+import { type AccessAnswer, type AccessQuestion, type Operation, type OperationName, operations } from '#client/gateway.ts';
 import { useSending } from '../parts/action.tsx';
 import { Facts, Panel, Table } from '../parts/basics.tsx';
 import { Field, Input, Select, textOf } from '../parts/field.tsx';
@@ -22,23 +22,31 @@ export function Access(): JSX.Element {
             <tr key={name}>
               <th scope="row">{name}</th>
               {roles.map((role) => (
-                <td key={role}>{allows(name, role) ? <Status of="allowed" label="yes" /> : <span class="none">no</span>}</td>
+                <td key={role}>
+                  <Allowed name={name} role={role} />
+                </td>
               ))}
             </tr>
           ))}
         </Table>
         <p class="note">
-          Roles of the configuration, groups of an automation and path rights of an adapter decide further; the form above asks
-          for all of it.
+          “depends”: on the automation, the run or the approval, and its groups. Roles of the configuration and path rights of an
+          adapter decide further; the form above asks for all of it.
         </p>
       </Panel>
     </>
   );
 }
 
-function allows(name: string, role: string): boolean {
-  const { roles: allowed }: { readonly roles: string | readonly string[] } = operations[name as keyof typeof operations];
-  return typeof allowed === 'string' || allowed.includes(role);
+function Allowed({ name, role }: { readonly name: string; readonly role: string }): JSX.Element {
+  const { roles: allowed, method }: Operation = operations[name as OperationName];
+  // What changes something and is open to all roles is decided for each automation, run or approval.
+  if (allowed === 'callers' && method !== 'GET' && name !== 'logout') return <span class="soft">depends</span>;
+  return typeof allowed === 'string' || allowed.includes(role) ? (
+    <Status of="allowed" label="yes" />
+  ) : (
+    <span class="none">no</span>
+  );
 }
 
 function Explain(): JSX.Element {

@@ -41,7 +41,11 @@ export function Adapters(): JSX.Element {
 
 export function AdapterTable({ adapters }: { readonly adapters: readonly Adapter[] }): JSX.Element {
   return (
-    <Table label="Adapters" columns={['State', 'Adapter', 'Kind', 'In flight', 'Waiting', 'Since', 'Last error']}>
+    <Table
+      label="Adapters"
+      columns={['State', 'Adapter', 'Kind', 'In flight', 'Waiting', 'Since', 'Last error']}
+      extra={[3, 4, 5, 6]}
+    >
       {adapters.map((adapter) => (
         <tr key={adapter.name}>
           <td>

@@ -106,7 +106,9 @@ function Preview({
 function PreviewText({ preview: { kind, text, reason, at } }: { readonly preview: ApprovalPreview }): JSX.Element {
   return (
     <>
-      {text === undefined ? <p>There is no preview: {reason}</p> : <Diff of={text} label="The preview" />}
+      {text === undefined && <p>There is no preview: {reason}</p>}
+      {text?.trim() === '' && <p>Nothing would change.</p>}
+      {text !== undefined && text.trim() !== '' && <Diff of={text} label="The preview" />}
       <p class="note">
         {kind === 'none' ? 'Asked' : `By the orchestrator (${kind})`} <Time at={at} />
       </p>

@@ -52,7 +52,7 @@ export function Approvals(): JSX.Element {
 
 export function ApprovalTable({ approvals }: { readonly approvals: readonly Approval[] }): JSX.Element {
   return (
-    <Table label="Approvals" columns={['State', 'What', 'Asked by', 'Rules', 'Asked', 'Expires']}>
+    <Table label="Approvals" columns={['State', 'What', 'Asked by', 'Rules', 'Asked', 'Expires']} extra={[3, 4, 5, 6]}>
       {approvals.map((approval) => (
         <tr key={approval.id}>
           <td>

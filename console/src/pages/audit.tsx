@@ -61,7 +61,7 @@ function AuditPages({ first, filters }: { readonly first: Page; readonly filters
   if (list.length === 0) return <Empty>No record fits these filters.</Empty>;
   return (
     <>
-      <Table label="Audit records" columns={['Time', 'Who', 'What', 'Outcome', 'Took', 'Details']}>
+      <Table label="Audit records" columns={['Time', 'Who', 'What', 'Outcome', 'Took', 'Details']} extra={[5, 6]}>
         {list.map((record) => (
           <Row key={record.id} record={record} />
         ))}
@@ -92,9 +92,7 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       </td>
       <td class="grow">
         {record.route ?? record.event}
-        <div class="soft">
-          {adapter} {verb} {address}
-        </div>
+        <div class="soft">{adapter === undefined ? '' : `${adapter} ${verb ?? ''} ${address ?? ''}`}</div>
       </td>
       <td>{record.outcome === undefined ? '' : <Status of={record.outcome} />}</td>
       <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>

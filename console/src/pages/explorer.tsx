@@ -11,12 +11,13 @@ import { type ReadReply, readReply } from '../reading.ts';
 import { gateway, may } from '../session.ts';
 import type { SnippetCall } from '../snippets.ts';
 
-type Kind = 'restQuery' | 'restAction' | 'restRequest' | 'restCall';
+type Kind = 'restQuery' | 'restAction' | 'restRequest' | 'preview' | 'restCall';
 
 const kinds: readonly (readonly [Kind, string])[] = [
   ['restQuery', 'Query'],
   ['restAction', 'Action'],
   ['restRequest', 'Request'],
+  ['preview', 'Preview'],
   ['restCall', 'REST call'],
 ];
 
@@ -97,7 +98,7 @@ function OrchestratorFields({ kind }: { readonly kind: Kind }): JSX.Element {
       ) : (
         <Select label="Adapter" name="adapter" options={names} />
       )}
-      {kind === 'restRequest' && <Method name="method" />}
+      {hasMethod(kind) && <Method name="method" />}
       <Input
         label="Path"
         name="path"
@@ -133,6 +134,10 @@ interface MadeCall {
   readonly approval?: string;
 }
 
+function hasMethod(kind: Kind): boolean {
+  return kind === 'restRequest' || kind === 'preview';
+}
+
 /** The call that the form says. Its body is put together as text, so that its numbers keep their digits. */
 function callOf(kind: Kind, form: HTMLFormElement): MadeCall {
   const get = (name: string): string => textOf(form, name).trim();
@@ -151,7 +156,7 @@ function callOf(kind: Kind, form: HTMLFormElement): MadeCall {
 
 function paramsOf(kind: Kind, get: (name: string) => string): Readonly<Record<string, string>> {
   return {
-    ...(kind === 'restRequest' ? { method: get('method') } : {}),
+    ...(hasMethod(kind) ? { method: get('method') } : {}),
     path: get('path'),
     accept: get('accept'),
     ...(get('contentType') === '' ? {} : { contentType: get('contentType') }),

@@ -139,7 +139,7 @@ function NextDue(): JSX.Element {
           list.length === 0 ? (
             <Empty>No automation has a schedule.</Empty>
           ) : (
-            <Table label="Automations that are due next" columns={['Automation', 'Due', 'Local time']}>
+            <Table label="Automations that are due next" columns={['Automation', 'Due', 'Local time']} extra={[3]}>
               {list.map(({ _id, name, nextRunAt }) => (
                 <tr key={_id}>
                   <td class="grow">

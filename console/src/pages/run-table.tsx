@@ -8,7 +8,7 @@ import { durationText, errorKind } from '../texts.ts';
 /** Runs, the newest first. */
 export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[]; readonly label: string }): JSX.Element {
   return (
-    <Table label={label} columns={['State', 'Run', 'Workflow', 'Started by', 'Created', 'Took', 'Error']}>
+    <Table label={label} columns={['State', 'Run', 'Workflow', 'Started by', 'Created', 'Took', 'Error']} extra={[4, 5, 6, 7]}>
       {runs.map((run) => (
         <tr key={run.id}>
           <td>

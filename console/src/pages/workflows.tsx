@@ -20,7 +20,7 @@ export function Workflows(): JSX.Element {
           list.length === 0 ? (
             <Empty>No workflow is stored.</Empty>
           ) : (
-            <Table label="Workflows" columns={['Workflow', 'Version', 'Calls', 'Stored by', 'Stored']}>
+            <Table label="Workflows" columns={['Workflow', 'Version', 'Calls', 'Stored by', 'Stored']} extra={[3, 4, 5]}>
               {list.map(({ id, version, versions, title, calls, createdBy, createdAt }) => (
                 <tr key={id}>
                   <td class="grow">

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { keepFocus } from '../focus.ts';
 import { Failure } from './loading.tsx';
 
 interface ActionProps {
@@ -21,7 +22,10 @@ export function Action({ children, act, confirm, tone }: ActionProps): JSX.Eleme
     setError(undefined);
     act()
       .catch((failure: unknown) => setError(failure))
-      .finally(() => setBusy(false));
+      .finally(() => {
+        setBusy(false);
+        keepFocus();
+      });
   };
   return (
     <span class="action">
@@ -69,7 +73,10 @@ export function useSending(send: (form: HTMLFormElement) => Promise<unknown>): {
     setError(undefined);
     send(event.currentTarget)
       .catch((failure: unknown) => setError(failure))
-      .finally(() => setBusy(false));
+      .finally(() => {
+        setBusy(false);
+        keepFocus();
+      });
   };
   return { isBusy, error, submit };
 }

@@ -76,14 +76,16 @@ export function Empty({ children }: { readonly children: ComponentChildren }): J
 interface TableProps {
   readonly label: string;
   readonly columns: readonly string[];
+  /** Numbers of the columns, from 1, that a narrow screen leaves out: the page of the entry has them. */
+  readonly extra?: readonly number[];
   readonly children: ComponentChildren;
 }
 
 /** A table that scrolls inside its own region where the screen is narrow. */
-export function Table({ label, columns, children }: TableProps): JSX.Element {
+export function Table({ label, columns, extra = [], children }: TableProps): JSX.Element {
   return (
     <div class="table" tabIndex={0} role="group" aria-label={label}>
-      <table>
+      <table class={extra.map((column) => `without-${column}`).join(' ')}>
         <thead>
           <tr>
             {columns.map((column) => (

@@ -13,6 +13,8 @@ import {
   exampleApproval,
 } from './approval-docs.ts';
 import { shownApproval } from './approval-texts.ts';
+import { formatIn, formatParameter } from './preview-routes.ts';
+import { previewFormatBody } from './relay-schemas.ts';
 import { catalogueChange, catalogueReading } from './route-traits.ts';
 
 /** Approvals of calls and of tasks. The catalogue decides who sees one and who decides about it. */
@@ -149,10 +151,12 @@ function previewRoute(approvals: ApprovalCatalogue): Route {
     method: 'POST',
     url: '/approvals/:id/preview',
     access: 'callers',
+    query: (name) => name === 'format',
+    body: { kind: 'json', schema: previewFormatBody, optional: true },
     async handle(request) {
       const asked = askedApproval(request);
       request.context.record.note({ approval: asked.id });
-      return json(200, shownApproval(await approvals.preview(asked)));
+      return json(200, shownApproval(await approvals.preview({ ...asked, format: formatIn(request) })));
     },
     ...catalogueChange,
     docs: {
@@ -161,10 +165,12 @@ function previewRoute(approvals: ApprovalCatalogue): Route {
       summary: 'Ask the orchestrator again what the call would do',
       description: 'The preview replaces the earlier one. It changes nothing at the orchestrator.',
       pathParameters: approvalParameter,
+      queryParameters: formatParameter,
       success: { status: 200, description: 'The approval with its new preview.', schema: approvalSchema },
       errors: ['approval-not-found', 'store-unavailable'],
       example: {
         path: { id: exampleApproval.id },
+        request: { format: 'native' },
         reply: {
           ...exampleApproval,
           preview: { kind: 'native', text: 'interface Loopback0\n description core\n', at: '2026-03-01T22:01:00.000Z' },

@@ -37,6 +37,10 @@ const previewSchema = Type.Union(
   { title: 'Preview' },
 );
 
+export const formatParameter = [
+  { name: 'format', description: 'The same as `format` in the body.', schema: Type.Enum([...dryRunFormats]) },
+];
+
 /** Asks an orchestrator what a call would do. */
 export function previewRoutes(options: PreviewRoutesOptions): readonly Route[] {
   return [
@@ -82,8 +86,8 @@ function previewContext(context: CallContext, sourceAddress: string): PreviewCon
 }
 
 /** The member of the body or the query parameter. Throws 400 for another value, and where both are given. */
-function formatIn({ body, query }: RouteRequest): DryRunFormat | undefined {
-  const { format: member } = body as { readonly format?: DryRunFormat };
+export function formatIn({ body, query }: RouteRequest): DryRunFormat | undefined {
+  const { format: member } = (body ?? {}) as { readonly format?: DryRunFormat };
   const parameters = query.getAll('format');
   const [parameter] = parameters;
   if (parameter === undefined) return member;
@@ -104,7 +108,7 @@ const previewDocs: Route['docs'] = {
     'Where there is no preview, the reply is 200 too, with `kind` `none` and the reason: another kind of adapter, a request without a dry run, or the answer of an orchestrator that would refuse the request.',
   ].join('\n\n'),
   pathParameters,
-  queryParameters: [{ name: 'format', description: 'The same as `format` in the body.', schema: Type.Enum([...dryRunFormats]) }],
+  queryParameters: formatParameter,
   requestHeaders: passedOnDocs,
   success: { status: 200, description: 'The preview, or why there is none.', schema: previewSchema },
   errors: ['path-denied', 'adapter-not-found', 'audit-unavailable'],

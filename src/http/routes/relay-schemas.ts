@@ -52,13 +52,14 @@ const restRequestMembers = {
 
 export const restRequestBody = namedObject('RestRequest', restRequestMembers);
 
+const formatSchema = Type.Optional(
+  Type.Enum(['native', 'cli', 'xml'], {
+    description:
+      '`native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`, or `cli` where the orchestrator refuses a POST in that format.',
+  }),
+);
+
+export const previewFormatBody = namedObject('PreviewFormat', { format: formatSchema });
+
 /** As for restRequest, with the format of the preview. */
-export const previewBody = namedObject('PreviewRequest', {
-  ...restRequestMembers,
-  format: Type.Optional(
-    Type.Enum(['native', 'cli', 'xml'], {
-      description:
-        '`native`: the commands or messages for each device. `cli`: the change in the datastore, in curly braces. `xml`: the same as a NETCONF edit. Default: `native`.',
-    }),
-  ),
-});
+export const previewBody = namedObject('PreviewRequest', { ...restRequestMembers, format: formatSchema });

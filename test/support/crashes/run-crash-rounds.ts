@@ -85,7 +85,7 @@ export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOption
 
 /** Kills the gateway some milliseconds after an action arrived, or after a while. */
 async function killAtRandom(gateway: Gateway, far: CountingFarSide, random: SeededRandom): Promise<void> {
-  const goal = far.arrivals.length + random.whole(1, 2 * runsARound * actionsOfARun);
+  const goal = far.arrivals.length + random.whole(1, runsARound * actionsOfARun);
   const [longest, later] = [random.whole(1_000, 8_000), random.whole(0, 25)];
   const from = performance.now();
   while (far.arrivals.length < goal && performance.now() - from < longest) await sleep(2);

@@ -1,0 +1,46 @@
+import type { Secret } from '#base/secret.ts';
+
+/** Who gets notifications, as configured. */
+export interface ReceiverOptions {
+  /** Http or https. Its path and query may hold a secret. */
+  readonly url: string;
+  /** Patterns of event types: `*` is any text without a dot, `**` any text. */
+  readonly events: readonly string[];
+  /** `whsec_` and base64 (Standard Webhooks 1.0). */
+  readonly secret: Secret;
+}
+
+/** `waiting`: it will be sent, or is being sent. `failed`: every attempt failed. `dropped`: its receiver is gone. */
+export const notificationStatuses = ['waiting', 'delivered', 'failed', 'dropped'] as const;
+
+export type NotificationStatus = (typeof notificationStatuses)[number];
+
+/** An event for one receiver. Times are milliseconds since the epoch. */
+export interface Notification {
+  readonly number: number;
+  /** The id of the receiver. */
+  readonly receiver: string;
+  /** The number of the event in the log. */
+  readonly event: number;
+  /** The same for all attempts: the receiver knows a repetition by it. */
+  readonly webhookId: string;
+  readonly type: string;
+  readonly status: NotificationStatus;
+  readonly attempts: number;
+  readonly createdAt: number;
+  readonly dueAt: number | undefined;
+  readonly endedAt: number | undefined;
+  readonly lastStatus: number | undefined;
+  readonly lastCode: string | undefined;
+}
+
+/** What came of an attempt. */
+export interface AttemptOutcome {
+  readonly kind: 'delivered' | 'gone' | 'failed';
+  /** Of the reply. */
+  readonly status?: number | undefined;
+  /** Of the error table, where there was no reply. */
+  readonly code?: string | undefined;
+  /** Milliseconds that the receiver asked to wait (Retry-After). */
+  readonly retryAfter?: number | undefined;
+}

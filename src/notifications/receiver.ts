@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import { wantsOf } from './event-patterns.ts';
+import type { ReceiverOptions } from './notification.ts';
+
+/** A receiver with what names it. */
+export interface Receiver extends ReceiverOptions {
+  /** In the store: a hash of the address, which may hold a secret. */
+  readonly id: string;
+  /** For people and metrics: host and port; a further receiver with the same has a number. */
+  readonly name: string;
+  readonly wants: (type: string) => boolean;
+}
+
+export function receiversOf(configured: readonly ReceiverOptions[]): readonly Receiver[] {
+  const seen = new Map<string, number>();
+  return configured.map((options) => {
+    const { host } = new URL(options.url);
+    const count = (seen.get(host) ?? 0) + 1;
+    seen.set(host, count);
+    return {
+      ...options,
+      id: createHash('sha256').update(options.url).digest('base64url'),
+      name: count === 1 ? host : `${host} #${count}`,
+      wants: wantsOf(options.events),
+    };
+  });
+}

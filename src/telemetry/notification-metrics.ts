@@ -1,0 +1,72 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { ShownReceiver } from '#notifications/notification-catalogue.ts';
+import type { NotificationWatcher } from '#notifications/receiver-channel.ts';
+
+const outcomes = ['delivered', 'failed', 'gone'] as const;
+
+/** Counts the attempts of this gateway. */
+export function createNotificationMetrics(registry: Registry): NotificationWatcher {
+  const attempts = new Counter({
+    name: 'gateway_notification_attempts_total',
+    help: 'Attempts to deliver a notification, by receiver and outcome.',
+    labelNames: ['receiver', 'outcome'],
+    registers: [registry],
+  });
+  const failed = new Counter({
+    name: 'gateway_notifications_failed_total',
+    help: 'Notifications whose every attempt failed, by receiver.',
+    labelNames: ['receiver'],
+    registers: [registry],
+  });
+  return {
+    expect(receivers) {
+      for (const receiver of receivers) {
+        for (const outcome of outcomes) attempts.inc({ receiver, outcome }, 0);
+        failed.inc({ receiver }, 0);
+      }
+    },
+    attempted: (receiver, outcome) => attempts.inc({ receiver, outcome }),
+    gaveUp: (receiver) => failed.inc({ receiver }),
+  };
+}
+
+/** Gauges of the receivers in force, of all gateways on the store. They have no value while the store does not answer. */
+export function measureNotifications(
+  registry: Registry,
+  receivers: () => Promise<readonly ShownReceiver[]>,
+  now: () => number,
+): void {
+  let asked: Promise<readonly ShownReceiver[]> | undefined;
+  /** One question for the gauges of a scrape. */
+  const shown = (): Promise<readonly ShownReceiver[]> => {
+    asked ??= receivers()
+      .catch(() => [])
+      .finally(() => (asked = undefined));
+    return asked;
+  };
+  const gauge = (name: string, help: string, valueOf: (receiver: ShownReceiver) => number): void => {
+    const made = new Gauge({
+      name,
+      help,
+      labelNames: ['receiver'],
+      registers: [],
+      async collect() {
+        const found = await shown();
+        this.reset();
+        for (const receiver of found) this.set({ receiver: receiver.name }, valueOf(receiver));
+      },
+    });
+    registry.registerMetric(made);
+  };
+  gauge('gateway_notifications_waiting', 'Notifications that wait for their delivery, by receiver.', ({ waiting }) => waiting);
+  gauge(
+    'gateway_notification_age_seconds',
+    'Age of the oldest notification that waits, by receiver; 0 where none does.',
+    ({ oldestWaiting }) => (oldestWaiting === undefined ? 0 : Math.max(0, now() - oldestWaiting) / 1_000),
+  );
+  gauge(
+    'gateway_notification_receiver_gone',
+    '1 for a receiver that answered 410: it gets nothing until the next reload.',
+    ({ state }) => Number(state === 'gone'),
+  );
+}
