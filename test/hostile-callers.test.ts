@@ -165,6 +165,7 @@ describe('a request target', () => {
     '/orchestrator_manager/restAction/narrow/extra',
     'tools/restCall',
     '*',
+    'x',
     '/\u00fc',
   ]) {
     test(`R49: reaches no other route: ${target.slice(0, 50)}`, async () => {

@@ -38,11 +38,13 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     for (const method of methods) if (isOfOther(router.find(method, url), url)) router.on(method, url, unused, noRoute);
   return {
     find({ method, url = '' }) {
+      if (!hasPath.test(url)) return undefined;
       const found = router.find(method as HTTPMethod, url);
       if (found === null || found.store === noRoute || isUndecodable(found)) return undefined;
       return { ...(found.store as NamedRoute), params: found.params as Readonly<Record<string, string>> };
     },
     methodsOf(target) {
+      if (!hasPath.test(target)) return [];
       return methods.filter((method) => {
         const found = router.find(method, target);
         if (found !== null && isUndecodable(found)) {
@@ -53,6 +55,9 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     },
   };
 }
+
+/** A path or a whole URL (RFC 9112, 3.2). The router would take any other character for the path `/`. */
+const hasPath = /^(?:\/|https?:\/\/)/iu;
 
 /** In the place of a route: a fixed path without this method. */
 const noRoute = {};

@@ -1,6 +1,7 @@
 import { Errors } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import type { JsonSchema } from '#base/json-schema.ts';
+import { parsePlain } from '#json/plain-json.ts';
 import { createProblemList, mostProblems } from '#json/problem-list.ts';
 import { schemaFault } from './schema-fault.ts';
 import type { SchemaFault, SchemaRequest, SchemaVerdict } from './schema-messages.ts';
@@ -25,7 +26,7 @@ export function createSchemaJudge(): (request: SchemaRequest) => SchemaVerdict {
 
 function check(text: string): Checked {
   try {
-    const schema = JSON.parse(text) as unknown;
+    const schema = parsePlain(text);
     const fault = schemaFault(schema);
     return fault === undefined ? { schema: schema as JsonSchema | boolean } : { fault };
   } catch (error) {
@@ -36,7 +37,7 @@ function check(text: string): Checked {
 function judge(schema: JsonSchema | boolean, text: string): SchemaVerdict {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parsePlain(text);
   } catch (error) {
     return { fault: faultOf(error, 'cannot be applied: the value is no JSON') };
   }

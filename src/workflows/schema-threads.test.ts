@@ -75,6 +75,14 @@ describe('the problems of a value', () => {
       assert.deepEqual(await problems(schema, value), expected);
     });
 
+  test('are the same where a name is written as an escape, after a value with a backslash as a name', async (t) => {
+    const one = createSchemaThreads({ threads: 1, timeLimit: 60_000 });
+    t.after(() => one.close());
+    const schema = '{"properties":{"b":{"type":"number"}}}';
+    for (const value of ['{"a":0,"\\\\":0}', '{"a":0,"\\\\":1}']) assert.deepEqual(await one.problemsOf({ schema, value }), []);
+    assert.deepEqual(await one.problemsOf({ schema, value: '{"a":0,"\\u0062":"text"}' }), ['/b must be a number']);
+  });
+
   test('are none where the value satisfies its schema', async () => {
     for (const [schema, value] of [
       [true, 1],
