@@ -175,7 +175,7 @@ function invitation(options: Invitation): string {
   const json = 'application/yang-data+json';
   const device = 'restconf/data/tailf-ncs:devices/device';
   return `
-The gateway and a demo orchestrator in place of Cisco NSO are running. API documentation: ${gateway}/docs
+The gateway and a demo orchestrator in place of Cisco NSO are running. In a browser: ${gateway}/console
 ${movedPort ? `Another program uses port ${usualPort}, so the gateway has another port: ${gateway}\n` : ''}
   gateway       ${gateway}  user admin, password ${password}
                 ${' '.repeat(gateway.length)}  user lea, password ${passwords.approver}  (approves changes)

@@ -7,7 +7,7 @@ import { startGateway } from './support/gateway/start-gateway.ts';
 import { runCaller } from './support/runs/run-caller.ts';
 import { until } from './support/until.ts';
 
-// Every entrance to the path of a call, with every state of an approval: what its caller gets, and how often the far side is called.
+// Every entrance to the path of a call, with every state of an approval: what its caller gets, and what arrives at the far side.
 
 const far = await farSide({ after });
 far.answer(() => jsonReply('{"done":true}'));

@@ -2,11 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
-import { type Gateway as Client, createGateway, GatewayError } from '../../client/src/gateway.ts';
+import { type Gateway as Client, createGateway } from '../../client/src/gateway.ts';
 import { readDemoAutomations } from '../../demo/demo-automations.ts';
 import { startDemoOrchestrator } from '../../demo/demo-orchestrator.ts';
 import { type Gateway, startGateway, testPassword } from '../support/gateway/start-gateway.ts';
 import type { Owner } from '../support/owner.ts';
+import { until } from '../support/until.ts';
 import { startChromium } from './chromium.ts';
 
 const folder = fileURLToPath(new URL('../../docs/console/', import.meta.url));
@@ -52,8 +53,8 @@ async function startStage(): Promise<Gateway> {
     config: {
       approvals: [
         {
-          name: 'core-changes',
-          when: { routes: ['restAction'], adapters: ['Local NSO'], paths: ['**/sync-to'] },
+          name: 'device-changes',
+          when: { routes: ['restRequest'], adapters: ['Local NSO'], paths: ['restconf/data/tailf-ncs:devices/**'] },
           approvers: { roles: ['admin'] },
           selfApproval: true,
         },
@@ -78,15 +79,13 @@ async function fill(client: Client): Promise<Readonly<Record<'automation' | 'run
   await started(automation, { vpn: 'beta', devices: ['no-such-device'] });
   await started(ids.get('Nightly check-sync') ?? '', {});
   const run = await started(automation, { vpn: 'acme', devices: ['ce6', 'ce22', 'pe2'] });
-  const path = 'restconf/data/tailf-ncs:devices/device=ce22/sync-to';
-  const asked = await client
-    .restAction({
-      path: { adapterId: 'Local NSO' },
-      body: { params: { path, accept: 'application/yang-data+json' }, body: {} },
-      headers: { 'X-Reason': 'Change 4711' },
-    })
-    .catch((error: unknown) => error);
-  const approval = asked instanceof GatewayError ? asked.problem?.approval?.id : undefined;
+  const rename = ids.get('Rename a device') ?? '';
+  await client.runAutomation({ path: { id: rename }, body: { input: { device: 'ce0', hostname: 'edge-1' } } });
+  let approval: string | undefined;
+  await until('the approval', async () => {
+    approval = (await client.listApprovals({ query: { status: 'waiting' } })).value.list[0]?.id;
+    return approval !== undefined;
+  });
   return { automation, run, approval: approval ?? '' };
 }
 

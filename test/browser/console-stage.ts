@@ -16,8 +16,9 @@ export interface ConsoleStage {
   readonly admin: Client;
   /** A page of the console after the login of that role, at an address below `/console`. */
   open(path: string, options?: OpenOptions): Promise<Page>;
-  /** Breaks every connection between the browser and the gateway. */
+  /** Breaks every connection between the browser and the gateway, and refuses new ones until `mend`. */
   cut(): void;
+  mend(): void;
 }
 
 interface OpenOptions {
@@ -49,7 +50,7 @@ export async function consoleStage(owner: Owner): Promise<ConsoleStage> {
     gateway,
     far,
     admin,
-    cut: proxy.cut,
+    ...proxy,
     open: async (path, options = {}) =>
       await opened(await newContext(browser, options), `http://127.0.0.1:${proxy.port}`, path, options),
   };
@@ -74,21 +75,30 @@ async function opened(context: BrowserContext, origin: string, path: string, { r
     if (!login.ok()) throw new Error(await login.text());
   }
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(`${origin}/console${path}`);
   await page.locator('h1').waitFor();
   return page;
 }
 
-async function cuttable(owner: Owner, to: number): Promise<{ readonly port: number; readonly cut: () => void }> {
+async function cuttable(
+  owner: Owner,
+  to: number,
+): Promise<{ readonly port: number; readonly cut: () => void; readonly mend: () => void }> {
   const open = new Set<Socket>();
+  let isCut = false;
   const proxy = createServer((caller) => {
+    if (isCut) {
+      caller.on('error', () => {}).resetAndDestroy();
+      return;
+    }
     const beyond = connect(to, '127.0.0.1').on('error', () => {});
     open.add(caller);
     caller.on('error', () => {}).on('close', () => open.delete(caller) && beyond.destroy());
     caller.pipe(beyond).pipe(caller);
   });
   const cut = (): void => {
+    isCut = true;
     for (const socket of open) socket.resetAndDestroy();
   };
   const port = await listening(proxy);
@@ -96,7 +106,10 @@ async function cuttable(owner: Owner, to: number): Promise<{ readonly port: numb
     cut();
     proxy.close();
   });
-  return { port, cut };
+  const mend = (): void => {
+    isCut = false;
+  };
+  return { port, cut, mend };
 }
 
 interface Axe {

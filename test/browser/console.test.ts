@@ -26,7 +26,7 @@ input:
         tags: { type: array, items: { type: string } }
 do:
   - begin: { set: { serial: '\${ .serial }' } }
-  - pause: { wait: { milliseconds: 1500 } }
+  - pause: { wait: { milliseconds: 300 } }
   - done: { set: { serial: 18446744073709551615 } }
 `,
   acts: `
@@ -84,20 +84,35 @@ describe('the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Run', exact: true }).focus();
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/console\/runs\/[\w-]+$/u);
-    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1');
+    await until('the focus', async () => (await page.evaluate(() => document.activeElement?.tagName)) === 'H1');
     await shows(page, /completed[\s\S]*18446744073709551615[\s\S]*18446744073709551615/u);
     assert.match(await page.locator('.last-change').innerText(), /POST \/automation_catalog\/automations\/\w+\/run → 201/u);
     await page.context().close();
   });
 
+  /** A run whose only call gets its reply from `finish`. */
+  async function runUnderWay(): Promise<{ readonly id: string; readonly finish: () => void }> {
+    const { promise: called, resolve: call } = Promise.withResolvers<void>();
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+    stage.far.answer(async () => {
+      call();
+      await finished;
+      return jsonReply('{}');
+    });
+    const { id } = (await stage.admin.runAutomation({ path: { id: ids['acts'] ?? '' }, body: {} })).value;
+    await called;
+    return { id, finish };
+  }
+
   test('shows the events of a run over a connection that breaks', async () => {
-    const run = (await stage.admin.runAutomation({ path: { id: ids['waits'] ?? '' }, body: { input: { device: 'ce1' } } })).value
-      .id;
-    const page = await stage.open(`/runs/${run}`, { role: 'readonly' });
+    const run = await runUnderWay();
+    const page = await stage.open(`/runs/${run.id}`, { role: 'readonly' });
     await page.locator('.live.live').waitFor();
     stage.cut();
     await page.locator('.live.away').waitFor();
-    await shows(page, /completed[\s\S]*done/u);
+    run.finish();
+    stage.mend();
+    await shows(page, /✓\s*completed[\s\S]*push/u);
     await page.context().close();
   });
 
@@ -194,9 +209,8 @@ describe('the console', { skip: noChromium }, () => {
   });
 
   test('cancels a run by keyboard after a question, and never loses the focus', async () => {
-    const run = (await stage.admin.runAutomation({ path: { id: ids['waits'] ?? '' }, body: { input: { device: 'ce1' } } })).value
-      .id;
-    const page = await stage.open(`/runs/${run}`, { role: 'admin' });
+    const run = await runUnderWay();
+    const page = await stage.open(`/runs/${run.id}`, { role: 'admin' });
     const cancel = page.getByRole('button', { name: 'Cancel the run' });
     await cancel.first().focus();
     await page.keyboard.press('Enter');
@@ -206,6 +220,7 @@ describe('the console', { skip: noChromium }, () => {
     await page.keyboard.press('Enter');
     await shows(page, /○\s*cancelled/u);
     await until('the focus', async () => (await page.evaluate(() => document.activeElement?.tagName)) === 'H1');
+    run.finish();
     await page.context().close();
   });
 

@@ -5,7 +5,7 @@ const shownLines = 2_000;
 
 /** A preview of an orchestrator, line by line: added and removed lines have a colour next to their sign. */
 export function Diff({ of, label }: { readonly of: string; readonly label: string }): JSX.Element {
-  const lines = of.split('\n');
+  const lines = of.trimEnd().split('\n');
   return (
     <>
       <pre class="text diff" tabIndex={0} role="group" aria-label={label}>
