@@ -49,7 +49,7 @@ interface Gateways {
 
 async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
   const clock = createTestClock();
-  const options = await store.fresh(t);
+  const options = await store.empty(t);
   const gates: Gateways['gates'][number][] = [];
   const expired: string[] = [];
   let catalogue: ApprovalCatalogue | undefined;
@@ -201,18 +201,25 @@ async function playedOut({ gates, catalogue, clock }: Gateways, steps: readonly 
   return known;
 }
 
+/** A sequence in which a call leaves: few random ones have that. */
+const granted: readonly Step[] = [
+  { kind: 'send', call: 0, named: undefined, gateway: 0, times: 1 },
+  { kind: 'grant', who: 0, named: 0 },
+  { kind: 'send', call: 0, named: 0, gateway: 1, times: 1 },
+];
+
 function suiteOf(store: TestStore): void {
   test('no sequence of requests, decisions, waits and changes of rules lets a call leave without its grants, or twice', async (t) => {
     const gateways = await opened(t, store);
     let left = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+      fc.asyncProperty<[readonly Step[]]>(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
         const known = await playedOut(gateways, steps);
         left += known.reduce((sum, one) => sum + one.left, 0);
         // The next sequence begins without open approvals.
         gateways.clock.advance(2 * hour);
       }),
-      { numRuns: 120 },
+      { numRuns: 120, examples: [[granted]] },
     );
     assert.ok(left > 0, 'some call left in some sequence');
   });
