@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { approvalCaller, people } from './support/approvals/approval-caller.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { runCaller, type TaskDocument } from './support/runs/run-caller.ts';
@@ -13,6 +14,7 @@ import { until } from './support/until.ts';
 const approvals = [
   // No caller has this role: a rule with roles matches every call of a run in any case.
   { name: 'runs', when: { paths: ['**/act'], roles: ['other'] }, approvers: { groups: ['noc-leads'] } },
+  { name: 'documents', when: { routes: ['restCall'], paths: ['**/document'] }, approvers: { groups: ['noc-leads'] } },
 ];
 
 const params = { path: 'act', accept: 'application/json' };
@@ -29,16 +31,18 @@ const ask: TaskDocument = {
 async function started(owner: Owner, store: TestStore) {
   const far = await farSide(owner);
   far.answer(() => jsonReply('{"done":true}'));
-  let gateway: Gateway = await startGateway(owner, {
+  const options = {
     users: [...people],
     config: {
       approvals,
+      outbound: { allow: [far.authority] },
       store: { url: storeUrl(await store.fresh(owner)) },
       automations: { secrets: { token: { env: 'TOKEN' } } },
     },
     adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
     environment: { TOKEN: 'hush-hush-hush' },
-  });
+  };
+  let gateway: Gateway = await startGateway(owner, options);
   const runs = runCaller(() => gateway, gateway.basicFor('admin'));
   const caller = approvalCaller(() => gateway);
   const automation = async (name: string, tasks: readonly TaskDocument[], secrets = true) => {
@@ -73,7 +77,9 @@ async function started(owner: Owner, store: TestStore) {
     await gateway.stop(signal);
     gateway = await gateway.restart();
   };
-  return { far, runs, automation, waiting, restart, ...caller };
+  /** Puts a configuration without rules in force. */
+  const dropRules = () => reloadWith(gateway, { ...options, config: { ...options.config, approvals: [] } });
+  return { far, runs, automation, waiting, restart, dropRules, ...caller };
 }
 
 function suiteOf(store: TestStore): void {
@@ -128,7 +134,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('what a run no longer waits for cannot be granted: after its cancel, and after a time limit', async (t) => {
-    const { far, runs, automation, waiting, read, list } = await started(t, store);
+    const { far, runs, automation, waiting, read, list, send } = await started(t, store);
     const { id: run } = await runs.start(await automation('cancelled', [act]));
     const open = await waiting(run);
     assert.equal((await runs.change(run, 'cancel')).status, 200);
@@ -141,6 +147,49 @@ function suiteOf(store: TestStore): void {
     const failed = await runs.reaches(late, 'faulted', 'suspended');
     assert.deepEqual([failed.status, failed.error?.type.split('/').at(-1)], ['faulted', 'timeout']);
     await until('nothing is left to grant', async () => (await list('lea', `?status=waiting&run=${late}`)).length === 0);
+    const [{ id: over } = { id: '' }] = await list('lea', `?run=${late}`);
+    await until('that is on record', async () => {
+      const { list: records } = (await send('ann', 'GET', '/audit?limit=200')).json() as {
+        readonly list: readonly { readonly event: string; readonly approval?: string }[];
+      };
+      return records.some(({ event, approval }) => event === 'expired' && approval === over);
+    });
+    assert.equal(far.requests.length, 0);
+  });
+
+  test('what people decide about a call of a run holds where no rule asks for it any more', async (t) => {
+    const { far, runs, automation, waiting, dropRules, restart, decide, grant, read } = await started(t, store);
+    const id = await automation('asked', [act]);
+    const [rejected, granted] = await Promise.all([runs.start(id), runs.start(id)]);
+    const [one, other] = await Promise.all([waiting(rejected.id), waiting(granted.id)]);
+    await dropRules();
+    await decide('lea', one, 'reject');
+    assert.match((await runs.reaches(rejected.id, 'completed', 'faulted')).error?.type ?? '', /approval-rejected$/u);
+    assert.equal(far.requests.length, 0);
+    await restart('SIGKILL');
+    await grant('lea', other);
+    assert.equal((await runs.reaches(granted.id, 'completed', 'faulted')).status, 'completed');
+    assert.deepEqual([far.requests.length, (await read('lea', other)).status], [1, 'used']);
+  });
+
+  test('what people are asked has no secret of a workflow: in the address of a document, in a text, and in the question', async (t) => {
+    const { far, runs, automation, waiting, list, read } = await started(t, store);
+    const document = { endpoint: `\${ "${far.url}/document?key=" + $secrets.token }` };
+    const opened = await runs.start(
+      await automation('document', [{ get: { call: 'openapi', with: { document, operationId: 'x' } } }]),
+    );
+    await runs.reaches(opened.id, 'completed', 'faulted');
+    const headers = { 'Content-Type': 'application/xml' };
+    const text = '${ "<a>\\n<b>" + $secrets.token + "</b></a>" }';
+    const sent = { put: { call: 'restCall', with: { uri: `${far.url}/act`, verb: 'PUT', headers, body: text } } };
+    const { id: writing } = await runs.start(await automation('text', [sent]));
+    assert.equal((await read('lea', await waiting(writing))).call?.body, '<a>\n<b>***</b></a>');
+    const asked = { message: '${ $secrets.token }', approvers: { groups: ['noc-leads'] } };
+    const { id: asking } = await runs.start(await automation('question', [{ ask: { call: 'approval', with: asked } }]));
+    assert.equal((await read('lea', await waiting(asking))).message, '***');
+    const all = await list('lea');
+    assert.equal(all.length, 3);
+    for (const { id } of all) assert.doesNotMatch(JSON.stringify(await read('lea', id)), /hush/u);
     assert.equal(far.requests.length, 0);
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approvalCaller, type Person, people } from './support/approvals/approval-caller.ts';
+import { approvalCaller, type Person, people, type SeenApproval } from './support/approvals/approval-caller.ts';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
@@ -29,9 +29,14 @@ const json = { accept, contentType: 'application/json' };
 async function started(owner: Owner, store?: string) {
   const far = await farSide(owner);
   far.answer(() => jsonReply('{"done":true}'));
+  const { port } = new URL(far.url);
   const options = {
     users: [...people],
-    config: { outbound: { allow: [far.authority] }, approvals, ...(store !== undefined && { store: { url: store } }) },
+    config: {
+      outbound: { allow: [far.authority, `localhost:${port}`] },
+      approvals,
+      ...(store !== undefined && { store: { url: store } }),
+    },
     // Of kind nso, the gateway would read the YANG library for each preview.
     adapters: [{ name: 'Local NSO', kind: 'restconf', url: far.url, auth: { type: 'none' } }],
   };
@@ -194,6 +199,28 @@ function suiteOf(store: TestStore): void {
     assert.equal(far.requests.length, 1);
   });
 
+  test('calls that bring the same X-Request-Id use an approval up once', async (t) => {
+    const { far, act, needed, grant, read } = await started(t, storeUrl(await store.fresh(t)));
+    const id = needed(await act('ann', `${device}/sync-to`, '{"a":1}'));
+    await grant('lea', id);
+    const headers = { Approval: id, 'X-Request-Id': 'the-same' };
+    for (let round = 0; round < 3; round += 1)
+      await Promise.all([1, 2, 3, 4].map(() => act('ann', `${device}/sync-to`, '{"a":1}', headers)));
+    assert.equal(far.requests.length, 1);
+    const { status, usedBy } = await read('ann', id);
+    assert.deepEqual([status, usedBy], ['used', 'the-same']);
+  });
+
+  test('an id that no approval can have is not found', async (t) => {
+    const { act, send } = await started(t, storeUrl(await store.fresh(t)));
+    for (const id of ['%00', 'x', 'x'.repeat(1000)]) {
+      assertProblem(await send('ann', 'GET', `/approvals/${id}`), 404, 'approval-not-found');
+      assertProblem(await send('ann', 'POST', `/approvals/${id}/grant`, { reason: 'x' }), 404, 'approval-not-found');
+    }
+    for (const Approval of ['', 'a, b', 'é'])
+      assertProblem(await act('ann', `${device}/open`, '{}', { Approval }), 403, 'approval-mismatch');
+  });
+
   test('a gateway that is killed around the use of an approval lets its call leave at most once', async (t) => {
     const url = storeUrl(await store.fresh(t));
     const { far, gateway, act, needed, grant, read } = await killable(t, url);
@@ -285,6 +312,53 @@ test('rules match a call in every entrance and spelling, and a redirect does not
   });
   assert.deepEqual((answer.json() as { readonly approvals: unknown }).approvals, ['two-people', 'both']);
   assert.equal(gateway.stderr.join('').includes('hush'), false);
+});
+
+test('an approval of one address does not let the call go on to another origin that its rule matches', async (t) => {
+  const { far, needed, grant, send } = await started(t);
+  const origin = far.url.replace('127.0.0.1', 'localhost');
+  const post = (headers = {}) =>
+    send('ann', 'POST', '/tools/restCall', { uri: `${far.url}/x`, verb: 'POST', body: {}, responseHeaders: false }, headers);
+  far.answer(({ target }) =>
+    target === '/x' ? httpReply({ status: 307, headers: { Location: `${origin}/y` } }) : jsonReply('{}'),
+  );
+  const id = needed(await post());
+  await grant('lea', id);
+  assert.match(assertProblem(await post({ Approval: id }), 502, 'redirect-refused').detail, /needs the approval "outside"/u);
+  assert.deepEqual(
+    far.requests.map(({ target }) => target),
+    ['/x'],
+  );
+});
+
+test('the list and the events of approvals have no body, no preview and no value of a query', async (t) => {
+  const { gateway, act, needed, read, send } = await started(t);
+  const id = needed(await act('ann', `${device}/sync-to?token=hush`, '{"a":"hush"}'));
+  await until('it has its preview', async () => (await read('lea', id)).preview !== undefined);
+  const page = await send('lea', 'GET', '/approvals');
+  const { list } = page.json() as { readonly list: readonly SeenApproval[] };
+  assert.deepEqual([list.length, list[0]?.call?.body, list[0]?.preview], [1, undefined, undefined]);
+  assert.equal((await read('lea', id)).call?.body, '{"a":"hush"}');
+  const stream = await readStream(t, gateway, { as: basic('lea', testPassword), target: '/events', after: '0' });
+  await stream.has(1);
+  assert.doesNotMatch(JSON.stringify(stream.events), /hush/u);
+});
+
+test('a body that leaves as a form or as XML is shown so', async (t) => {
+  const { far, needed, grant, read, send } = await started(t);
+  for (const [contentType, body] of [
+    ['application/yang-data+xml', '{"a":{"b":[1,"\\u003c"]}}'],
+    ['application/x-www-form-urlencoded', '{"a":"b c"}'],
+    ['application/json', '{"a":"\\u003c"}'],
+  ] as const) {
+    const text = `{"params":${JSON.stringify({ method: 'PUT', path: `${device}/sync-to`, accept, contentType })},"body":${body}}`;
+    const put = (headers = {}) => send('ann', 'POST', '/orchestrator_manager/restRequest/Local%20NSO', text, headers);
+    const id = needed(await put());
+    const shown = (await read('lea', id)).call?.body;
+    await grant('lea', id);
+    assert.equal((await put({ Approval: id })).status, 200);
+    assert.equal(shown, far.requests.at(-1)?.body.toString());
+  }
 });
 
 test('a grant does not outlive a stricter rule, and an approval that no rule asks for any more is used up all the same', async (t) => {

@@ -24,7 +24,7 @@ export type SeenApproval = Approval & { readonly mayDecide: boolean };
  */
 export interface ApprovalCatalogue {
   read(request: ApprovalRequest): Promise<SeenApproval>;
-  /** The newest first. A page may have fewer than its limit, and still a `next`. */
+  /** The newest first, without bodies and previews. A page may have fewer than its limit, and still a `next`. */
   list(request: {
     readonly principal: Principal;
     readonly filter: ApprovalFilter;
@@ -92,7 +92,7 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
       return seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {
-      const approval = await store.read(id);
+      const approval = await store.readFacts(id);
       return approval !== undefined && maySee(principal, approval);
     },
   };

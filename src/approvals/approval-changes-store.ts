@@ -4,7 +4,7 @@ import type { Tables } from '#database/tables.ts';
 import type { RunsChange } from '#runs/run-changes.ts';
 import type { Approval, ApprovalFacts, ApprovalStatus } from './approval.ts';
 import { approvalEvent } from './approval-events.ts';
-import { type ApprovalRow, approvalOf, digestOfCaller, factsText } from './approval-row.ts';
+import { type ApprovalRow, approvalOf, digestOfCaller, factColumns, factsText, idOfUse } from './approval-row.ts';
 import { digestOfTerms } from './approval-subject.ts';
 
 export interface NewApproval {
@@ -25,12 +25,14 @@ export interface DecidedApproval {
   readonly event: 'granted' | 'rejected';
 }
 
-/** See `ApprovalStore.create`. */
+/** See `ApprovalStore.create`. `over`: approvals of the same subject whose time was over. */
 export async function createIn(
   transaction: Transaction<Tables>,
   { id, subject, facts, body, expiresAt }: NewApproval,
   at: number,
-): Promise<{ readonly result: { readonly approval: Approval; readonly isNew: boolean } } & RunsChange> {
+): Promise<
+  { readonly result: { readonly approval: Approval; readonly isNew: boolean; readonly over: readonly Approval[] } } & RunsChange
+> {
   const rules = digestOfTerms(facts.rules);
   const row: ApprovalRow = {
     id,
@@ -50,12 +52,14 @@ export async function createIn(
   };
   // One that has expired makes room, although no gateway has put that on record yet.
   const isOfSubject = sql<SqlBool>`subject = ${subject} and rules = ${rules} and status in ('waiting', 'granted')`;
-  await transaction
+  const ended = await transaction
     .updateTable('approval')
     .set({ status: 'expired', changed_at: at })
     .where(isOfSubject)
     .where('expires_at', '<=', at)
+    .returning(factColumns)
     .execute();
+  const over = ended.map(approvalOf);
   const created = await transaction
     .insertInto('approval')
     .values(row)
@@ -65,17 +69,19 @@ export async function createIn(
   const found = await transaction.selectFrom('approval').selectAll().where(isOfSubject).executeTakeFirstOrThrow();
   const approval = approvalOf(found);
   const isNew = created.length > 0;
-  return { result: { approval, isNew }, events: isNew ? [approvalEvent('requested', approval, { at })] : [] };
+  const { events, commands } = expiry(over, at);
+  const requested = isNew ? [approvalEvent('requested', approval, { at })] : [];
+  return { result: { approval, isNew, over }, events: [...events, ...requested], commands };
 }
 
 /** See `ApprovalStore.use`. `now`: milliseconds since the epoch. */
 export async function useIn(
   transaction: Transaction<Tables>,
-  { id, requestId, now }: { readonly id: string; readonly requestId: string; readonly now: number },
+  { id, by, now }: { readonly id: string; readonly by: string; readonly now: number },
 ): Promise<boolean> {
   const { numUpdatedRows } = await transaction
     .updateTable('approval')
-    .set({ status: 'used', changed_at: now, used_by: requestId, unannounced: 1 })
+    .set({ status: 'used', changed_at: now, used_by: by, unannounced: 1 })
     .where('id', '=', id)
     .where('status', '=', 'granted')
     .where('expires_at', '>', now)
@@ -111,19 +117,19 @@ export async function decideIn(
 /** See `ApprovalStore.release`. */
 export async function releaseIn(
   transaction: Transaction<Tables>,
-  { id, requestId, at }: { readonly id: string; readonly requestId: string; readonly at: number },
+  { id, by, at }: { readonly id: string; readonly by: string; readonly at: number },
 ): Promise<{ readonly result: undefined } & RunsChange> {
   const rows = await transaction
     .updateTable('approval')
     .set({ status: 'granted', changed_at: at, used_by: null, unannounced: 0 })
     .where('id', '=', id)
     .where('status', '=', 'used')
-    .where('used_by', '=', requestId)
-    .returningAll()
+    .where('used_by', '=', by)
+    .returning(factColumns)
     .execute();
   return {
     result: undefined,
-    events: rows.map((row) => approvalEvent('granted', approvalOf(row), { at, key: `granted/${requestId}` })),
+    events: rows.map((row) => approvalEvent('granted', approvalOf(row), { at, key: `granted/${idOfUse(by)}` })),
   };
 }
 
@@ -138,11 +144,11 @@ export async function announceIn(
     .set({ unannounced: 0 })
     .where('id', 'in', ids)
     .where('unannounced', '=', 1)
-    .returningAll()
+    .returning(factColumns)
     .execute();
-  const events = rows
-    .map(approvalOf)
-    .map((approval) => approvalEvent('used', approval, { at: approval.changedAt, key: `used/${approval.usedBy}` }));
+  const events = rows.map((row) =>
+    approvalEvent('used', approvalOf(row), { at: row.changed_at, key: `used/${idOfUse(row.used_by ?? '')}` }),
+  );
   return { result: undefined, events };
 }
 
@@ -157,20 +163,21 @@ export async function expireIn(
   transaction: Transaction<Tables>,
   { which, dialect, now }: Expiring,
 ): Promise<{ readonly result: readonly Approval[] } & RunsChange> {
-  const skipping = dialect === 'postgres' ? sql`for update skip locked` : sql``;
+  // One that people decide about at this moment is left to the next round.
+  const locking = dialect === 'sqlite' ? sql`` : 'limit' in which ? sql`for update skip locked` : sql`for update`;
   const ended = sql`exists (select 1 from run where run.id = approval.run and run.ended_at is not null)`;
   const over =
     'subject' in which ? sql`subject = ${which.subject}` : sql`(expires_at <= ${now} or (approval.run is not null and ${ended}))`;
   const limit = 'limit' in which ? which.limit : 20;
   const { rows } = await sql<ApprovalRow>`update approval set status = 'expired', changed_at = ${now}
-    where id in (select id from approval where status in ('waiting', 'granted') and ${over} order by id limit ${limit} ${skipping})
-    returning *`.execute(transaction);
+    where id in (select id from approval where status in ('waiting', 'granted') and ${over} order by id limit ${limit} ${locking})
+    returning ${sql.join(factColumns.map((column) => sql.ref(column)))}`.execute(transaction);
   const approvals = rows.map(approvalOf);
-  return {
-    result: approvals,
-    events: approvals.map((approval) => approvalEvent('expired', approval, { at: now })),
-    commands: wakingOf(approvals),
-  };
+  return { result: approvals, ...expiry(approvals, now) };
+}
+
+function expiry(approvals: readonly Approval[], at: number): Required<Pick<RunsChange, 'events' | 'commands'>> {
+  return { events: approvals.map((approval) => approvalEvent('expired', approval, { at })), commands: wakingOf(approvals) };
 }
 
 /** Commands to the runs that wait for the approvals. */

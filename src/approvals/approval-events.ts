@@ -1,11 +1,13 @@
+import type { AuditFacts } from '#audit/audit-entry.ts';
+import { withMaskedQuery } from '#base/masked-query.ts';
 import type { NewEvent } from '#runs/run-records.ts';
 import type { Approval } from './approval.ts';
 
 type ApprovalEvent = 'requested' | 'granted' | 'rejected' | 'used' | 'expired';
 
 /**
- * An event of an approval as a CloudEvent 1.0. `key`: makes its id unique where an approval has several of a kind. It has no body, no header
- * and no reason: these are only in the approval itself.
+ * An event of an approval as a CloudEvent 1.0. `key`: makes its id unique where an approval has several of a kind. It has no body, no header,
+ * no value of a query and no reason: these are only in the approval itself.
  */
 export function approvalEvent(
   kind: ApprovalEvent,
@@ -39,10 +41,21 @@ export function approvalEvent(
 function calledBy(call: NonNullable<Approval['call']>) {
   const { operation: route, method } = call;
   return call.operation === 'restCall'
-    ? { route, method, path: call.uri }
-    : { route, adapter: call.adapter, method, path: call.path };
+    ? { route, method, path: withMaskedQuery(call.uri) }
+    : { route, adapter: call.adapter, method, path: withMaskedQuery(call.path) };
 }
 
 function sourceOf(id: string): string {
   return `/approvals/${id}`;
+}
+
+/** What the audit log holds of an approval that ended without a use. */
+export function expiryFacts({ id, task, call }: Approval): AuditFacts {
+  return {
+    event: 'expired',
+    approval: id,
+    run: task?.run,
+    adapter: call !== undefined && 'adapter' in call ? call.adapter : undefined,
+    detail: 'The approval was not used in time, or its run no longer waits for it.',
+  };
 }

@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
-import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
+import { type AuditLog, createAuditLog, type Intended } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
-import type { ApprovalGate } from '#calls/approval-gate.ts';
+import type { ApprovalGate, ApprovalPermit } from '#calls/approval-gate.ts';
 import type { Call } from '#calls/call.ts';
 import { runStoreOver } from '#runs/run-store.test-support.ts';
 import { createTestClock, type TestClock } from '../../test/support/gateway/access.ts';
@@ -40,6 +40,8 @@ const calls = [callWith('{"a":1}'), callWith('{"a":2}')];
 
 /** Two gateways on one store: each has a gate and an audit log of its own. */
 interface Gateways {
+  /** Ids of approvals that ended without a use. */
+  readonly expired: string[];
   readonly gates: readonly { readonly gate: ApprovalGate; readonly audit: AuditLog }[];
   readonly catalogue: ApprovalCatalogue;
   readonly clock: TestClock;
@@ -49,11 +51,17 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
   const clock = createTestClock();
   const options = await store.fresh(t);
   const gates: Gateways['gates'][number][] = [];
+  const expired: string[] = [];
   let catalogue: ApprovalCatalogue | undefined;
   for (const _gateway of [1, 2]) {
     const database = await store.open(t, options);
     const runs = runStoreOver(t, database, clock);
-    const approvals = createApprovalStore({ database, changeRuns: runs.changeWith, clock });
+    const approvals = createApprovalStore({
+      database,
+      changeRuns: runs.changeWith,
+      clock,
+      expired: (over) => void expired.push(...over.map(({ id }) => id)),
+    });
     const audit = await createAuditLog({
       database: store.dialect === 'postgres' ? database : await store.openAudit(t, options),
       clock,
@@ -63,13 +71,20 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       longestCall: () => hour,
     });
     t.after(() => audit.close());
-    const gate = createApprovalGate({ store: approvals, clock, dialect: store.dialect, base: '', takePreview: () => undefined });
+    const gate = createApprovalGate({
+      store: approvals,
+      clock,
+      dialect: store.dialect,
+      base: '',
+      takePreview: () => undefined,
+      bytesAtMost: 100,
+    });
     gates.push({ gate, audit });
     const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
     catalogue ??= createApprovalCatalogue({ store: approvals, clock, takePreview });
   }
   assert.ok(catalogue);
-  return { gates, catalogue, clock };
+  return { gates, catalogue, clock, expired };
 }
 
 /** What the test knows of an approval. */
@@ -114,36 +129,38 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('rules' as const), set: fc.nat({ max: 2 }) }),
 );
 
-/** Sends a call with the approval it names, as the call path does: the approval is used up with the intent. */
+/** Sends a call with the approval it names, as the call path does. The approval is used up with the intent, and given back without one. */
 async function leaves(
   { gate, audit }: Gateways['gates'][number],
   asking: Parameters<ApprovalGate['admit']>[0],
 ): Promise<boolean | string> {
+  let permit: ApprovalPermit | undefined;
+  let intended: Intended | undefined;
   try {
-    const permit = await gate.admit(asking);
-    const intended = await audit.intend({ event: 'request' }, permit.withIntent);
-    permit.used();
+    permit = await gate.admit(asking);
+    intended = await audit.intend({ event: 'request' }, permit?.withIntent);
+    permit?.used();
     await intended.outcome({ event: 'request', outcome: 'ok' });
     return true;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return error.approval?.id ?? false;
+  } finally {
+    if (intended === undefined) await permit?.release();
   }
 }
 
 async function playedOut({ gates, catalogue, clock }: Gateways, steps: readonly Step[]): Promise<readonly Known[]> {
   const known: Known[] = [];
   let rules = ruleSets()[0] ?? [];
-  let requests = 0;
   const send = async ({ call, named, gateway, times }: Extract<Step, { readonly kind: 'send' }>): Promise<void> => {
     const approval = named === undefined || known.length === 0 ? undefined : known[named % known.length];
     const before = { grants: new Set(approval?.grants), rejected: approval?.rejected };
     const results = await Promise.all(
       Array.from({ length: times }, (_, index) => {
-        requests += 1;
         const at = gates[(gateway + index) % 2];
         assert.ok(at);
-        const asked = { principal: caller, call: calls[call] ?? callWith(''), rules, requestId: `r-${requests}` };
+        const asked = { principal: caller, call: calls[call] ?? callWith(''), rules, requestId: 'r' };
         return leaves(at, { ...asked, reference: { id: approval?.id } });
       }),
     );
@@ -218,11 +235,33 @@ function suiteOf(store: TestStore): void {
               .catch((error: unknown) => assert.ok(error instanceof GatewayError)),
           ),
       );
-      const results = await Promise.all(
-        [one, other, one, other].map((at, index) => leaves(at, { ...asking, requestId: `${round}-${index}`, reference: { id } })),
-      );
+      const results = await Promise.all([one, other, one, other].map((at) => leaves(at, { ...asking, reference: { id } })));
       assert.equal(results.filter((result) => result === true).length, 1);
     }
+  });
+
+  test('an approval whose time is over makes room for a new one, and the store tells that it has expired', async (t) => {
+    const { gates, expired, clock } = await opened(t, store);
+    const [gateway] = gates;
+    assert.ok(gateway);
+    const asking = { principal: caller, call: callWith('{}'), rules: ruleSets()[0] ?? [], requestId: 'r', reference: {} };
+    const first = await leaves(gateway, asking);
+    clock.advance(hour);
+    const second = await leaves(gateway, asking);
+    assert.ok(typeof first === 'string' && typeof second === 'string' && first !== second);
+    assert.deepEqual(expired, [first]);
+  });
+
+  test('bodies of open approvals have a limit together, and what is asked for already keeps its approval', async (t) => {
+    const { gates } = await opened(t, store);
+    const [gateway] = gates;
+    assert.ok(gateway);
+    const long = (digit: string) => callWith(digit.repeat(60));
+    const asking = { principal: caller, rules: ruleSets()[0] ?? [], requestId: 'r', reference: {} };
+    const first = await leaves(gateway, { ...asking, call: long('1') });
+    assert.ok(typeof first === 'string');
+    await assert.rejects(gateway.gate.admit({ ...asking, call: long('2') }), { code: 'too-many-requests' });
+    assert.equal(await leaves(gateway, { ...asking, call: long('1') }), first);
   });
 }
 

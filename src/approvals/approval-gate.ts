@@ -1,9 +1,11 @@
+import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
-import { type Approval, statusAt, termsOf } from './approval.ts';
+import { type Approval, isOpen, statusAt, termsOf } from './approval.ts';
 import { approvalMismatch, approvalOver, approvalRequired, whereToWait } from './approval-refusals.ts';
+import { newUse } from './approval-row.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subject.ts';
 
@@ -16,16 +18,20 @@ interface GateOptions {
   readonly base: string;
   /** Takes the preview of a new approval, in the background. */
   readonly takePreview: (approval: Approval) => void;
+  /** Bytes that the bodies of a principal's open approvals have together; one alone may have more. */
+  readonly bytesAtMost?: number;
 }
 
-/** Open approvals that a principal may have asked for. */
+/** Open approvals that a principal may have asked for, and the usual limit for their bodies. */
 const openAtMost = 1_000;
+const usualBytes = 100 * 1024 ** 2;
 
 export function createApprovalGate(options: GateOptions): ApprovalGate {
   return {
     async admit(asking) {
       const fingerprint = fingerprintOf(asking.call, asking.principal, await options.store.key());
       const found = await findApproval(asking, fingerprint, options);
+      if (found === undefined && asking.rules.length === 0) return undefined;
       if (found === undefined) return await ask(asking, fingerprint, options);
       return await permitOf(found, asking, options);
     },
@@ -47,7 +53,7 @@ async function findApproval(
     return found;
   }
   if (id === undefined) return undefined;
-  const named = await store.read(id);
+  const named = await store.readFacts(id);
   if (named === undefined || named.principal.id !== principal.id || named.subject !== fingerprint) throw approvalMismatch();
   return covers(named.rules, needed) ? named : undefined;
 }
@@ -57,12 +63,13 @@ async function ask(asking: AskingCall, fingerprint: string, options: GateOptions
   const { principal, call, rules, reference } = asking;
   const { store, clock, base, takePreview } = options;
   const { task, reason, mask } = reference;
-  if ((await store.openOf(principal.id)) >= openAtMost) throw tooMany();
   const now = clock.now();
   const shown = storedCall(call, mask);
+  const subject = task === undefined ? fingerprint : taskSubject(task);
+  if (!(await hasRoom(principal, shown.body, options)) && !(await isAsked(subject, options))) throw tooMany();
   const { approval, isNew } = await store.create({
     id: uuidVersion7(now),
-    subject: task === undefined ? fingerprint : taskSubject(task),
+    subject,
     facts: {
       principal,
       call: shown.call,
@@ -85,10 +92,22 @@ function sentenceOf(approval: Approval): string {
   return `The call is approved. Send it again with the header "Approval: ${approval.id}", before ${new Date(approval.expiresAt).toISOString()}.`;
 }
 
+async function hasRoom({ id }: Principal, body: Buffer | undefined, options: GateOptions): Promise<boolean> {
+  const { store, bytesAtMost = usualBytes } = options;
+  const { count, bytes } = await store.openOf(id);
+  return count < openAtMost && (bytes === 0 || bytes + (body?.length ?? 0) <= bytesAtMost);
+}
+
+/** The same call gets the approval that it has already, if there is room for another one or not. */
+async function isAsked(subject: string, { store, clock }: GateOptions): Promise<boolean> {
+  const asked = await store.ofSubject(subject);
+  return asked.some((approval) => isOpen(statusAt(approval, clock.now())));
+}
+
 function tooMany(): GatewayError {
   return new GatewayError(
     'too-many-requests',
-    `You have asked for ${openAtMost} approvals that are still open. Wait until some of them are decided or have expired.`,
+    `You have asked for ${openAtMost} approvals that are still open, or for some with very long bodies. Wait until some of them are decided or have expired.`,
     { headers: { 'Retry-After': '60' } },
   );
 }
@@ -102,20 +121,20 @@ async function permitOf(approval: Approval, { requestId }: AskingCall, options: 
       : approvalOver({ ...now, status });
   };
   const { id } = approval;
+  const use = newUse(requestId);
   if (statusAt(approval, clock.now()) !== 'granted') throw refusalOf(approval);
   // Another call uses it in the same moment, although its transaction has not ended.
   const lost = async (): Promise<Error> => {
-    const now = (await store.read(id)) ?? approval;
+    const now = (await store.readFacts(id)) ?? approval;
     return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
   };
   const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
-  if (dialect === 'sqlite' && !(await store.use(id, requestId))) throw await lost();
+  if (dialect === 'sqlite' && !(await store.use(id, use))) throw await lost();
   return {
     approval: id,
-    withIntent:
-      dialect === 'sqlite' ? undefined : { key: id, use: (transaction) => store.useIn(transaction, id, requestId), lost },
+    withIntent: dialect === 'sqlite' ? undefined : { key: id, use: (transaction) => store.useIn(transaction, id, use), lost },
     // A use that is not announced now is announced by the upkeep.
     used: () => void quietly(store.announce([id])),
-    release: () => quietly(store.release(id, requestId)),
+    release: () => quietly(store.release(id, use)),
   };
 }

@@ -7,15 +7,10 @@ import {
   readParameters,
   readTimeCursor,
 } from '#base/query-parameters.ts';
-import { approvalStatuses } from './approval.ts';
+import { approvalStatuses, isApprovalId } from './approval.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 
 export const approvalPageSize = { usual: 100, most: 1_000 } as const;
-
-/** Whether an approval can have this id. */
-function isApprovalId(text: string): boolean {
-  return /^[0-9a-f-]{36}$/u.test(text);
-}
 
 /** Reads the parameters of `GET /approvals`, or answers every problem. */
 export function readApprovalListQuery(parameters: URLSearchParams): ReadQuery<{

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
-import { type Approval, type ApprovalStatus, isOpen } from './approval.ts';
-import { approvalOf, digestOfCaller } from './approval-row.ts';
+import { type Approval, type ApprovalStatus, isApprovalId, isOpen } from './approval.ts';
+import { approvalOf, digestOfCaller, factColumns } from './approval-row.ts';
 
 /** Where a page of the list begins: after this approval. */
 export type ApprovalPlace = Pick<Approval, 'createdAt' | 'id'>;
@@ -18,12 +18,25 @@ interface ListOptions {
   readonly now: number;
 }
 
+export async function readApproval({ read }: Database, id: string): Promise<Approval | undefined> {
+  if (!isApprovalId(id)) return undefined;
+  const row = await read.selectFrom('approval').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && approvalOf(row);
+}
+
+/** See `ApprovalStore.readFacts`. */
+export async function readFacts({ read }: Database, id: string): Promise<Approval | undefined> {
+  if (!isApprovalId(id)) return undefined;
+  const row = await read.selectFrom('approval').select(factColumns).where('id', '=', id).executeTakeFirst();
+  return row && approvalOf(row);
+}
+
 /** The newest first. */
 export async function listApprovals(
   { read }: Database,
   { filter: { status, run }, page: { limit, after }, now }: ListOptions,
 ): Promise<readonly Approval[]> {
-  let query = read.selectFrom('approval').selectAll();
+  let query = read.selectFrom('approval').select(factColumns);
   if (status === 'expired')
     query = query.where(sql<SqlBool>`(status = 'expired' or (status in ('waiting', 'granted') and expires_at <= ${now}))`);
   else if (status !== undefined) query = query.where('status', '=', status);
@@ -38,7 +51,7 @@ export async function listApprovals(
 export async function approvalsOfSubject({ read }: Database, subject: string): Promise<readonly Approval[]> {
   const rows = await read
     .selectFrom('approval')
-    .selectAll()
+    .select(factColumns)
     .where('subject', '=', subject)
     .orderBy('created_at', 'desc')
     .limit(20)
@@ -46,14 +59,19 @@ export async function approvalsOfSubject({ read }: Database, subject: string): P
   return rows.map(approvalOf);
 }
 
-export async function countOpen({ read }: Database, caller: string): Promise<number> {
-  const { count } = await read
+/** `bytes`: of their bodies. */
+export interface OpenApprovals {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+export function countOpen({ read }: Database, caller: string): Promise<OpenApprovals> {
+  return read
     .selectFrom('approval')
-    .select(sql<number>`count(*)`.as('count'))
+    .select([sql<number>`count(*)`.as('count'), sql<number>`cast(coalesce(sum(octet_length(body)), 0) as bigint)`.as('bytes')])
     .where('caller_digest', '=', digestOfCaller(caller))
     .where('status', 'in', ['waiting', 'granted'])
     .executeTakeFirstOrThrow();
-  return count;
 }
 
 /** The first gateway that needs the key makes it. */

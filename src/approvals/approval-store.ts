@@ -21,40 +21,44 @@ import {
   countOpen,
   hashKey,
   listApprovals,
+  type OpenApprovals,
+  readApproval,
+  readFacts,
 } from './approval-reading-store.ts';
-import { approvalOf } from './approval-row.ts';
 
 /** The approvals. Any number of gateways work on one store. Every method rejects with `store-unavailable`. */
 export interface ApprovalStore {
   /** Answers the open approval of the subject with the same rules where there is one. */
   create(made: NewApproval): Promise<{ readonly approval: Approval; readonly isNew: boolean }>;
   read(id: string): Promise<Approval | undefined>;
-  /** The newest first. */
+  /** As `read`, without body and preview. */
+  readFacts(id: string): Promise<Approval | undefined>;
+  /** The newest first, without bodies and previews. */
   ofSubject(subject: string): Promise<readonly Approval[]>;
-  /** The newest first. */
+  /** The newest first, without bodies and previews. */
   list(
     filter: ApprovalFilter,
     page: { readonly limit: number; readonly after?: ApprovalPlace | undefined },
   ): Promise<readonly Approval[]>;
-  /** How many open approvals the principal has asked for. */
-  openOf(caller: string): Promise<number>;
+  /** The open approvals that the principal has asked for: how many, and the bytes of their bodies. */
+  openOf(caller: string): Promise<OpenApprovals>;
   /**
    * Decides while no other gateway can. `judge` throws where it may not be, and answers undefined where nothing changes. Undefined: there is
    * no such approval.
    */
   decide(id: string, judge: (approval: Approval) => DecidedApproval | undefined): Promise<Approval | undefined>;
-  /** Uses a granted approval up, in a transaction of its own or in this one. False where it cannot be used any more. */
-  use(id: string, requestId: string): Promise<boolean>;
-  useIn(transaction: Transaction<Tables>, id: string, requestId: string): Promise<boolean>;
-  /** The request that used it sent nothing: it can be used again. */
-  release(id: string, requestId: string): Promise<void>;
+  /** Uses a granted approval up, in a transaction of its own or in this one. False where it cannot be used any more. `by`: see `newUse`. */
+  use(id: string, by: string): Promise<boolean>;
+  useIn(transaction: Transaction<Tables>, id: string, by: string): Promise<boolean>;
+  /** The request of this use sent nothing: it can be used again. */
+  release(id: string, by: string): Promise<void>;
   savePreview(id: string, preview: StoredPreview): Promise<void>;
   /** Puts the use of approvals into the log of events. */
   announce(ids: readonly string[]): Promise<void>;
   /** Uses that no gateway announced within this many milliseconds. */
   unannounced(olderThan: number): Promise<readonly string[]>;
-  /** Ends open approvals: whose time is over, whose run has ended, and those of the subject. Answers them. */
-  expire(which: { readonly subject: string } | { readonly limit: number }): Promise<readonly Approval[]>;
+  /** Ends open approvals: whose time is over, whose run has ended, and those of the subject. */
+  expire(which: { readonly subject: string } | { readonly limit: number }): Promise<void>;
   /** Deletes approvals that were over before this time. Answers how many. */
   forget(before: number, limit: number): Promise<number>;
   /** The key of the hashes of calls. */
@@ -65,25 +69,29 @@ interface ApprovalStoreOptions {
   readonly database: Database;
   readonly changeRuns: ChangeRuns;
   readonly clock: Clock;
+  /** Told of approvals that ended without a use, once the store has that. */
+  readonly expired: (approvals: readonly Approval[]) => void;
 }
 
-export function createApprovalStore({ database, changeRuns, clock }: ApprovalStoreOptions): ApprovalStore {
+export function createApprovalStore({ database, changeRuns, clock, expired }: ApprovalStoreOptions): ApprovalStore {
   const { dialect, read, runs } = database;
   const keyOfHashes = once(() => hashKey(database));
-  const use: ApprovalStore['useIn'] = (transaction, id, requestId) => useIn(transaction, { id, requestId, now: clock.now() });
+  const use: ApprovalStore['useIn'] = (transaction, id, by) => useIn(transaction, { id, by, now: clock.now() });
   return {
-    create: (made) => changeRuns((transaction) => createIn(transaction, made, clock.now())),
-    async read(id) {
-      const row = await read.selectFrom('approval').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && approvalOf(row);
+    async create(made) {
+      const { over, ...created } = await changeRuns((transaction) => createIn(transaction, made, clock.now()));
+      expired(over);
+      return created;
     },
+    read: (id) => readApproval(database, id),
+    readFacts: (id) => readFacts(database, id),
     ofSubject: (subject) => approvalsOfSubject(database, subject),
     list: (filter, page) => listApprovals(database, { filter, page, now: clock.now() }),
     openOf: (caller) => countOpen(database, caller),
     decide: (id, judge) => changeRuns((transaction) => decideIn(transaction, { id, judge, dialect, at: clock.now() })),
-    use: (id, requestId) => changeRuns(async (transaction) => ({ result: await use(transaction, id, requestId) })),
+    use: (id, by) => changeRuns(async (transaction) => ({ result: await use(transaction, id, by) })),
     useIn: use,
-    release: (id, requestId) => changeRuns((transaction) => releaseIn(transaction, { id, requestId, at: clock.now() })),
+    release: (id, by) => changeRuns((transaction) => releaseIn(transaction, { id, by, at: clock.now() })),
     async savePreview(id, preview) {
       await runs
         .updateTable('approval')
@@ -102,7 +110,9 @@ export function createApprovalStore({ database, changeRuns, clock }: ApprovalSto
         .execute();
       return rows.map(({ id }) => id);
     },
-    expire: (which) => changeRuns((transaction) => expireIn(transaction, { which, dialect, now: clock.now() })),
+    async expire(which) {
+      expired(await changeRuns((transaction) => expireIn(transaction, { which, dialect, now: clock.now() })));
+    },
     async forget(before, limit) {
       const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
       const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(runs);

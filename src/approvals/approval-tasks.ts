@@ -5,6 +5,7 @@ import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { ApprovalTasks, AskedQuestion } from '#runs/tasks/approval-task.ts';
 import { type Approval, statusAt } from './approval.ts';
 import { approvalOver } from './approval-refusals.ts';
+import { newUse } from './approval-row.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { taskSubject } from './approval-subject.ts';
 
@@ -61,9 +62,9 @@ async function answerOf(
   const status = statusAt(approval, clock.now());
   if (status === 'waiting') return { kind: 'waiting' };
   const { id } = approval;
-  const user = `run ${task.run}`;
   if (status === 'granted') {
-    if (!(await store.use(id, user))) return await answerOf((await store.read(id)) ?? approval, task, { store, clock });
+    if (!(await store.use(id, newUse(`run ${task.run}`))))
+      return await answerOf((await store.readFacts(id)) ?? approval, task, { store, clock });
     await store.announce([id]);
   } else if (status !== 'used') {
     const { code, message } = approvalOver({ ...approval, status });

@@ -1,4 +1,3 @@
-import type { AuditLog } from '#audit/audit-log.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
@@ -6,7 +5,6 @@ import type { ApprovalStore } from './approval-store.ts';
 
 interface UpkeepOptions {
   readonly store: ApprovalStore;
-  readonly audit: Pick<AuditLog, 'record'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Milliseconds for which approvals that are over are kept. */
@@ -19,20 +17,12 @@ const announcedWithin = 5_000;
 const atOnce = 100;
 
 /** Ends approvals whose time is over, announces what a gateway that died did not, and deletes old ones. All gateways do it. */
-export function keepApprovals({ store, audit, clock, log, retention }: UpkeepOptions): { stop(): Promise<void> } {
+export function keepApprovals({ store, clock, log, retention }: UpkeepOptions): { stop(): Promise<void> } {
   let forgotten = -Infinity;
   return every(
     interval,
     async () => {
-      const expired = await store.expire({ limit: atOnce });
-      for (const { id, task, call } of expired)
-        audit.record({
-          event: 'expired',
-          approval: id,
-          run: task?.run,
-          adapter: call !== undefined && 'adapter' in call ? call.adapter : undefined,
-          detail: 'The approval was not used in time, or its run no longer waits for it.',
-        });
+      await store.expire({ limit: atOnce });
       await store.announce(await store.unannounced(announcedWithin));
       if (clock.monotonic() - forgotten < 60_000) return;
       forgotten = clock.monotonic();

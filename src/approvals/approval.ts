@@ -20,7 +20,7 @@ export interface Approval extends ApprovalFacts {
   readonly expiresAt: number;
   /** When the status changed last. */
   readonly changedAt: number;
-  /** The body of the call; values of secrets are masked. */
+  /** The body of the call; values of secrets are masked. It and the preview may be long: many approvals at once are read without them. */
   readonly body: Buffer | undefined;
   readonly preview: StoredPreview | undefined;
   /** The id of the request that used it. */
@@ -90,6 +90,11 @@ export interface StoredPreview {
   /** Why there is none. */
   readonly reason?: string | undefined;
   readonly at: number;
+}
+
+/** Whether an approval can have this id. Some texts are none that every store takes. */
+export function isApprovalId(text: string): boolean {
+  return /^[0-9a-f-]{36}$/u.test(text);
 }
 
 /** The status now: what expired may not be on record as such yet. */

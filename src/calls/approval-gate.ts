@@ -6,17 +6,17 @@ import type { Call } from './call.ts';
 /** Lets a call pass once people have approved it. The approvals themselves are in `src/approvals/`. */
 export interface ApprovalGate {
   /**
-   * Resolves where the call has its approval. Otherwise rejects. `approval-required` (403): people have not decided yet; a new call is put
+   * Resolves where the call has its approval, and to undefined where none is asked for any more. Otherwise rejects. `approval-required` (403): people have not decided yet; a new call is put
    * before them first. `approval-mismatch` (403): the approval is none of this call. 409: it was rejected or used, or has expired. 503:
    * `store-unavailable`.
    */
-  admit(asking: AskingCall): Promise<ApprovalPermit>;
+  admit(asking: AskingCall): Promise<ApprovalPermit | undefined>;
 }
 
 export interface AskingCall {
   readonly principal: Principal;
   readonly call: Call;
-  /** The rules that match the call now. None where only its caller names an approval. */
+  /** The rules that match the call now. None where only its caller names an approval, or people were asked before. */
   readonly rules: readonly ApprovalRule[];
   readonly reference: ApprovalReference;
   readonly requestId: string;
@@ -30,6 +30,8 @@ export interface ApprovalReference {
   readonly reason?: string | undefined;
   /** The task of a run that makes the call: its approval is for this attempt alone, and needs no id. */
   readonly task?: ApprovalTask | undefined;
+  /** People were asked about this attempt of the task: what they decide holds, also where no rule matches it any more. */
+  readonly isAsked?: boolean | undefined;
   /** Replaces the values of secrets in what people are shown. */
   readonly mask?: ((text: string) => string) | undefined;
 }

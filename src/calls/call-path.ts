@@ -72,15 +72,16 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
 }
 
 /**
- * Undefined where no rule matches the call and its caller names no approval. One that it names is used up in any case. A preview needs none:
- * it leaves as a dry run alone.
+ * Undefined where no rule matches the call, its caller names no approval, and no one was asked. One that it names is used up in any case. A
+ * preview needs none: it leaves as a dry run alone.
  */
 function admission(
   call: Call,
   { rules, context: { record, approval = {} } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
-): (() => Promise<ApprovalPermit>) | undefined {
-  if (isPreview(call) || (rules.length === 0 && approval.id === undefined)) return undefined;
+): (() => Promise<ApprovalPermit | undefined>) | undefined {
+  const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;
+  if (isPreview(call) || isFree) return undefined;
   const { principal, requestId } = record;
   return () => gate.admit({ principal, call, rules, reference: approval, requestId });
 }
@@ -106,7 +107,7 @@ function relayedCall(
     const { request, reply, follows } = call;
     record.note({ verb: request.verb, address: request.destination.href });
     const { principal, trace } = record;
-    const refuseHop = hopRefusal(asked);
+    const refuseHop = hopRefusal(asked, request.destination.origin);
     return restCall({ request, reply, follows, section: outbound(), caller: principal.id, trace, userAgent, refuseHop });
   }
   const adapter = adapters().find(call.adapter);
@@ -118,19 +119,24 @@ function relayedCall(
 /** Asks for each redirect whether a role or a right allows a call to its path: the far side chose it, not the caller. */
 function hopRefusal(
   asked: AskedCall,
+  origin: string,
 ): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
   return ({ method, url }) => {
     const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname } };
     const decision = decideGrant(hop);
-    if (decision.allowed) return unapproved(asked, hop, url);
+    if (decision.allowed) return unapproved({ asked, origin }, hop, url);
     const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
     return new GatewayError('forbidden', detail);
   };
 }
 
-/** The approval of a call does not cover an address that another rule matches. */
-function unapproved(asked: AskedCall, hop: AskedCall, url: URL): GatewayError | undefined {
-  const covered = neededApprovals(asked.approvalRules, asked);
+/** The approval of a call does not cover an address that another rule matches, or one of another origin, which no approver has seen. */
+function unapproved(
+  { asked, origin }: { readonly asked: AskedCall; readonly origin: string },
+  hop: AskedCall,
+  url: URL,
+): GatewayError | undefined {
+  const covered = url.origin === origin ? neededApprovals(asked.approvalRules, asked) : [];
   const missing = neededApprovals(hop.approvalRules, hop).find((rule) => !covered.includes(rule));
   if (missing === undefined) return undefined;
   const detail = `The far side redirects to ${hop.call.method} ${url.origin}${url.pathname}, which needs the approval "${missing.name}". Call that address itself.`;

@@ -171,7 +171,7 @@ export class CallRecord {
    * Puts the call on record before it may change anything. Rejects with 503 where that cannot be done. Resolves to the reply of an earlier
    * call where the Idempotency-Key makes that the answer. `admit`: asks for the approval that the call needs, and rejects where it has none.
    */
-  async intend(admit?: () => Promise<ApprovalPermit>): Promise<RelayReply | undefined> {
+  async intend(admit?: () => Promise<ApprovalPermit | undefined>): Promise<RelayReply | undefined> {
     const facts = requestFacts(this, this.#origin);
     this.#underWay = Promise.withResolvers();
     const permit = async (): Promise<IntentPermit | undefined> => {

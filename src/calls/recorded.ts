@@ -27,7 +27,7 @@ interface RecordedCall {
   readonly scope: CallScope;
   readonly method: OutboundCall['method'];
   /** Absent: the call needs no approval. See ApprovalGate. */
-  readonly admit: (() => Promise<ApprovalPermit>) | undefined;
+  readonly admit: (() => Promise<ApprovalPermit | undefined>) | undefined;
 }
 
 async function recordedAhead(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {

@@ -24,7 +24,7 @@ interface ApprovalTable {
   readonly body: Uint8Array | null;
   /** JSON text. */
   readonly preview: string | null;
-  /** The id of the request that used it. */
+  /** The id of its use, a space, and the id of the request that used it. */
   readonly used_by: string | null;
   /** 1: its use is not in the event log yet. */
   readonly unannounced: number;

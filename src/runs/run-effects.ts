@@ -28,7 +28,7 @@ interface Working {
   readonly trace: TraceContext;
   readonly tools: RunTools;
   readonly holds: () => boolean;
-  /** For a call: an earlier holder may have begun it. */
+  /** For a call: an earlier holder may have begun it, or people were asked about it. */
   readonly begunAt: number | undefined;
 }
 
@@ -123,14 +123,15 @@ async function called(
     ...(requestId !== undefined && { requestId }),
   });
   const task = { run: run.id, activity, attempt, reference };
-  const isUnmade = begunAt === undefined || (await tools.approvals.isUnused(task));
+  const isAsked = begunAt !== undefined && (await tools.approvals.isUnused(task));
+  const isUnmade = begunAt === undefined || isAsked;
   if (isUnmade && signal.aborted) {
     await tools.approvals.withdraw(task);
     return ended({ result: { kind: 'aborted' }, requestId: undefined });
   }
   const args = await argument(tools, effect.with);
   if ('error' in args) return ended({ result: { kind: 'error', error: args.error }, requestId: undefined });
-  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, holds };
+  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, isAsked, holds };
   const end = await tools.calls.perform({ ...call, begunAt: isUnmade ? undefined : begunAt }, signal);
   return end === 'waiting' ? undefined : ended(end);
 }

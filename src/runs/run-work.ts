@@ -31,7 +31,7 @@ export class RunWork {
   readonly #quiet = new Set<string>();
   /** Increases when something may have come that quiet work waits for. */
   #looks = 0;
-  /** Effects that an earlier holder may have begun. */
+  /** Effects that an earlier holder may have begun, and calls about which people were asked. */
   readonly #inherited = new Set<string>();
 
   constructor(options: RunWorkOptions) {
@@ -104,13 +104,19 @@ export class RunWork {
           : await workOn(effect, { run, trace, tools, holds, begunAt }, signal);
       if (!this.#working.delete(effect.key)) return;
       if (event !== undefined) arrived(event);
-      else if (looks === this.#looks) this.#quiet.add(effect.key);
+      else this.#waits(effect, looks);
     } catch {
       // The store is away, as its own log says, or the work was aborted. It begins again where the run still waits for it.
       await sleep(pauseAfterFailure);
       this.#working.delete(effect.key);
     }
     wake();
+  }
+
+  /** Nothing came for the effect, or people were asked about its call: then its next beginning looks for what they decided. */
+  #waits({ kind, key }: WorkedEffect, looks: number): void {
+    if (kind === 'call') this.#inherited.add(key);
+    if (looks === this.#looks) this.#quiet.add(key);
   }
 
   async #listen(effect: ListenEffect, signal: AbortSignal): Promise<RunEvent | undefined> {

@@ -1,6 +1,7 @@
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
+import { expiryFacts } from '#approvals/approval-events.ts';
 import { createApprovalGate } from '#approvals/approval-gate.ts';
 import { previewOfApproval } from '#approvals/approval-preview.ts';
 import { createApprovalStore } from '#approvals/approval-store.ts';
@@ -37,7 +38,14 @@ export interface Approvals {
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
   const { config, database, runStore, audit, clock, log, base, preview: ask } = options;
-  const store = createApprovalStore({ database, changeRuns: runStore.changeWith, clock });
+  const store = createApprovalStore({
+    database,
+    changeRuns: runStore.changeWith,
+    clock,
+    expired(approvals) {
+      for (const approval of approvals) audit.record(expiryFacts(approval));
+    },
+  });
   const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
     const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
     const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock, format });
@@ -45,7 +53,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     return preview;
   };
   const { retention } = config.automations;
-  started.adopt(keepApprovals({ store, audit, clock, log, retention }), (upkeep) => upkeep.stop());
+  started.adopt(keepApprovals({ store, clock, log, retention }), (upkeep) => upkeep.stop());
   return {
     gate: createApprovalGate({
       store,

@@ -461,7 +461,7 @@ export interface Operations {
   /**
    * List approvals, the newest first
    *
-   * Those that the caller asked for or may decide; with the role admin all of them. A page may have fewer than its limit, or none, and still a `cursor`.
+   * Those that the caller asked for or may decide; with the role admin all of them. Bodies and previews are in `GET /approvals/:id` alone. A page may have fewer than its limit, or none, and still a `cursor`.
    *
    * For every authenticated caller, with any role.
    */

@@ -70,7 +70,7 @@ function listRoute(approvals: ApprovalCatalogue): Route {
       operationId: 'listApprovals',
       summary: 'List approvals, the newest first',
       description:
-        'Those that the caller asked for or may decide; with the role admin all of them. A page may have fewer than its limit, or none, and still a `cursor`.',
+        'Those that the caller asked for or may decide; with the role admin all of them. Bodies and previews are in `GET /approvals/:id` alone. A page may have fewer than its limit, or none, and still a `cursor`.',
       queryParameters: approvalListParameters,
       success: { status: 200, description: 'A page; `cursor` if there may be more.', schema: approvalPageSchema },
       errors: ['store-unavailable'],

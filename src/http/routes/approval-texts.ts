@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { type Approval, grantsFor } from '#approvals/approval.ts';
 import type { SeenApproval } from '#approvals/approval-catalogue.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { findHeader } from '#relay/caller-headers.ts';
+import { writeRequestBody } from '#relay/request-body.ts';
 
 /** An approval as the routes answer it. */
 export function shownApproval(approval: SeenApproval) {
@@ -41,7 +44,20 @@ function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
     call.operation === 'restCall'
       ? { method, path: call.uri, headers: call.headers, ...(call.user !== undefined && { user: call.user }) }
       : { adapter: call.adapter, method, path: call.path, headers: headersOf(call) };
-  return { route, ...place, ...(body !== undefined && textOf(body)), redacted };
+  return { route, ...place, ...(body !== undefined && textOf(leavingBody(body, call))), redacted };
+}
+
+/** The bytes that leave, where the caller's JSON text is sent as another type. */
+function leavingBody(body: Buffer, call: NonNullable<Approval['call']>): Buffer {
+  const type = call.operation === 'restCall' ? findHeader(call.headers, 'content-type') : call.contentType;
+  if (type === undefined) return body;
+  try {
+    return writeRequestBody(body, type);
+  } catch (error) {
+    // With `***` in the place of a name it may be no XML.
+    if (error instanceof GatewayError) return body;
+    throw error;
+  }
 }
 
 function headersOf(call: Exclude<NonNullable<Approval['call']>, { readonly operation: 'restCall' }>) {

@@ -32,6 +32,8 @@ export interface RunCall {
   readonly args: string;
   /** When an earlier holder of the run may have begun the call: milliseconds since the epoch. */
   readonly begunAt?: number | undefined;
+  /** People were asked about this attempt. */
+  readonly isAsked?: boolean | undefined;
   /** False: the gateway may have lost the run. A call that may change something waits until it knows. */
   readonly holds?: () => boolean;
 }
@@ -162,9 +164,9 @@ async function made(
   const known = knownBefore(run.begunAt, { mayBeMade, signal, now: options.clock.now() });
   if (known !== undefined) return { result: known, requestId: undefined };
   const idempotent = prepared.changes ? idempotentCall(run) : undefined;
-  const { trace, reference, activity, attempt, holds = () => true } = run;
+  const { trace, reference, activity, attempt, isAsked, holds = () => true } = run;
   const task = { run: run.run.id, activity, attempt, reference };
-  const approval = { task, mask: (text: string) => options.secrets.mask(text) };
+  const approval = { task, isAsked, mask: (text: string) => options.secrets.mask(text) };
   const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, approval, holds };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
   if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';
