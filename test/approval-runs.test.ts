@@ -133,7 +133,7 @@ function suiteOf(store: TestStore): void {
     assert.equal(far.requests.length, 1);
   });
 
-  test('what a run no longer waits for cannot be granted: after its cancel, and after a time limit', async (t) => {
+  test('what a run no longer waits for cannot be granted: after its cancel, a time limit, and the loss of a race', async (t) => {
     const { far, runs, automation, waiting, read, list, send } = await started(t, store);
     const { id: run } = await runs.start(await automation('cancelled', [act]));
     const open = await waiting(run);
@@ -154,6 +154,12 @@ function suiteOf(store: TestStore): void {
       };
       return records.some(({ event, approval }) => event === 'expired' && approval === over);
     });
+
+    const race = { race: { fork: { compete: true, branches: [act, { pause: { wait: 'PT1S' } }] } } };
+    const { id: raced } = await runs.start(await automation('race', [race]));
+    const lost = await waiting(raced);
+    assert.equal((await runs.reaches(raced, 'completed', 'faulted', 'suspended')).status, 'completed');
+    await until('the approval of the loser has expired', async () => (await read('lea', lost)).status === 'expired');
     assert.equal(far.requests.length, 0);
   });
 
@@ -172,8 +178,8 @@ function suiteOf(store: TestStore): void {
     assert.deepEqual([far.requests.length, (await read('lea', other)).status], [1, 'used']);
   });
 
-  test('what people are asked has no secret of a workflow: in the address of a document, in a text, and in the question', async (t) => {
-    const { far, runs, automation, waiting, list, read } = await started(t, store);
+  test('what people are asked and what is on record have no secret of a workflow in addresses, texts and questions', async (t) => {
+    const { far, runs, automation, waiting, list, read, grant, send } = await started(t, store);
     const document = { endpoint: `\${ "${far.url}/document?key=" + $secrets.token }` };
     const opened = await runs.start(
       await automation('document', [{ get: { call: 'openapi', with: { document, operationId: 'x' } } }]),
@@ -181,16 +187,24 @@ function suiteOf(store: TestStore): void {
     await runs.reaches(opened.id, 'completed', 'faulted');
     const headers = { 'Content-Type': 'application/xml' };
     const text = '${ "<a>\\n<b>" + $secrets.token + "</b></a>" }';
-    const sent = { put: { call: 'restCall', with: { uri: `${far.url}/act`, verb: 'PUT', headers, body: text } } };
+    const sent = {
+      put: { call: 'restCall', with: { uri: `\${ "${far.url}/" + $secrets.token + "/act" }`, verb: 'PUT', headers, body: text } },
+    };
     const { id: writing } = await runs.start(await automation('text', [sent]));
-    assert.equal((await read('lea', await waiting(writing))).call?.body, '<a>\n<b>***</b></a>');
+    const written = await waiting(writing);
+    assert.equal((await read('lea', written)).call?.body, '<a>\n<b>***</b></a>');
     const asked = { message: '${ $secrets.token }', approvers: { groups: ['noc-leads'] } };
     const { id: asking } = await runs.start(await automation('question', [{ ask: { call: 'approval', with: asked } }]));
     assert.equal((await read('lea', await waiting(asking))).message, '***');
     const all = await list('lea');
     assert.equal(all.length, 3);
     for (const { id } of all) assert.doesNotMatch(JSON.stringify(await read('lea', id)), /hush/u);
-    assert.equal(far.requests.length, 0);
+    await grant('lea', written);
+    assert.equal((await runs.reaches(writing, 'completed', 'faulted')).status, 'completed');
+    assert.equal(far.request.target, '/hush-hush-hush/act');
+    const records = await send('ann', 'GET', '/audit?limit=200');
+    assert.match(records.text, /\/\*\*\*\/act/u);
+    assert.doesNotMatch(records.text, /hush/u);
   });
 }
 

@@ -2,7 +2,7 @@
  * Runs the tests.
  *
  *   npm test             everything
- *   npm run test:unit    the tests of src/, client/, demo/ and tools/, on SQLite alone
+ *   npm run test:unit    the tests of src/, client/, console/, demo/ and tools/, on SQLite alone
  *
  * A test file of test/ or bench/ has a process of its own, because it starts gateways and looks at its process. The others share a few
  * processes, one file after the other: that saves processor time, since each process loads each module once. Exits with 1 where a test
@@ -72,7 +72,13 @@ async function filesOf(...patterns: readonly string[]): Promise<readonly string[
 
 /** The shares get files of every folder each, so that they take about the same time. */
 async function sharedJobs(): Promise<readonly Job[]> {
-  const files = await filesOf('src/**/*.test.ts', 'client/src/*.test.ts', 'demo/**/*.test.ts', 'tools/**/*.test.ts');
+  const files = await filesOf(
+    'src/**/*.test.ts',
+    'client/src/*.test.ts',
+    'console/src/*.test.ts',
+    'demo/**/*.test.ts',
+    'tools/**/*.test.ts',
+  );
   return Array.from({ length: shares }, (_, share) => ({
     name: `share ${share + 1} of ${shares}`,
     files: files.filter((_file, at) => at % shares === share),

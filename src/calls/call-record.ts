@@ -41,6 +41,8 @@ interface CallRecordOptions {
   readonly observers: AttemptObservers;
   /** How the entrance writes an error, for replies that an Idempotency-Key keeps. */
   readonly renderError: RenderError;
+  /** Replaces the values of secrets in what goes on record or into the log. */
+  readonly mask?: (text: string) => string;
 }
 
 /** How the reply of a request ended. */
@@ -57,6 +59,7 @@ interface CallEnd {
  */
 export class CallRecord {
   readonly clock: Clock;
+  readonly mask: (text: string) => string;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
   principal: Principal = nobody;
@@ -107,12 +110,13 @@ export class CallRecord {
   #recordedWell = false;
   #endedAt: number | undefined;
 
-  constructor({ origin, audit, clock, observers, renderError }: CallRecordOptions) {
+  constructor({ origin, audit, clock, observers, renderError, mask = (text) => text }: CallRecordOptions) {
     this.#origin = origin;
     this.#audit = audit;
     this.#observers = observers;
     this.#renderError = renderError;
     this.clock = clock;
+    this.mask = mask;
     this.startedAt = clock.monotonic();
   }
 
@@ -204,7 +208,7 @@ export class CallRecord {
   /** A redirect leads the call to another address. Resolves once that is on record; rejects with 503 where it cannot be. */
   async redirected(address: string): Promise<void> {
     try {
-      await this.#intended?.step({ event: 'request', address: withMaskedQuery(address) });
+      await this.#intended?.step({ event: 'request', address: this.mask(withMaskedQuery(address)) });
     } catch (error) {
       throw notFollowed(error);
     }

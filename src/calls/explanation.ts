@@ -21,6 +21,8 @@ type Phase = 'request' | 'dns' | 'connect' | 'tls' | 'reply' | TimeLimitPassed['
 const longest = 1_000;
 
 interface FailedCall {
+  /** Replaces the values of secrets. */
+  readonly mask: (text: string) => string;
   readonly principal: Principal;
   readonly facts: CallFacts;
   readonly failure: GatewayError | undefined;
@@ -33,20 +35,21 @@ interface FailedOrigin {
 }
 
 export function explanationOf(call: FailedCall, origin: FailedOrigin): Explanation {
-  const { facts, failure } = call;
+  const { facts, failure, mask } = call;
+  const detail = failure?.logged ?? facts.refusal;
   return {
-    detail: (failure?.logged ?? facts.refusal)?.slice(0, longest),
+    detail: detail === undefined ? undefined : mask(detail).slice(0, longest),
     ...placeOf(call, origin),
     phase: phaseOf(failure) ?? (facts.traffic?.traffic.left === true ? 'reply' : 'request'),
   };
 }
 
-function placeOf({ principal, facts }: FailedCall, origin: FailedOrigin): Pick<Explanation, 'destination' | 'path'> {
+function placeOf({ principal, facts, mask }: FailedCall, origin: FailedOrigin): Pick<Explanation, 'destination' | 'path'> {
   const { adapter, address } = facts;
   if (address !== undefined) {
     return adapter === undefined
       ? { destination: new URL(address).origin, path: undefined }
-      : { destination: undefined, path: loggedPath(address) };
+      : { destination: undefined, path: loggedPath(mask(address)) };
   }
   // What a caller without credentials asks for may be anything.
   const isKnown = principal.username !== '' && origin.route !== undefined;

@@ -18,6 +18,8 @@ const longestName = 500;
 interface RecordedCall {
   readonly principal: Principal;
   readonly facts: CallFacts;
+  /** Replaces the values of secrets. */
+  readonly mask: (text: string) => string;
   readonly cutOff: boolean;
   readonly isKept: boolean;
   readonly failure: GatewayError | undefined;
@@ -57,7 +59,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     route: origin.route,
     adapter,
     verb,
-    address: withMaskedQuery(address).slice(0, longestAddress),
+    address: call.mask(withMaskedQuery(address)).slice(0, longestAddress),
     automation: automation && { ...automation, name: automation.name.slice(0, longestName) },
     workflow,
     run,
@@ -98,7 +100,7 @@ export function outcomeFacts(
   if (isDenial(failure)) {
     facts.decision = 'denied';
     facts.rule = failure.rule ?? facts.rule;
-    facts.detail = failure.message.slice(0, longestDetail);
+    facts.detail = call.mask(failure.message).slice(0, longestDetail);
   }
   const { traffic } = call.facts;
   if (traffic !== undefined) {

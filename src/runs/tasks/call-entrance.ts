@@ -19,6 +19,7 @@ import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
 import type { StoredRun } from '../run-records.ts';
 import { type CallFailure, callFailure, readFailure, renderFailure } from './call-failure.ts';
 import { longestOutput } from './reply-output.ts';
+import type { SecretValues } from './secret-values.ts';
 
 /** What the entrance of runs to the call path needs. */
 export interface EntranceOptions {
@@ -27,6 +28,7 @@ export interface EntranceOptions {
   readonly clock: Clock;
   readonly observers: AttemptObservers;
   readonly log: Log;
+  readonly secrets: Pick<SecretValues, 'mask' | 'maskText'>;
   readonly tracing?: Tracing | undefined;
   /** Counts a call that ended. `route`: `run` and the operation. */
   readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
@@ -71,7 +73,8 @@ interface Unfinished {
  * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
  */
 export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
-  const { run, reference, call, idempotent, approval } = entering;
+  const { run, reference, call, idempotent } = entering;
+  const approval = { ...entering.approval, mask: (text: string) => options.secrets.mask(text) };
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;
@@ -130,7 +133,7 @@ function refusedByApproval(thrown: unknown): boolean {
 }
 
 function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOptions): CallRecord {
-  const { audit, clock, observers, tracing } = options;
+  const { audit, clock, observers, secrets, tracing } = options;
   const requestId = randomUUID();
   const route = routeOf(call);
   const ofRun = readTrace(runTrace.traceparent, undefined);
@@ -139,7 +142,8 @@ function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOp
   const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
-  return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure });
+  const mask = (text: string): string => secrets.maskText(text);
+  return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure, mask });
 }
 
 function routeOf({ operation }: Call): string {

@@ -166,7 +166,7 @@ async function made(
   const idempotent = prepared.changes ? idempotentCall(run) : undefined;
   const { trace, reference, activity, attempt, isAsked, holds = () => true } = run;
   const task = { run: run.run.id, activity, attempt, reference };
-  const approval = { task, isAsked, mask: (text: string) => options.secrets.mask(text) };
+  const approval = { task, isAsked };
   const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, approval, holds };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
   if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';

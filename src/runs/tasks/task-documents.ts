@@ -10,7 +10,6 @@ import { persistently } from './persistent-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
 import { preparedRestCall } from './rest-arguments.ts';
-import type { SecretValues } from './secret-values.ts';
 
 /** A document that a run needs. */
 export interface DocumentRequest {
@@ -29,12 +28,8 @@ interface TaskDocument {
 
 type Fetched = TaskDocument | { readonly result: OutsideResult };
 
-interface FetchOptions extends EntranceOptions {
-  readonly secrets: Pick<SecretValues, 'mask'>;
-}
-
 /** Fetches a document by the way of restCall, with its redirects. YAML is converted. Throws `invalid-request` for an address that is none. */
-export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSignal, options: FetchOptions): Promise<Fetched> {
+export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSignal, options: EntranceOptions): Promise<Fetched> {
   if (signal.aborted) return { result: { kind: 'aborted' } };
   const { endpoint, ...others } = request;
   const headers = { Accept: 'application/json, application/yaml;q=0.9, */*;q=0.8' };
@@ -46,9 +41,8 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
     follows: true,
     accepts: (status) => status < 300,
   });
-  // A rule may ask people about it. They are shown no secret, but no task waits: the run fails.
-  const approval = { mask: (text: string) => options.secrets.mask(text) };
-  const entering = { ...others, call: prepared.call, idempotent: undefined, approval };
+  // Where a rule asks people about it, no task waits: the run fails.
+  const entering = { ...others, call: prepared.call, idempotent: undefined };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds: () => true });
   return documentOf(entered, prepared, endpoint.uri);
 }
@@ -81,7 +75,7 @@ interface KeptDocument {
 /** Documents that are kept. Their values take several times the size of their texts. */
 const keptAtMost = 16;
 
-export function createTaskDocuments(options: FetchOptions): TaskDocuments {
+export function createTaskDocuments(options: EntranceOptions): TaskDocuments {
   const kept = new Map<string, KeptDocument>();
   return {
     async find(request, signal) {

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { flatSchema, shownText, typedJson } from './schema-form.ts';
+import { stepsOf } from './steps.ts';
+import { errorKind, indentedJson, memberText, taskNames } from './texts.ts';
+
+const unusual = ['{', '}', '[', ']', ',', ':', '"', '\\', '\n'];
+const name = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom(...unusual)).filter((text) => text !== '__proto__');
+
+test('indented JSON is the same value, and the same text without its white space', () => {
+  fc.assert(
+    fc.property(fc.json({ stringUnit: fc.oneof(fc.string({ maxLength: 1 }), fc.constantFrom(...unusual)) }), (text) => {
+      assert.deepEqual(JSON.parse(indentedJson(text)), JSON.parse(text));
+    }),
+  );
+  assert.equal(
+    indentedJson('{"n":18446744073709551615,"x":[1.0,{}],"e":[ ]}'),
+    '{\n  "n": 18446744073709551615,\n  "x": [\n    1.0,\n    {}\n  ],\n  "e": []\n}',
+  );
+  assert.equal(indentedJson('no { JSON'), 'no { JSON');
+});
+
+test('the text of a member is its value, with its digits', () => {
+  fc.assert(
+    fc.property(fc.dictionary(name, fc.jsonValue()), fc.integer({ min: 0, max: 2 }), (object, space) => {
+      const text = JSON.stringify(object, undefined, space);
+      for (const [key, value] of Object.entries(object)) {
+        assert.equal(JSON.stringify(JSON.parse(memberText(text, key) ?? '')), JSON.stringify(value), `${key} of ${text}`);
+      }
+      assert.equal(memberText(text, 'no such member'), undefined);
+    }),
+  );
+  assert.equal(memberText('{"a":{"n":1},"n":18446744073709551615}', 'n'), '18446744073709551615');
+});
+
+test('a form has the members of a flat schema, and refuses any other schema', () => {
+  const schema = {
+    type: 'object',
+    required: ['n'],
+    properties: {
+      n: { type: 'integer', title: 'Number', default: 7 },
+      mode: { type: 'string', enum: ['a', 'b'] },
+      tags: { type: 'array', items: { type: 'string' } },
+      on: { type: 'boolean' },
+    },
+  };
+  const members = flatSchema(schema)?.members ?? [];
+  assert.deepEqual(
+    members.map(({ name, kind, isRequired }) => [name, kind, isRequired]),
+    [
+      ['n', 'integer', true],
+      ['mode', 'choice', false],
+      ['tags', 'list', false],
+      ['on', 'boolean', false],
+    ],
+  );
+  const [number, , list] = members;
+  assert.ok(number !== undefined && list !== undefined);
+  assert.equal(typedJson(number, ' 18446744073709551615 '), '18446744073709551615');
+  // The gateway says what is wrong with it.
+  assert.equal(typedJson(number, 'seven'), '"seven"');
+  assert.equal(typedJson(list, 'a\n\n b \n'), '["a","b"]');
+  assert.equal(shownText(list, '["a","b"]'), 'a\nb');
+  assert.equal(shownText(number, number.byDefault), '7');
+  for (const other of [undefined, { type: 'array' }, { type: 'object', properties: { deep: { type: 'object' } } }])
+    assert.equal(flatSchema(other), undefined);
+});
+
+test('the steps of a document are drawn with what is inside them, and a text that is none is left out', () => {
+  const document = `[
+    {"all": {"for": {"each": "x", "in": ".list"}, "do": [{"ask": {"call": "restCall", "with": {"uri": "https://x"}, "then": "end"}}]}},
+    {"safe": {"try": [{"wait": {"wait": "PT1S"}}], "catch": {"do": [{"told": {"set": {}}}]}}},
+    "none"
+  ]`;
+  const steps = stepsOf(JSON.parse(document));
+  assert.deepEqual(
+    steps.map(({ name, kind, words }) => [name, kind, words]),
+    [
+      ['all', 'for', 'each x in .list'],
+      ['safe', 'try', ''],
+    ],
+  );
+  assert.deepEqual(
+    steps[0]?.parts[0]?.[1].map(({ name, words, next }) => [name, words, next]),
+    [['ask', 'restCall https://x', 'end']],
+  );
+  assert.deepEqual(
+    steps[1]?.parts.map(([title, inside]) => [title, inside.length]),
+    [
+      ['', 1],
+      ['catch', 1],
+    ],
+  );
+  assert.deepEqual(stepsOf('no list'), []);
+});
+
+test('a task has its names, and an error the last part of its type', () => {
+  assert.deepEqual(taskNames('/do/0/all/do/1/a~1b'), ['all', 'a/b']);
+  assert.equal(errorKind('urn:orchestration-gateway:errors:outcome-unknown'), 'outcome-unknown');
+});
