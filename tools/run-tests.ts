@@ -18,7 +18,11 @@ const { values } = parseArgs({ options: { unit: { type: 'boolean', default: fals
 const alone = 'src/base/garbage-collection.test.ts';
 /** Files that wait for time limits of half a minute, or take as long. They begin first, so that no other file is left to wait for them. */
 const longest = [
+  'test/approvals.test.ts',
+  'test/approval-runs.test.ts',
   'test/run-faults.test.ts',
+  'test/browser/console.test.ts',
+  'test/notifications.test.ts',
   'test/hostile-callers.test.ts',
   'test/limits.test.ts',
   'test/late-callers.test.ts',
