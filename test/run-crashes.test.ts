@@ -6,7 +6,7 @@ import { eachStore } from './support/stores/stores.ts';
 
 // Each kill meets eight runs or more. The full form has some hundred kills on each store: node bench/run-crashes.ts 200
 
-const rounds = 4;
+const rounds = 10;
 
 eachStore((store) => {
   test(`runs end after ${rounds} kills of their gateway, and each of their actions arrives exactly once`, async (t) => {
