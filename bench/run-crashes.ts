@@ -19,13 +19,13 @@ async function run(store: TestStore): Promise<void> {
   const started = performance.now();
   console.log(`${store.dialect}: ${rounds} rounds; to repeat them: node bench/run-crashes.ts ${rounds} ${store.dialect} ${seed}`);
   try {
-    const { runs, actions, done, again, takenUpAfter } = await runCrashRounds(
+    const { runs, actions, done, again, endedByDeaths, takenUpAfter } = await runCrashRounds(
       { after: (close) => void closers.unshift(close) },
       { store, rounds, seed, report: (line) => console.log(`${store.dialect}: ${line}`) },
     );
     const seconds = Math.round((performance.now() - started) / 1000);
     console.log(
-      `${store.dialect}: each action exactly once in ${rounds} kills, ${seconds} s; ${runs} runs, ${actions} actions; decided: ${done} done, ${again} again; no run was under way ${takenUpAfter} ms after the last start`,
+      `${store.dialect}: each action exactly once in ${rounds} kills, ${seconds} s; ${runs} runs, ${actions} actions; decided: ${done} done, ${again} again; ${endedByDeaths} runs ended after three kills at one task; no run was under way ${takenUpAfter} ms after the last start`,
     );
   } finally {
     for (const close of closers) await close();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { approvalCaller, type Person, people, type SeenApproval } from './support/approvals/approval-caller.ts';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
@@ -71,8 +71,20 @@ async function auditOf(gateway: Gateway, approval: string): Promise<readonly Rec
 }
 
 function suiteOf(store: TestStore): void {
+  let shared: Awaited<ReturnType<typeof started>>;
+  const closers: (() => void | Promise<void>)[] = [];
+  const owner: Owner = { after: (close) => void closers.unshift(close) };
+  before(async () => {
+    shared = await started(owner, storeUrl(await store.fresh(owner)));
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+  // Each test counts its own requests at the far side.
+  beforeEach(() => shared.far.answer(() => jsonReply('{"done":true}')));
+
   test('an approved call leaves once, byte for byte, and everything about it is on record and in the events', async (t) => {
-    const { far, gateway, act, needed, read, list, decide, grant, send } = await started(t, storeUrl(await store.fresh(t)));
+    const { far, gateway, act, needed, read, list, decide, grant, send } = shared;
     const body = '{"devices": [ 18446744073709551615, 1.0 ]}';
     const path = `${device}/sync-to`;
     const id = needed(await act('ann', path, body, { 'X-Reason': 'CHG-4711 ä' }));
@@ -147,8 +159,8 @@ function suiteOf(store: TestStore): void {
     }
   });
 
-  test('several rules are one approval with the state of each, and each grant counts for every rule of its person', async (t) => {
-    const { far, act, needed, grant, read, decide } = await started(t, storeUrl(await store.fresh(t)));
+  test('several rules are one approval with the state of each, and each grant counts for every rule of its person', async () => {
+    const { far, act, needed, grant, read, decide } = shared;
     const id = needed(await act('ann', `${device}/two`, '{"a":1}'));
     const states = async () => (await read('bob', id)).rules.map(({ name, grants, satisfied }) => [name, grants, satisfied]);
     assert.deepEqual(await states(), [
@@ -173,8 +185,8 @@ function suiteOf(store: TestStore): void {
     assert.equal(far.requests.length, 1);
   });
 
-  test('an approval that was granted can expire before its use, and one that waits can too', async (t) => {
-    const { far, gateway, act, needed, grant, read, decide } = await started(t, storeUrl(await store.fresh(t)));
+  test('an approval that was granted can expire before its use, and one that waits can too', async () => {
+    const { far, gateway, act, needed, grant, read, decide } = shared;
     const id = needed(await act('ann', `${device}/short`, '{"a":1}'));
     const waiting = needed(await act('ann', `${device}/short`, '{"a":2}'));
     await grant('lea', id);
@@ -185,8 +197,8 @@ function suiteOf(store: TestStore): void {
     await until('it is on record', async () => (await auditOf(gateway, id)).some(({ event }) => event === 'expired'));
   });
 
-  test('an Idempotency-Key gives the reply of an approved call again, with or without its approval', async (t) => {
-    const { far, act, needed, grant } = await started(t, storeUrl(await store.fresh(t)));
+  test('an Idempotency-Key gives the reply of an approved call again, with or without its approval', async () => {
+    const { far, act, needed, grant } = shared;
     const key = { 'Idempotency-Key': 'k-1' };
     const id = needed(await act('ann', `${device}/sync-to`, '{"a":1}', key));
     await grant('lea', id);
@@ -199,8 +211,8 @@ function suiteOf(store: TestStore): void {
     assert.equal(far.requests.length, 1);
   });
 
-  test('calls that bring the same X-Request-Id use an approval up once', async (t) => {
-    const { far, act, needed, grant, read } = await started(t, storeUrl(await store.fresh(t)));
+  test('calls that bring the same X-Request-Id use an approval up once', async () => {
+    const { far, act, needed, grant, read } = shared;
     const id = needed(await act('ann', `${device}/sync-to`, '{"a":1}'));
     await grant('lea', id);
     const headers = { Approval: id, 'X-Request-Id': 'the-same' };
@@ -211,8 +223,8 @@ function suiteOf(store: TestStore): void {
     assert.deepEqual([status, usedBy], ['used', 'the-same']);
   });
 
-  test('an id that no approval can have is not found', async (t) => {
-    const { act, send } = await started(t, storeUrl(await store.fresh(t)));
+  test('an id that no approval can have is not found', async () => {
+    const { act, send } = shared;
     for (const id of ['%00', 'x', 'x'.repeat(1000)]) {
       assertProblem(await send('ann', 'GET', `/approvals/${id}`), 404, 'approval-not-found');
       assertProblem(await send('ann', 'POST', `/approvals/${id}/grant`, { reason: 'x' }), 404, 'approval-not-found');
