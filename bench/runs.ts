@@ -46,7 +46,7 @@ export async function runs(owner: Owner, options: SectionOptions): Promise<Secti
 function about({ runs: count, rounds }: SectionOptions): string {
   const versions = peers.map(({ name, module }) => `${name} ${versionOf(module) ?? '(not installed)'}`).join(', ');
   return [
-    `A run has three steps. \`values\`: each computes a value from the one before; in the gateway a \`set\` task with a jq expression, in the other engines a function of JavaScript. \`reads\`: each is a GET to a far side; in the gateway \`call: http\`, in the others \`fetch\`. \`changes\`: the same with a POST.`,
+    `A run has three steps. \`values\`: each computes a value from the one before. In the gateway this is a \`set\` task with a jq expression, in the other engines a function of JavaScript. \`reads\`: each is a GET to a far side; in the gateway \`call: http\`, in the others \`fetch\`. \`changes\`: the same with a POST.`,
     `A measurement creates ${count} runs, ${creators} at a time, and ends when the store has the end of the last one. Both count. The gateway gets each over HTTP, and does what it always does: token, role, automation, input, audit log, log, events, timeline. A POST is in its audit log before it leaves, so that it never happens twice. The other engines (${versions}) create runs by a function call in their own process, and check and record none of this. OpenWorkflow repeats a step that was in flight at a crash, and pg-boss does so too.`,
     `All do up to ${tasks} runs at once; pg-boss takes batches of ${tasks} jobs of each step. Each has a process of its own and a store of its own of the same kind. Figures are medians of ${rounds} rounds after one that does not count; ratios are the gateway to the other engine, within one round. Processor time is that of the process; that of its PostgreSQL server is apart.`,
   ].join('\n\n');
@@ -81,13 +81,13 @@ async function costTables(
   for (const job of jobNames) {
     const figures = await inTurns(sides, surroundings, { job, rounds, runs: count });
     for (const one of figures) rows.push([job, ...rowOf(one, store)]);
-    for (const one of figures.slice(1)) verdicts.push(`${job}, ${one.name}: ${verdictOf(one)}`);
+    for (const one of figures.slice(1)) verdicts.push(`\`${job}\`, ${one.name}: ${verdictOf(one)}.`);
   }
   const server = store === 'postgres' ? ['of PostgreSQL, µs'] : [];
   const head = ['run', 'engine', 'runs/s', 'processor time a run, µs', ...server, 'ratio of runs/s', 'ratio of processor time'];
   return [
     table(head, rows),
-    `Mark: at least the runs/s and at most the processor time of each other engine. ${verdicts.join('; ')}.`,
+    `Mark: at least the runs/s and at most the processor time of each other engine. ${verdicts.join(' ')}`,
   ].join('\n\n');
 }
 
@@ -113,6 +113,6 @@ async function timesTable(sides: readonly Side[], far: TimedFarSide): Promise<st
   }
   return [
     table(['engine', 'first call, ms: median', '95 in 100', 'takeover after SIGKILL, s', 'greatest memory, MiB'], rows),
-    `First call: from the asking for a run, with nothing else to do, until its first request is at the far side; ${singleRuns} runs. Takeover: a process with a call in flight is killed and another one started at once; until the far side has the call again. Leases: gateway 10 s; OpenWorkflow 30 s, which cannot be changed; pg-boss a heartbeat of 10 s and a look each second, the shortest that it takes.`,
+    `First call: from the asking for a run, with nothing else to do, until its first request is at the far side; ${singleRuns} runs. Takeover: a process with a call in flight is killed and another one started at once; until the far side has the call again. The lease of the gateway is 10 s. That of OpenWorkflow is 30 s, and cannot be changed. The heartbeat of pg-boss is 10 s with a look each second, the shortest that it takes.`,
   ].join('\n\n');
 }
