@@ -6,9 +6,12 @@ import type { Call } from './call.ts';
 /** Lets a call pass once people have approved it. The approvals themselves are in `src/approvals/`. */
 export interface ApprovalGate {
   /**
-   * Resolves where the call has its approval, and to undefined where none is asked for any more. Otherwise rejects. `approval-required` (403): people have not decided yet; a new call is put
-   * before them first. `approval-mismatch` (403): the approval is none of this call. 409: it was rejected or used, or has expired. 503:
-   * `store-unavailable`.
+   * Resolves where the call has its approval, and to undefined where none is asked for any more. Otherwise rejects:
+   *
+   * - `approval-required` (403): people have not decided yet. A new call is put before them first.
+   * - `approval-mismatch` (403): the approval is none of this call.
+   * - `approval-rejected`, `approval-used` and `approval-expired` (409).
+   * - `store-unavailable` (503).
    */
   admit(asking: AskingCall): Promise<ApprovalPermit | undefined>;
 }

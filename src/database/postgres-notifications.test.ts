@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
 import { foundPostgres } from '../../test/support/stores/stores.ts';
+import { until } from '../../test/support/until.ts';
 import type { Database } from './database.ts';
 
 const skip = foundPostgres === undefined && process.env['CI'] !== 'true' ? 'no PostgreSQL answers' : false;
@@ -76,4 +77,16 @@ test('a listening connection that the server ends is made again, and the listene
     assert.equal(rows.length, 1);
   }
   await listener.until('missed');
+});
+
+test('a store that closes while it connects for a second channel is closed', { skip }, async (t) => {
+  const [database] = await openTwo(t);
+  const [one, two] = [createListener(), createListener()];
+  database.notifications.listen('a', one);
+  // The connection that is being made is given up for one that listens to both.
+  database.notifications.listen('b', two);
+  let isClosed = false;
+  void database.close().then(() => (isClosed = true));
+  await until('the store is closed', () => isClosed);
+  assert.deepEqual([one.seen, two.seen], [[], []]);
 });

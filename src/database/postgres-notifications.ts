@@ -19,7 +19,6 @@ export class PostgresNotifications implements Notifications {
   readonly #url: Secret;
   readonly #listeners = new Map<string, Set<NotificationListener>>();
   #client: Client | undefined;
-  #connecting: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #delay = firstDelay;
   #closed = false;
@@ -42,7 +41,7 @@ export class PostgresNotifications implements Notifications {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
-    await this.#connecting;
+    // `connect` of a client that is ended meanwhile never settles, so no one waits for it.
     const open = this.#client;
     this.#client = undefined;
     await open?.end().catch(() => {});
@@ -50,7 +49,7 @@ export class PostgresNotifications implements Notifications {
 
   #start(): void {
     if (this.#closed || this.#client !== undefined || this.#retry !== undefined) return;
-    this.#connecting = this.#connect();
+    void this.#connect();
   }
 
   async #connect(): Promise<void> {

@@ -107,7 +107,7 @@ async function emptyingStatements(client: Client): Promise<string> {
 
 async function withClient<T>(store: StoreOptions, work: (client: Client) => Promise<T>): Promise<T> {
   if (store.kind !== 'postgres') throw new Error('The store is not on PostgreSQL.');
-  const client = new Client({ connectionString: store.url.reveal(), connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: store.url.reveal(), connectionTimeoutMillis: 5_000, query_timeout: 60_000 });
   await client.connect();
   try {
     return await work(client);

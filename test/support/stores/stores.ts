@@ -122,7 +122,7 @@ function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 
 }
 
 async function execute(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 60_000 });
   await client.connect();
   try {
     await client.query(statement);
