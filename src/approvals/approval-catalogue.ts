@@ -3,6 +3,7 @@ import type { Principal } from '#access/principal.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
 import type { DecidedApproval } from './approval-changes-store.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
@@ -29,7 +30,7 @@ export interface ApprovalCatalogue {
     readonly principal: Principal;
     readonly filter: ApprovalFilter;
     readonly page: { readonly limit: number; readonly after?: ApprovalPlace | undefined };
-  }): Promise<{ readonly list: readonly SeenApproval[]; readonly next: ApprovalPlace | undefined }>;
+  }): Promise<VisiblePage<SeenApproval, ApprovalPlace>>;
   /** `forbidden` (403) for those who are no approvers, 409 where it is over. A second grant of the same person changes nothing. */
   grant(request: ApprovalRequest & { readonly reason: string }): Promise<SeenApproval>;
   /** As `grant`. It ends the approval, also one that was granted and not used yet. */
@@ -45,9 +46,6 @@ interface CatalogueOptions {
   readonly clock: Clock;
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
 }
-
-/** Approvals that one listing reads at most, as a multiple of its limit. */
-const mostPagesRead = 10;
 
 export function createApprovalCatalogue({ store, clock, takePreview }: CatalogueOptions): ApprovalCatalogue {
   const seen = (approval: Approval, principal: Principal): SeenApproval => {
@@ -71,18 +69,14 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
   return {
     read: async (request) => seen(await visible(request), request.principal),
     async list({ principal, filter, page: { limit, after } }) {
-      const list: SeenApproval[] = [];
-      let next = after;
-      for (let pages = 0; pages < mostPagesRead && list.length < limit; pages += 1) {
-        const read = await store.list(filter, { limit: limit + 1, after: next });
-        for (const approval of read.slice(0, limit)) {
-          if (list.length === limit) return { list, next };
-          if (maySee(principal, approval)) list.push(seen(approval, principal));
-          next = { createdAt: approval.createdAt, id: approval.id };
-        }
-        if (read.length <= limit) return { list, next: undefined };
-      }
-      return { list, next };
+      const { list, next } = await visiblePage({
+        limit,
+        after,
+        read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
+        sees: (approval) => maySee(principal, approval),
+        placeOf: ({ createdAt, id }) => ({ createdAt, id }),
+      });
+      return { list: list.map((approval) => seen(approval, principal)), next };
     },
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),

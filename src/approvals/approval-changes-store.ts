@@ -2,9 +2,10 @@ import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { RunsChange } from '#runs/run-changes.ts';
+import { digestOf } from '#runs/run-row.ts';
 import type { Approval, ApprovalFacts, ApprovalStatus } from './approval.ts';
 import { approvalEvent } from './approval-events.ts';
-import { type ApprovalRow, approvalOf, digestOfCaller, factColumns, factsText, idOfUse } from './approval-row.ts';
+import { type ApprovalRow, approvalOf, factColumns, factsText, idOfUse } from './approval-row.ts';
 import { digestOfTerms } from './approval-subject.ts';
 
 export interface NewApproval {
@@ -43,7 +44,7 @@ export async function createIn(
     created_at: at,
     expires_at: expiresAt,
     changed_at: at,
-    caller_digest: digestOfCaller(facts.principal.id),
+    caller_digest: digestOf(facts.principal.id),
     facts: factsText(facts),
     body: body ?? null,
     preview: null,

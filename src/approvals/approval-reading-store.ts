@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
+import { digestOf } from '#runs/run-row.ts';
 import { type Approval, type ApprovalStatus, isApprovalId, isOpen } from './approval.ts';
-import { approvalOf, digestOfCaller, factColumns } from './approval-row.ts';
+import { approvalOf, factColumns } from './approval-row.ts';
 
 /** Where a page of the list begins: after this approval. */
 export type ApprovalPlace = Pick<Approval, 'createdAt' | 'id'>;
@@ -69,7 +70,7 @@ export function countOpen({ read }: Database, caller: string): Promise<OpenAppro
   return read
     .selectFrom('approval')
     .select([sql<number>`count(*)`.as('count'), sql<number>`cast(coalesce(sum(octet_length(body)), 0) as bigint)`.as('bytes')])
-    .where('caller_digest', '=', digestOfCaller(caller))
+    .where('caller_digest', '=', digestOf(caller))
     .where('status', 'in', ['waiting', 'granted'])
     .executeTakeFirstOrThrow();
 }

@@ -1,13 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Tables } from '#database/tables.ts';
 import type { Approval, ApprovalFacts, StoredPreview } from './approval.ts';
 
 export type ApprovalRow = Tables['approval'];
-
-/** Makes ids of principals comparable, of any length and content. */
-export function digestOfCaller(id: string): string {
-  return createHash('sha256').update(id).digest('hex');
-}
 
 export function factsText({ principal, call, message, reason, task, fingerprint, rules, decisions }: ApprovalFacts): string {
   return JSON.stringify({ principal, call, message, reason, task, fingerprint, rules, decisions } satisfies ApprovalFacts);

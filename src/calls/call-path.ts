@@ -14,7 +14,7 @@ import { type Call, isPreview, methodOf } from './call.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { traitsOf } from './custom-rights.ts';
-import { type AskedCall, decideCall, decideGrant } from './decide-call.ts';
+import { type AskedCall, decideCall, decidePermission } from './decide-call.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { recorded } from './recorded.ts';
 
@@ -123,7 +123,7 @@ function hopRefusal(
 ): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
   return ({ method, url }) => {
     const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname } };
-    const decision = decideGrant(hop);
+    const decision = decidePermission(hop);
     if (decision.allowed) return unapproved({ asked, origin }, hop, url);
     const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
     return new GatewayError('forbidden', detail);

@@ -5,7 +5,7 @@ import type { CustomRoleOptions, RightOptions } from '#access/access-options.ts'
 import { rightMethods, rightRoutes } from '#access/access-options.ts';
 import { roles as builtInRoles, customRole, type Principal, type RoleName } from '#access/principal.ts';
 import type { CallTraits } from './custom-rights.ts';
-import { type AskedCall, callRoles, decideCall, decideGrant } from './decide-call.ts';
+import { type AskedCall, callRoles, decideCall, decidePermission } from './decide-call.ts';
 
 const any: RightOptions = { routes: [], adapters: [], paths: [], methods: [] };
 const devices: RightOptions = {
@@ -43,11 +43,11 @@ test('a right allows exactly the calls that match all of its lists', () => {
         for (const path of paths) {
           const expected = operation === 'restQuery' && adapter === 'Local NSO' && (path === undefined || path === query.path);
           const traits = { operation, adapter: operation === 'restCall' ? undefined : adapter, method, path };
-          assert.equal(decideGrant(askedOf(traits)).allowed, expected, JSON.stringify(traits));
+          assert.equal(decidePermission(askedOf(traits)).allowed, expected, JSON.stringify(traits));
           // The roles of the specification decide as if there were no other roles.
           for (const role of builtInRoles)
             assert.equal(
-              decideGrant(askedOf(traits, { principal: holding(role) })).allowed,
+              decidePermission(askedOf(traits, { principal: holding(role) })).allowed,
               callRoles[operation].includes(role),
               `${role} ${operation}`,
             );
@@ -58,7 +58,7 @@ test('a right allows exactly the calls that match all of its lists', () => {
 });
 
 test('an encoded path is allowed only where each reading of it matches', () => {
-  const allowed = (path: string) => decideGrant(askedOf({ path })).allowed;
+  const allowed = (path: string) => decidePermission(askedOf({ path })).allowed;
   assert.equal(allowed('/restconf/data/tailf-ncs:devices/device=a%2Fb?depth=1'), true);
   for (const path of [
     'restconf/data/tailf-ncs:devices%2F..%2F..%2Foperations/x',
@@ -73,7 +73,7 @@ test('an encoded path is allowed only where each reading of it matches', () => {
 test('a right with adapter instances never allows a restCall, and one without them does by the path of its URI', () => {
   let call: CallTraits = { operation: 'restCall', adapter: undefined, method: 'GET', path: '/status/a' };
   const decided = (right: Partial<RightOptions>) =>
-    decideGrant(askedOf(call, { customRoles: [roleOf('noc', { ...any, ...right })] })).allowed;
+    decidePermission(askedOf(call, { customRoles: [roleOf('noc', { ...any, ...right })] })).allowed;
   assert.equal(decided({ adapters: ['Local NSO'] }), false);
   assert.equal(decided({ paths: ['status/*'], methods: ['GET'] }), true);
   assert.equal(decided({ paths: ['status'] }), false);
@@ -86,7 +86,7 @@ test('a right with adapter instances never allows a restCall, and one without th
 });
 
 test('a refusal names the needed roles and the right that comes closest', () => {
-  const decision = decideGrant(askedOf({ path: 'restconf/data/x' }));
+  const decision = decidePermission(askedOf({ path: 'restconf/data/x' }));
   assert.ok(!decision.allowed);
   assert.equal(
     decision.reason,
@@ -96,12 +96,12 @@ test('a refusal names the needed roles and the right that comes closest', () => 
 });
 
 test('a role that the configuration no longer defines allows nothing', () => {
-  assert.equal(decideGrant(askedOf({}, { customRoles: [] })).allowed, false);
+  assert.equal(decidePermission(askedOf({}, { customRoles: [] })).allowed, false);
 });
 
 test('a call of a workflow is decided by the delegated roles, and by no right of who started it', () => {
-  assert.equal(decideGrant(askedOf({}, { delegated: ['engineering'] })).allowed, false);
-  assert.equal(decideGrant(askedOf({}, { delegated: ['admin'], principal: holding() })).allowed, true);
+  assert.equal(decidePermission(askedOf({}, { delegated: ['engineering'] })).allowed, false);
+  assert.equal(decidePermission(askedOf({}, { delegated: ['admin'], principal: holding() })).allowed, true);
 });
 
 test('the rules of the destination are asked after a right, and both are on record', () => {
@@ -140,8 +140,8 @@ test('a further role never takes anything from a principal (property)', () => {
     fc.property(someRoles, someCall, fc.subarray([...builtInRoles]), fc.nat(), (customRoles, call, held, pick) => {
       const names = [...builtInRoles, ...customRoles.map(({ name }) => name)];
       const further = names[pick % names.length] ?? 'other';
-      const before = decideGrant({ principal: holding(...held), customRoles, call }).allowed;
-      const after = decideGrant({ principal: holding(...held, further), customRoles, call }).allowed;
+      const before = decidePermission({ principal: holding(...held), customRoles, call }).allowed;
+      const after = decidePermission({ principal: holding(...held, further), customRoles, call }).allowed;
       assert.ok(after || !before);
     }),
   );
@@ -151,7 +151,7 @@ test('a call is allowed only if the table or a right names it, and then it is (p
   fc.assert(
     fc.property(someRoles, someCall, fc.subarray([...builtInRoles]), fc.nat(), (customRoles, call, held, pick) => {
       const own = customRoles[pick % customRoles.length] ?? noc;
-      const allowed = decideGrant({ principal: holding(...held, own.name), customRoles, call }).allowed;
+      const allowed = decidePermission({ principal: holding(...held, own.name), customRoles, call }).allowed;
       const byTable = held.some((role) => callRoles[call.operation].includes(role));
       assert.equal(allowed, byTable || own.allows.some((right) => isNamed(right, call)));
     }),
@@ -183,8 +183,8 @@ test('an early question refuses only what no method and no path could make allow
   fc.assert(
     fc.property(someRoles, someCall, fc.nat(), (customRoles, call, pick) => {
       const principal = holding(customRoles[pick % customRoles.length]?.name ?? 'other');
-      const early = decideGrant({ principal, customRoles, call: { ...call, method: undefined, path: undefined } }).allowed;
-      assert.ok(early || !decideGrant({ principal, customRoles, call }).allowed);
+      const early = decidePermission({ principal, customRoles, call: { ...call, method: undefined, path: undefined } }).allowed;
+      assert.ok(early || !decidePermission({ principal, customRoles, call }).allowed);
     }),
   );
 });

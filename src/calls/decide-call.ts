@@ -16,11 +16,11 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
 };
 
 /** Who asks for which call, and the rules of the operator for all calls. */
-export interface AskedCall extends AskedGrant {
+export interface AskedCall extends AskedPermission {
   readonly approvalRules: readonly ApprovalRule[];
 }
 
-interface AskedGrant {
+interface AskedPermission {
   readonly principal: Principal;
   /** See CallContext. */
   readonly delegated?: readonly Role[] | undefined;
@@ -30,66 +30,68 @@ interface AskedGrant {
 }
 
 /** What lets a principal make a call: a role of the specification, or a right of one of the operator's roles. */
-export type Grant =
+export type Permission =
   | { readonly kind: 'role'; readonly role: Role }
   | { readonly kind: 'right'; readonly role: CustomRole; readonly right: number };
 
-type GrantDecision = { readonly allowed: true; readonly grant: Grant } | { readonly allowed: false; readonly reason: string };
+type PermissionDecision =
+  | { readonly allowed: true; readonly permission: Permission }
+  | { readonly allowed: false; readonly reason: string };
 
 /** Only an allowed decision has the call that can be sent. `rule`: for the audit log. */
 export type CallDecision<Prepared> =
   | {
       readonly allowed: true;
-      readonly grant: Grant;
+      readonly permission: Permission;
       readonly rule: string | undefined;
       /** The rules by which people must approve the call before it leaves. */
       readonly approvals: readonly ApprovalRule[];
       readonly call: Prepared;
     }
-  /** `grant` is undefined where neither a role nor a right allows the call. Otherwise a rule of its destination refused it. */
+  /** `permission` is undefined where neither a role nor a right allows the call. Otherwise a rule of its destination refused it. */
   | {
       readonly allowed: false;
-      readonly grant: Grant | undefined;
+      readonly permission: Permission | undefined;
       readonly rule: string | undefined;
       readonly refusal: GatewayError;
     };
 
 /**
  * The one decision about a call. First the role of its principal, or a delegated one, or a right. Then the operator's rules for its
- * destination (path rights, outbound policy), and the approvals that it needs. `prepare` is called once the call is granted. What it throws (404 `adapter-not-found`, 400)
+ * destination (path rights, outbound policy), and the approvals that it needs. `prepare` is called once the call is permitted. What it throws (404 `adapter-not-found`, 400)
  * comes before the rules.
  */
 export function decideCall<Prepared extends { decide(): RuleDecision }>(
   asked: AskedCall,
   prepare: () => Prepared,
 ): CallDecision<Prepared> {
-  const granted = decideGrant(asked);
-  if (!granted.allowed)
-    return { allowed: false, grant: undefined, rule: undefined, refusal: new GatewayError('forbidden', granted.reason) };
-  const { grant } = granted;
+  const permitted = decidePermission(asked);
+  if (!permitted.allowed)
+    return { allowed: false, permission: undefined, rule: undefined, refusal: new GatewayError('forbidden', permitted.reason) };
+  const { permission } = permitted;
   const call = prepare();
   const decision = call.decide();
-  if (!decision.allowed) return { ...decision, grant };
+  if (!decision.allowed) return { ...decision, permission };
   const approvals = neededApprovals(asked.approvalRules, asked);
-  return { allowed: true, grant, rule: ruleOf(grant, decision.rule), approvals, call };
+  return { allowed: true, permission, rule: ruleOf(permission, decision.rule), approvals, call };
 }
 
 /**
  * Whether a role or a right lets the principal make the call. What is not known of the call is not judged: so an entrance may ask early,
  * before it reads a body. A refusal then holds for every call that could follow.
  */
-export function decideGrant({ principal, delegated, customRoles, call }: AskedGrant): GrantDecision {
+export function decidePermission({ principal, delegated, customRoles, call }: AskedPermission): PermissionDecision {
   const roles = callRoles[call.operation];
   if (delegated !== undefined) return decideDelegated(call.operation, roles, delegated);
-  for (const role of roles) if (principal.roles.includes(role)) return grantedBy[role];
+  for (const role of roles) if (principal.roles.includes(role)) return permittedBy[role];
   const decision = decideRights(customRoles, principal, call);
-  if (decision.allowed) return { allowed: true, grant: { kind: 'right', role: decision.role, right: decision.right } };
+  if (decision.allowed) return { allowed: true, permission: { kind: 'right', role: decision.role, right: decision.right } };
   const { reason } = decide({ principal, roles });
   return { allowed: false, reason: decision.reason === undefined ? reason : `${reason} ${decision.reason}` };
 }
 
-function decideDelegated(operation: CallOperation, roles: readonly Role[], delegated: readonly Role[]): GrantDecision {
-  for (const role of roles) if (delegated.includes(role)) return grantedBy[role];
+function decideDelegated(operation: CallOperation, roles: readonly Role[], delegated: readonly Role[]): PermissionDecision {
+  for (const role of roles) if (delegated.includes(role)) return permittedBy[role];
   const needed = roles.length === 1 ? `the role ${roles.join()}` : `one of the roles ${roles.join(', ')}`;
   const had = delegated.length === 0 ? 'had no role' : `had ${delegated.join(', ')}`;
   const advice = 'A person with that role can store a new version of the workflow.';
@@ -97,13 +99,13 @@ function decideDelegated(operation: CallOperation, roles: readonly Role[], deleg
 }
 
 /** One value for each role: every call asks. */
-const grantedBy = Object.fromEntries(
-  allRoles.map((role) => [role, { allowed: true, grant: { kind: 'role', role } }]),
-) as unknown as Readonly<Record<Role, GrantDecision>>;
+const permittedBy = Object.fromEntries(
+  allRoles.map((role) => [role, { allowed: true, permission: { kind: 'role', role } }]),
+) as unknown as Readonly<Record<Role, PermissionDecision>>;
 
 /** A right is always on record, a role of the specification only with the principal. */
-function ruleOf(grant: Grant, rule: string | undefined): string | undefined {
-  if (grant.kind === 'role') return rule;
-  const name = rightName(grant.role, grant.right);
+function ruleOf(permission: Permission, rule: string | undefined): string | undefined {
+  if (permission.kind === 'role') return rule;
+  const name = rightName(permission.role, permission.right);
   return rule === undefined ? name : `${name}; ${rule}`;
 }

@@ -10,7 +10,7 @@ import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';
 import { pathProblem } from '#relay/relayed-path.ts';
 import { fixedMethod } from './call.ts';
 import type { CallTraits } from './custom-rights.ts';
-import { type CallDecision, decideCall, type Grant } from './decide-call.ts';
+import { type CallDecision, decideCall, type Permission } from './decide-call.ts';
 
 /** Which call is asked about. What is not given is not judged. */
 export interface CallQuestion {
@@ -41,7 +41,7 @@ export interface ExplainedCall {
   /** The same in sentences. */
   readonly reason: string;
   /** Undefined where no role and no right allows the call. */
-  readonly grant: Grant | undefined;
+  readonly permission: Permission | undefined;
 }
 
 interface Judged {
@@ -65,7 +65,7 @@ export function explainCall(
     decide: () => destinationRules(judged, rules),
   }));
   const approvals = decision.allowed ? decision.approvals.map(({ name }) => name) : [];
-  return { ...answerOf(decision, judged), approvals, grant: decision.grant };
+  return { ...answerOf(decision, judged), approvals, permission: decision.permission };
 }
 
 function readRestCall({ adapter, method, path }: CallQuestion, problems: RequestProblem[]): Judged {
@@ -117,24 +117,24 @@ function answerOf(decision: CallDecision<unknown>, judged: Judged): Pick<Explain
   const { operation } = judged.call;
   if (!decision.allowed) {
     const { code, status, message } = decision.refusal;
-    const rule = decision.grant === undefined ? `roles of ${operation}` : (decision.rule ?? code);
+    const rule = decision.permission === undefined ? `roles of ${operation}` : (decision.rule ?? code);
     return { allowed: false, rule, reason: `The caller gets ${status} ${code}: ${message}` };
   }
-  const { grant, rule = '' } = decision;
-  const reason = `${reasonOf(grant, judged)}${approvalSentence(decision.approvals)}`;
+  const { permission, rule = '' } = decision;
+  const reason = `${reasonOf(permission, judged)}${approvalSentence(decision.approvals)}`;
   // The rule on record has no role of the specification.
-  if (grant.kind === 'right') return { allowed: true, rule, reason };
-  const name = `role ${grant.role}`;
+  if (permission.kind === 'right') return { allowed: true, rule, reason };
+  const name = `role ${permission.role}`;
   return { allowed: true, rule: rule === '' ? name : `${name}; ${rule}`, reason };
 }
 
-function reasonOf(grant: Grant, judged: Judged): string {
+function reasonOf(permission: Permission, judged: Judged): string {
   const { operation } = judged.call;
-  const by = grant.kind === 'right' ? ` by its right allows[${grant.right}]` : '';
+  const by = permission.kind === 'right' ? ` by its right allows[${permission.right}]` : '';
   const open = notJudged(judged);
   const rest = open.length === 0 ? '' : ` Not judged, because the question does not say it: ${open.join(', ')}.`;
   const later = operation === 'restCall' ? ' The outbound policy judges each address that a host name resolves to.' : '';
-  return `The role ${grant.role} allows this ${operation}${by}.${rest}${later}`;
+  return `The role ${permission.role} allows this ${operation}${by}.${rest}${later}`;
 }
 
 function approvalSentence(rules: readonly ApprovalRule[]): string {

@@ -1,5 +1,6 @@
 import { hasRole, type Principal } from '#access/principal.ts';
 import { listingRoles } from '#automations/automation-access.ts';
+import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import type { RunSight } from './run-access.ts';
 import type { RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
 import type { RunStore } from './run-store.ts';
@@ -10,38 +11,21 @@ export interface RunListRequest {
   readonly page: { readonly limit: number; readonly after?: RunPlace | undefined };
 }
 
-export interface RunPage {
-  readonly list: readonly StoredRunSummary[];
-  /** Where the next page begins; undefined: there is none. */
-  readonly next: RunPlace | undefined;
-}
+export type RunPage = VisiblePage<StoredRunSummary, RunPlace>;
 
-/** Runs that one listing reads at most, as a multiple of its limit. */
-const mostPagesRead = 10;
-
-/**
- * The store judges groups alone. It answers runs that a principal whose role does not list automations may not see. Those are left out, and
- * more is read for them, up to a limit.
- */
-export async function listVisible(
+/** The store judges groups alone. It answers runs that a principal whose role does not list automations may not see. Those are left out. */
+export function listVisible(
   { principal, filter, page: { limit, after } }: RunListRequest,
   { store, sight }: { readonly store: RunStore; readonly sight: RunSight },
 ): Promise<RunPage> {
-  const sees = seesListed(principal, sight);
   const visibleTo = principal.roles.includes('admin') ? undefined : { principal: principal.id, groups: principal.groups };
-  const list: StoredRunSummary[] = [];
-  let next = after;
-  for (let pages = 0; pages < mostPagesRead; pages += 1) {
-    const read = await store.list({ ...filter, visibleTo }, { limit: limit + 1, after: next });
-    for (const run of read.slice(0, limit)) {
-      if (list.length === limit) return { list, next };
-      if (await sees(run)) list.push(run);
-      next = { createdAt: run.createdAt, id: run.id };
-    }
-    if (read.length <= limit) return { list, next: undefined };
-    if (list.length === limit) break;
-  }
-  return { list, next };
+  return visiblePage({
+    limit,
+    after,
+    read: (most, place) => store.list({ ...filter, visibleTo }, { limit: most, after: place }),
+    sees: seesListed(principal, sight),
+    placeOf: ({ createdAt, id }) => ({ createdAt, id }),
+  });
 }
 
 /** Whether the principal may see a run that the store answered. */

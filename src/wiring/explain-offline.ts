@@ -59,11 +59,15 @@ function rulesOf({ access, adapters, outbound, approvals }: Config): CallRules {
 }
 
 /** The key paths of the right, the path rights and the outbound policy that decided. */
-function keysOf({ access, adapters }: Config, { grant, rule }: ExplainedCall, adapter: string | undefined): readonly string[] {
+function keysOf(
+  { access, adapters }: Config,
+  { permission, rule }: ExplainedCall,
+  adapter: string | undefined,
+): readonly string[] {
   const keys: string[] = [];
-  if (grant?.kind === 'right') {
-    const role = access.roles.findIndex(({ name }) => name === grant.role);
-    keys.push(`access.roles[${role}].allows[${grant.right}]`);
+  if (permission?.kind === 'right') {
+    const role = access.roles.findIndex(({ name }) => name === permission.role);
+    keys.push(`access.roles[${role}].allows[${permission.right}]`);
   }
   const pathRights = /(?:allow|deny)Paths\.(?:actions|queries)/u.exec(rule)?.[0];
   if (pathRights !== undefined) keys.push(`adapters[${adapters.findIndex(({ name }) => name === adapter)}].${pathRights}`);

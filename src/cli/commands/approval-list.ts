@@ -9,7 +9,7 @@ export const approvalList: Command = {
   summary: 'list calls that people must approve',
   description: [
     'List approvals, the newest first: those that you asked for or may decide, and all of them with the role',
-    'admin. A table on a terminal, otherwise NDJSON with every field.',
+    'admin. A table on a terminal, otherwise NDJSON with every field but the bodies and the previews.',
     '',
     ...loginWords,
   ],

@@ -5,7 +5,7 @@ import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import { Type } from '#base/json-schema.ts';
 import { fixedMethod } from '#calls/call.ts';
 import type { CallPath } from '#calls/call-path.ts';
-import { callRoles, decideGrant } from '#calls/decide-call.ts';
+import { callRoles, decidePermission } from '#calls/decide-call.ts';
 import type { Judgement, Route, RouteRequest } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import type { Checked } from '#relay/checked.ts';
@@ -99,7 +99,7 @@ function relayRoute(operation: CallOperation, { customRoles }: RelayRoutesOption
     url: relayPatterns[operation],
     access: callRoles[operation],
     admits: (principal: Principal, params: PathParameters) =>
-      decideGrant({
+      decidePermission({
         principal,
         customRoles: customRoles(),
         call: { operation, adapter: params['adapterId'], method: fixedMethod(operation), path: undefined },
