@@ -267,6 +267,10 @@ test('GET /audit names every wrong parameter, and its pages follow each other', 
     ['p4', 'p3', 'p2', 'p1', 'p0'],
   );
   assert.equal(third.cursor, undefined);
+  assert.deepEqual(
+    (await audit('?adapter=pages&address=p3')).list.map(({ address }) => address),
+    ['p3'],
+  );
   const future = encodeURIComponent(new Date(Date.now() + 3_600_000).toISOString());
   assert.deepEqual((await audit(`?from=${future}`)).list, []);
   assert.equal((await audit(`?adapter=pages&to=${future}`)).list.length, 5);

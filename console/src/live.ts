@@ -14,24 +14,23 @@ interface Source {
 }
 
 /**
- * Calls `onNews` after events, until the page is left. The events of a run end with the run. A tab that is not visible has no stream, because
- * browsers share six connections of HTTP/1.1 among all tabs. Once it is visible again, it asks for what it missed.
+ * Calls `onNews` after events, and after each opening of the stream, for what happened while there was none; until the page is left. The
+ * events of a run end with the run. A tab that is not visible has no stream, because browsers share six connections of HTTP/1.1 among all
+ * tabs. Once it is visible again, or the computer has its network again, it opens the stream anew.
  */
 export function useLive({ run, every }: Source, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('connecting');
   const isVisible = useVisible();
+  const network = useNetwork();
   useEffect(() => {
     if (!isVisible) return undefined;
     const leave = new AbortController();
     const news = throttled(onNews, every);
-    let isFirst = true;
     const options = {
       signal: leave.signal,
       onOpen: () => {
         setLiveness('live');
-        // What happened while there was no stream.
-        if (!isFirst) news.call();
-        isFirst = false;
+        news.call();
       },
       onInterruption: () => setLiveness('away'),
     };
@@ -51,8 +50,7 @@ export function useLive({ run, every }: Source, onNews: () => void): Liveness {
       leave.abort();
       news.end();
     };
-  }, [run, every, onNews, isVisible]);
-  useAgain(isVisible, onNews);
+  }, [run, every, onNews, isVisible, network]);
   return liveness;
 }
 
@@ -70,14 +68,13 @@ function useVisible(): boolean {
   return isVisible;
 }
 
-/** Calls `onNews` when the page is seen again. */
-function useAgain(isVisible: boolean, onNews: () => void): void {
-  const [wasHidden, setHidden] = useState(false);
+/** Counts how often the computer got its network again: after a sleep the old connection would be silent for long. */
+function useNetwork(): number {
+  const [count, setCount] = useState(0);
   useEffect(() => {
-    if (!isVisible) setHidden(true);
-    else if (wasHidden) {
-      setHidden(false);
-      onNews();
-    }
-  }, [isVisible, wasHidden, onNews]);
+    const again = (): void => setCount((last) => last + 1);
+    addEventListener('online', again);
+    return () => removeEventListener('online', again);
+  }, []);
+  return count;
 }

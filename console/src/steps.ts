@@ -11,8 +11,13 @@ export interface Step {
 
 type Value = Readonly<Record<string, unknown>>;
 
+/** The tasks of a document, or of a draft of one. */
+export function stepsIn(document: unknown): readonly Step[] {
+  return stepsOf(objectOf(document)['do']);
+}
+
 /** The tasks of a `do` of a document (Serverless Workflow DSL 1.0). What is no task is left out. */
-export function stepsOf(list: unknown): readonly Step[] {
+function stepsOf(list: unknown): readonly Step[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown) => Object.entries(objectOf(entry)).map(([name, task]) => stepOf(name, objectOf(task))));
 }

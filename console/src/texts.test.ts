@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { flatSchema, shownText, typedJson } from './schema-form.ts';
-import { stepsOf } from './steps.ts';
+import { stepsIn } from './steps.ts';
 import { errorKind, indentedJson, memberText, taskNames } from './texts.ts';
 
 const unusual = ['{', '}', '[', ']', ',', ':', '"', '\\', '\n'];
@@ -73,7 +73,7 @@ test('the steps of a document are drawn with what is inside them, and a text tha
     {"safe": {"try": [{"wait": {"wait": "PT1S"}}], "catch": {"do": [{"told": {"set": {}}}]}}},
     "none"
   ]`;
-  const steps = stepsOf(JSON.parse(document));
+  const steps = stepsIn({ do: JSON.parse(document) });
   assert.deepEqual(
     steps.map(({ name, kind, words }) => [name, kind, words]),
     [
@@ -92,7 +92,7 @@ test('the steps of a document are drawn with what is inside them, and a text tha
       ['catch', 1],
     ],
   );
-  assert.deepEqual(stepsOf('no list'), []);
+  assert.deepEqual(stepsIn({ do: 'no list' }), []);
 });
 
 test('a task has its names, and an error the last part of its type', () => {

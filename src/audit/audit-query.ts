@@ -9,6 +9,8 @@ export interface AuditQuery {
   readonly to?: number;
   readonly principal?: string;
   readonly adapter?: string;
+  /** A part of the address or path of a call, such as the name of a device. */
+  readonly address?: string;
   readonly outcome?: AuditOutcome;
   readonly limit: number;
   /** Only records after this one, in the order of the listing. */
@@ -26,7 +28,7 @@ export interface RecordPosition {
 
 export const auditPage = { usual: 100, most: 1_000 } as const;
 
-const auditParameters = ['from', 'to', 'principal', 'adapter', 'outcome', 'limit', 'cursor'] as const;
+const auditParameters = ['from', 'to', 'principal', 'adapter', 'address', 'outcome', 'limit', 'cursor'] as const;
 
 type Parameter = (typeof auditParameters)[number];
 
@@ -66,6 +68,7 @@ const readers: Readonly<Record<Parameter, Reader>> = {
   to: { member: 'to', ...time },
   principal: { member: 'principal', ...name },
   adapter: { member: 'adapter', ...name },
+  address: { member: 'address', ...name, wanted: 'a part of an address' },
   outcome: {
     member: 'outcome',
     parse: (text) => auditOutcomes.find((outcome) => outcome === text),

@@ -97,16 +97,17 @@ function wasShown({ chain, seq, index }: RecordPosition, after: RecordPosition |
 }
 
 /** How many entries to read at once. Without a filter, enough to fill the page and to find out whether there is a next one. */
-function entriesFor({ principal, adapter, outcome, limit }: AuditQuery): number {
-  const hasNoFilter = principal === undefined && adapter === undefined && outcome === undefined;
+function entriesFor({ principal, adapter, address, outcome, limit }: AuditQuery): number {
+  const hasNoFilter = [principal, adapter, address, outcome].every((filter) => filter === undefined);
   return hasNoFilter ? Math.min(chunk, limit + 1) : chunk;
 }
 
-function matches(record: AuditRecord, { principal, adapter, outcome }: AuditQuery): boolean {
+function matches(record: AuditRecord, { principal, adapter, address, outcome }: AuditQuery): boolean {
   return (
     (outcome === undefined || record.outcome === outcome) &&
     (principal === undefined || storable(record.principal) === storable(principal)) &&
-    (adapter === undefined || storable(record.adapter) === storable(adapter))
+    (adapter === undefined || storable(record.adapter) === storable(adapter)) &&
+    (address === undefined || record.address?.includes(address) === true)
   );
 }
 

@@ -24,7 +24,12 @@ interface ReadWorkflowOptions {
 /** A workflow, or every problem of its document, at most 100, in the order of the text. */
 export type WorkflowReading =
   | { readonly workflow: Workflow; readonly warnings: readonly WorkflowProblem[] }
-  | { readonly problems: readonly WorkflowProblem[]; readonly warnings: readonly WorkflowProblem[] };
+  | {
+      readonly problems: readonly WorkflowProblem[];
+      readonly warnings: readonly WorkflowProblem[];
+      /** The document as JSON text, where its text could be read. */
+      readonly definition?: string;
+    };
 
 /** Bytes of UTF-8. */
 export const workflowSizeLimit = 1024 ** 2;
@@ -72,7 +77,7 @@ async function judge(
   if (!isJudged) await checkExpressions(reading, expressions);
   checkSecrets(reading, workflow);
   const { problems, warnings } = reading;
-  return problems.length > 0 ? { problems, warnings } : { workflow, warnings };
+  return problems.length > 0 ? { problems, warnings, definition: root.json } : { workflow, warnings };
 }
 
 /** Secrets are named in expressions, where a regular expression finds them well enough for a warning. */

@@ -1,3 +1,4 @@
+import type { WorkflowReading } from './read-workflow.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { FunctionName, Workflow } from './workflow.ts';
 
@@ -29,7 +30,7 @@ export interface WorkflowFacts {
 /** The facts of a workflow, or every problem of its document. */
 export type WorkflowJudgement =
   | { readonly facts: WorkflowFacts; readonly warnings: readonly WorkflowProblem[] }
-  | { readonly problems: readonly WorkflowProblem[]; readonly warnings: readonly WorkflowProblem[] };
+  | Extract<WorkflowReading, { readonly problems: unknown }>;
 
 /** The workflow of a document that was judged before, or its problems under the rules of today. */
 export type LoadedDocument = { readonly workflow: Workflow } | { readonly problems: readonly WorkflowProblem[] };

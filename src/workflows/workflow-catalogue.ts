@@ -21,6 +21,8 @@ export interface WorkflowCatalogue {
   check(given: GivenDocument): Promise<{
     readonly errors: readonly WorkflowProblem[];
     readonly warnings: readonly WorkflowProblem[];
+    /** The document as JSON text; undefined where its text cannot be read. */
+    readonly definition: string | undefined;
   }>;
   /**
    * `workflow-invalid` (400) has every problem of the document. `forbidden` (403): its calls need the role admin. `workflow-exists` (409):
@@ -61,7 +63,9 @@ export function createWorkflowCatalogue({ store, reading, adapters, clock }: Wor
   return {
     async check(given) {
       const judgement = await judge(given);
-      return { errors: 'problems' in judgement ? judgement.problems : [], warnings: judgement.warnings };
+      const { warnings } = judgement;
+      if ('problems' in judgement) return { errors: judgement.problems, warnings, definition: judgement.definition };
+      return { errors: [], warnings, definition: judgement.facts.definition };
     },
     async create(given) {
       const judgement = await judge(given);

@@ -499,6 +499,10 @@ export type AutomationPatchGroups = {
 export type CheckedWorkflow = {
     errors: Array<WorkflowProblem>;
     warnings: Array<WorkflowProblem>;
+    /**
+     * The document as JSON, also one with errors; missing where its text cannot be read.
+     */
+    document?: unknown;
 };
 
 /**
@@ -6828,6 +6832,10 @@ export type ListAuditData = {
          * Only calls to this adapter instance.
          */
         adapter?: string;
+        /**
+         * Only calls whose address has this text, such as the name of a device.
+         */
+        address?: string;
         /**
          * Only calls with this outcome.
          */

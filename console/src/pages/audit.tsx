@@ -5,7 +5,7 @@ import { hrefOf, place } from '../address.ts';
 import { useLoad } from '../load.ts';
 import { Empty, Table, Time } from '../parts/basics.tsx';
 import { Input, Select } from '../parts/field.tsx';
-import { Filters } from '../parts/filters.tsx';
+import { Days, Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway } from '../session.ts';
@@ -27,6 +27,7 @@ export function Audit(): JSX.Element {
       <Filters label="Filter the audit log">
         <Input label="Who" name="principal" value={filters.principal ?? ''} />
         <Input label="Adapter" name="adapter" value={filters.adapter ?? ''} />
+        <Input label="Device or path" name="address" value={filters.address ?? ''} hint="A part of the address of the call." />
         <Select
           label="Outcome"
           name="outcome"
@@ -36,6 +37,7 @@ export function Audit(): JSX.Element {
         <Input label="From" name="from" value={filters.from ?? ''} placeholder="2026-03-01T00:00:00Z" />
         <Input label="To" name="to" value={filters.to ?? ''} placeholder="2026-03-02T00:00:00Z" />
       </Filters>
+      <Days from="from" to="to" />
       <Loading of={first}>{(page) => <AuditPages key={key} first={page} filters={filters} />}</Loading>
       <p class="note">
         Records are chained: <code>orchestration-gateway audit verify</code> shows whether one was changed or removed.

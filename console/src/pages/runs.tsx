@@ -6,7 +6,7 @@ import { useLive } from '../live.ts';
 import { type Loaded, useLoad } from '../load.ts';
 import { Empty } from '../parts/basics.tsx';
 import { Input, Select } from '../parts/field.tsx';
-import { Filters } from '../parts/filters.tsx';
+import { Days, Filters } from '../parts/filters.tsx';
 import { LiveSign } from '../parts/live-sign.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { gateway } from '../session.ts';
@@ -28,6 +28,7 @@ export function Runs(): JSX.Element {
   return (
     <>
       <RunFilters filters={filters} />
+      <Days from="since" to="until" />
       <LiveSign of={liveness} />
       <Loading of={first}>
         {(page) => <RunPages key={place.value.query.toString()} first={page} filters={filters} loaded={first} />}

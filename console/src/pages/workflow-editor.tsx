@@ -8,50 +8,68 @@ import { Panel } from '../parts/basics.tsx';
 import { Field } from '../parts/field.tsx';
 import { Failure } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
+import { Steps } from '../parts/steps.tsx';
 import { gateway } from '../session.ts';
+import { type Step, stepsIn } from '../steps.ts';
 
 interface Verdict {
   readonly errors: readonly WorkflowProblem[];
   readonly warnings: readonly WorkflowProblem[];
+  /** As JSON, where the text can be read. */
+  readonly document?: unknown;
 }
 
 /** Milliseconds after the last key until the gateway checks the document. */
 const pause = 400;
 
-/** A document of a workflow, judged while it is typed. Storing it keeps it as a version that never changes. */
-export function WorkflowEditor({ text }: { readonly text: string }): JSX.Element {
+interface EditorProps {
+  readonly text: string;
+  /** The steps of `text`, where they are known. */
+  readonly first: readonly Step[];
+}
+
+/** A document of a workflow, judged and drawn while it is typed. Storing it keeps it as a version that never changes. */
+export function WorkflowEditor({ text, first }: EditorProps): JSX.Element {
   const [typed, setTyped] = useState(text);
   const { verdict, error } = useVerdict(typed);
+  // A text that cannot be read for a moment leaves the last steps.
+  const steps = useRef(first);
+  if (verdict?.document !== undefined) steps.current = stepsIn(verdict.document);
   const area = useRef<HTMLTextAreaElement>(null);
   return (
-    <Panel title="Document">
-      <Field label="Serverless Workflow DSL 1.0, in YAML or JSON">
-        {(ids) => (
-          <textarea
-            {...ids}
-            ref={area}
-            class="code editor"
-            rows={24}
-            spellcheck={false}
-            defaultValue={text}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      {error !== undefined && <Failure error={error} />}
-      <Problems verdict={verdict} goTo={(problem) => select(area.current, problem)} />
-      <div class="buttons">
-        <Action
-          tone="main"
-          act={async () => {
-            const { value } = await change('createWorkflow', { rawBody: typed, contentType: mediaTypeOf(typed) });
-            goTo(hrefOf(['workflows', value.id], { version: value.version }));
-          }}
-        >
-          Store this version
-        </Action>
-      </div>
-    </Panel>
+    <div class="beside">
+      <Panel title="Document">
+        <Field label="Serverless Workflow DSL 1.0, in YAML or JSON">
+          {(ids) => (
+            <textarea
+              {...ids}
+              ref={area}
+              class="code editor"
+              rows={24}
+              spellcheck={false}
+              defaultValue={text}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        {error !== undefined && <Failure error={error} />}
+        <Problems verdict={verdict} goTo={(problem) => select(area.current, problem)} />
+        <div class="buttons">
+          <Action
+            tone="main"
+            act={async () => {
+              const { value } = await change('createWorkflow', { rawBody: typed, contentType: mediaTypeOf(typed) });
+              goTo(hrefOf(['workflows', value.id], { version: value.version }));
+            }}
+          >
+            Store this version
+          </Action>
+        </div>
+      </Panel>
+      <Panel title="Steps">
+        <Steps of={steps.current} />
+      </Panel>
+    </div>
   );
 }
 

@@ -3,8 +3,9 @@ import { hrefOf, place } from '../address.ts';
 import { useLoad } from '../load.ts';
 import { Panel, Text } from '../parts/basics.tsx';
 import { Loading } from '../parts/loading.tsx';
+import { Steps } from '../parts/steps.tsx';
 import { gateway, may } from '../session.ts';
-import { type Step, stepsOf } from '../steps.ts';
+import { stepsIn } from '../steps.ts';
 import { WorkflowEditor } from './workflow-editor.tsx';
 
 const beginning = `document:
@@ -20,7 +21,7 @@ do:
 
 /** A workflow: its steps drawn, and its document to read or to write a new version from. */
 export function WorkflowPage({ id }: { readonly id: string }): JSX.Element {
-  if (id === 'new') return <WorkflowEditor text={beginning} />;
+  if (id === 'new') return <WorkflowEditor text={beginning} first={[]} />;
   return <StoredWorkflow id={id} />;
 }
 
@@ -47,39 +48,20 @@ function StoredWorkflow({ id }: { readonly id: string }): JSX.Element {
           <p>
             {document.document.summary} <a href={hrefOf(['runs'], { workflow: id })}>Its runs</a>
           </p>
-          <Panel title="Steps">
-            <Steps of={stepsOf(document.do)} />
-          </Panel>
           {may('createWorkflow') ? (
-            <WorkflowEditor key={`${id}${document.document.version}`} text={text} />
+            <WorkflowEditor key={`${id}${document.document.version}`} text={text} first={stepsIn(document)} />
           ) : (
-            <Panel title="Document">
-              <Text of={text} label="The document of the workflow" />
-            </Panel>
+            <>
+              <Panel title="Steps">
+                <Steps of={stepsIn(document)} />
+              </Panel>
+              <Panel title="Document">
+                <Text of={text} label="The document of the workflow" />
+              </Panel>
+            </>
           )}
         </>
       )}
     </Loading>
-  );
-}
-
-function Steps({ of }: { readonly of: readonly Step[] }): JSX.Element {
-  return (
-    <ol class="drawn">
-      {of.map(({ name, kind, words, parts, next }) => (
-        <li key={name}>
-          <div class="step">
-            <strong>{name}</strong> <span class="kind">{kind}</span> <span class="soft">{words}</span>
-            {next !== undefined && <span class="soft"> then → {next}</span>}
-          </div>
-          {parts.map(([title, steps]) => (
-            <div key={title} class="part">
-              {title !== '' && <div class="soft">{title}</div>}
-              <Steps of={steps} />
-            </div>
-          ))}
-        </li>
-      ))}
-    </ol>
   );
 }

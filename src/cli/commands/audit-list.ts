@@ -10,7 +10,7 @@ import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
 import { OutputFailed, print } from '../output.ts';
 
-const filters = ['from', 'to', 'principal', 'adapter', 'outcome'] as const;
+const filters = ['from', 'to', 'principal', 'adapter', 'address', 'outcome'] as const;
 /** Milliseconds between two polls, and the longest delay after which a record may appear behind one with a later time. */
 const pollInterval = 1_000;
 const longestDelay = 15_000;
@@ -29,6 +29,7 @@ export const auditList: Command = {
     to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier' },
     principal: { value: 'NAME', default: '', meaning: 'only records of the principal with this name' },
     adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
+    address: { value: 'TEXT', default: '', meaning: 'only calls whose address has this text, such as the name of a device' },
     outcome: { value: 'OUTCOME', default: '', meaning: 'only calls with this outcome: ok, refused, failed or unknown' },
     limit: { value: 'N', default: '100', meaning: 'only the newest N records, or "all"' },
   },

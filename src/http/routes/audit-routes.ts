@@ -103,6 +103,11 @@ const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   { name: 'to', description: 'Only records of this time or earlier (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
   { name: 'principal', description: 'Only records of the principal with this name.', schema: Type.String() },
   { name: 'adapter', description: 'Only calls to this adapter instance.', schema: Type.String() },
+  {
+    name: 'address',
+    description: 'Only calls whose address has this text, such as the name of a device.',
+    schema: Type.String(),
+  },
   { name: 'outcome', description: 'Only calls with this outcome.', schema: Type.Enum([...auditOutcomes]) },
   {
     name: 'limit',

@@ -43,7 +43,13 @@ const problems = Type.Array(
   }),
 );
 
-export const checkedSchema = namedObject('CheckedWorkflow', { errors: problems, warnings: problems });
+export const checkedSchema = namedObject('CheckedWorkflow', {
+  errors: problems,
+  warnings: problems,
+  document: Type.Optional(
+    Type.Unknown({ description: 'The document as JSON, also one with errors; missing where its text cannot be read.' }),
+  ),
+});
 
 const summary = {
   id: Type.String({ description: '`namespace.name`.' }),
