@@ -166,7 +166,10 @@ eachStore((store) => {
     assert.notDeepEqual((bad.json() as { errors: readonly unknown[] }).errors, []);
     assert.match(bad.text, /\]\}$/u);
     const draft = await post(gateway, 'do:\n  - a: { set: { serial: 18446744073709551615 } }\n', { target });
-    assert.match(draft.text, /^\{"errors":\[\{.*,"document":\{"do":\[\{"a":\{"set":\{"serial":18446744073709551615\}\}\}\]\}\}$/u);
+    assert.match(
+      draft.text,
+      /^\{"errors":\[\{.*,"document":\{"do":\[\{"a":\{"set":\{"serial":18446744073709551615\}\}\}\]\}\}$/u,
+    );
     assertProblem(await call(gateway, { target: `${path}/lab.checked` }), 404, 'workflow-not-found');
   });
 

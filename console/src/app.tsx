@@ -85,6 +85,8 @@ function Page(): JSX.Element {
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [key]);
+  // A change of the filters draws their form anew.
+  useEffect(keepFocus, [place.value]);
   return (
     <main id="main" tabIndex={-1}>
       <h1 ref={heading} tabIndex={-1}>

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { flatSchema, shownText, typedJson } from './schema-form.ts';
 import { stepsIn } from './steps.ts';
-import { errorKind, indentedJson, memberText, taskNames } from './texts.ts';
+import { errorKind, indentedJson, memberText, seenText, taskNames } from './texts.ts';
 
 const unusual = ['{', '}', '[', ']', ',', ':', '"', '\\', '\n'];
 const name = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom(...unusual)).filter((text) => text !== '__proto__');
@@ -93,6 +93,10 @@ test('the steps of a document are drawn with what is inside them, and a text tha
     ],
   );
   assert.deepEqual(stepsIn({ do: 'no list' }), []);
+});
+
+test('a character that nobody sees is shown by its number, and line breaks stay', () => {
+  assert.equal(seenText('a\u202egnp.exe\u0007\r\n\tü'), 'a⟨U+202E⟩gnp.exe⟨U+0007⟩\r\n\tü');
 });
 
 test('a task has its names, and an error the last part of its type', () => {

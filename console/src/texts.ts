@@ -34,6 +34,18 @@ function spanText(milliseconds: number): string {
   return `${Math.round(minutes / 1_440)} days`;
 }
 
+/**
+ * Characters that change how others look, or that nobody sees: controls but line breaks and tabs, and those of the direction of text. Each
+ * is shown by its number, so that a text says what it is.
+ */
+// oxlint-disable-next-line no-control-regex
+const unseen = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** A text whose unseen characters are seen, such as `⟨U+202E⟩`. */
+export function seenText(text: string): string {
+  return text.replaceAll(unseen, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+}
+
 /** The names on the way to a task: `prepareDevices / checkSync` for `/do/0/prepareDevices/do/0/checkSync`. */
 export function taskNames(reference: string): readonly string[] {
   const names = [...reference.matchAll(/\/\d+\/([^/]+)/gu)].map(([, name = '']) =>

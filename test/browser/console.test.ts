@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { jsonReply } from '../support/far-sides/far-side.ts';
-import { testPassword } from '../support/gateway/start-gateway.ts';
 import { until } from '../support/until.ts';
 import { noChromium } from './chromium.ts';
-import { axeFindings, type ConsoleStage, consoleStage, hostile } from './console-stage.ts';
+import { addAutomation, type ConsoleStage, consoleStage, shows } from './console-stage.ts';
 
-// The console in a real browser against a running gateway (docs/guides/console.md): the tasks of people, and what holds on every page.
+// What pages of the console do, in a real browser against a running gateway (docs/guides/console.md).
 
 const workflows = {
   waits: `
@@ -44,9 +41,7 @@ describe('the console', { skip: noChromium }, () => {
   before(async () => {
     stage = await consoleStage({ after: (end) => void close.push(end) });
     for (const [name, workflow] of Object.entries(workflows)) {
-      await stage.admin.createWorkflow({ rawBody: workflow, contentType: 'application/yaml' });
-      const body = { name: `${name} ${hostile}`, data: { workflowId: `console.${name}`, description: hostile } };
-      ids[name] = (await stage.admin.createAutomation({ body })).value._id;
+      ids[name] = await addAutomation(stage.admin, workflow, { name, data: {} });
     }
   });
   after(async () => {
@@ -56,39 +51,6 @@ describe('the console', { skip: noChromium }, () => {
   async function text(page: Page): Promise<string> {
     return await page.locator('main').innerText();
   }
-
-  /** Waits until the page has that text. */
-  async function shows(page: Page, wanted: RegExp): Promise<void> {
-    await until(String(wanted), async () => wanted.test(await text(page)));
-  }
-
-  test('takes a person from the first login to the end of a first run, by keyboard alone', async () => {
-    const page = await stage.open('/automations');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('admin-user');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('wrong');
-    await page.keyboard.press('Enter');
-    await page.getByRole('alert').waitFor();
-    await page.keyboard.press('Shift+Tab');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type(testPassword);
-    await page.keyboard.press('Enter');
-    const link = page.getByRole('link', { name: `waits ${hostile}` });
-    await link.focus();
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Device (required)').focus();
-    await page.keyboard.type('ce0');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('18446744073709551615');
-    await page.getByRole('button', { name: 'Run', exact: true }).focus();
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/\/console\/runs\/[\w-]+$/u);
-    await until('the focus', async () => (await page.evaluate(() => document.activeElement?.tagName)) === 'H1');
-    await shows(page, /completed[\s\S]*18446744073709551615[\s\S]*18446744073709551615/u);
-    assert.match(await page.locator('.last-change').innerText(), /POST \/automation_catalog\/automations\/\w+\/run → 201/u);
-    await page.context().close();
-  });
 
   /** A run whose only call gets its reply from `finish`. */
   async function runUnderWay(): Promise<{ readonly id: string; readonly finish: () => void }> {
@@ -103,18 +65,6 @@ describe('the console', { skip: noChromium }, () => {
     await called;
     return { id, finish };
   }
-
-  test('shows the events of a run over a connection that breaks', async () => {
-    const run = await runUnderWay();
-    const page = await stage.open(`/runs/${run.id}`, { role: 'readonly' });
-    await page.locator('.live.live').waitFor();
-    stage.cut();
-    await page.locator('.live.away').waitFor();
-    run.finish();
-    stage.mend();
-    await shows(page, /✓\s*completed[\s\S]*push/u);
-    await page.context().close();
-  });
 
   test('lets an admin decide about a call whose outcome is unknown, and the run goes on', async () => {
     stage.far.answer((_request, socket) => void socket.destroy());
@@ -175,39 +125,6 @@ describe('the console', { skip: noChromium }, () => {
     await page.context().close();
   });
 
-  test('leads to the login where the session has ended, and back to the page', async () => {
-    const page = await stage.open('/adapters', { role: 'admin' });
-    await shows(page, /Local NSO/u);
-    await page.context().clearCookies();
-    await page.getByRole('button', { name: 'Ask again' }).click();
-    await page.getByText('Your session has ended').waitFor();
-    await page.getByLabel('User name').fill('admin-user');
-    await page.getByLabel('Password').fill(testPassword);
-    await page.keyboard.press('Enter');
-    await shows(page, /Local NSO/u);
-    await page.getByRole('button', { name: 'Log out' }).click();
-    await page.getByRole('form', { name: 'Log in' }).waitFor();
-    await page.context().close();
-  });
-
-  test('finds who called an orchestrator, and how it ended', async () => {
-    stage.far.answer(() => jsonReply('{}'));
-    await stage.admin.restAction({
-      path: { adapterId: 'Local NSO' },
-      rawBody: '{"params":{"path":"touch/ce7","accept":"a/b"},"body":{}}',
-    });
-    const page = await stage.open('/audit', { role: 'admin' });
-    await page.getByLabel('Adapter').fill('Local NSO');
-    await page.getByLabel('Outcome').selectOption('ok');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Filter' }).click();
-    await page.waitForURL(/\/audit\?adapter=Local\+NSO&outcome=ok$/u);
-    const row = page.getByRole('row').filter({ hasText: 'POST touch/ce7' });
-    await row.waitFor();
-    assert.match(await row.innerText(), /admin-user[\s\S]*ok/u);
-    await page.context().close();
-  });
-
   test('cancels a run by keyboard after a question, and never loses the focus', async () => {
     const run = await runUnderWay();
     const page = await stage.open(`/runs/${run.id}`, { role: 'admin' });
@@ -248,6 +165,8 @@ describe('the console', { skip: noChromium }, () => {
     const area = page.getByLabel(/^Serverless Workflow/u);
     await area.fill(workflows.waits.replace('name: waits', 'name: typed').replace('milliseconds', 'miliseconds'));
     const place = page.getByRole('button', { name: /^Go to line 15, column \d+$/u });
+    // A draft with errors is drawn too.
+    await shows(page, /Steps[\s\S]*begin\s*set[\s\S]*pause\s*wait/u);
     await place.first().click();
     assert.match(await text(page), /did you mean "milliseconds"/u);
     assert.equal(await area.evaluate((element: HTMLTextAreaElement) => element === document.activeElement), true);
@@ -276,101 +195,19 @@ describe('the console', { skip: noChromium }, () => {
     await page.context().close();
   });
 
-  test('lists a thousand runs, and shows the markup in their names as text', async () => {
+  test('lists a thousand runs', async () => {
     const page = await stage.open('/runs', { role: 'admin' });
     const runs = Array.from({ length: 1000 }, (_, at) => ({
       id: `019ab2c4-5f60-7d31-8a52-${String(at).padStart(12, '0')}`,
       workflow: 'console.waits',
       version: '1.0.0',
       status: 'completed',
-      startedBy: { principal: hostile },
+      startedBy: { principal: 'admin-user' },
       createdAt: '2026-03-01T22:00:00.000Z',
     }));
     await page.route('**/runs?**', (route) => route.fulfill({ json: { list: runs } }));
     await page.goto(page.url());
     await until('a thousand rows', async () => (await page.locator('tbody tr').count()) === 1000);
-    assert.equal(await page.locator('img').count(), 0);
-    assert.equal(await page.locator('tbody tr').last().locator('td').nth(3).innerText(), hostile);
     await page.context().close();
-  });
-
-  for (const [look, options, rules] of [
-    ['in light', {}, undefined],
-    ['in dark', { dark: true }, ['color-contrast']],
-    ['360 pixels wide', { width: 360 }, ['color-contrast', 'target-size', 'scrollable-region-focusable']],
-  ] as const) {
-    test(`has no finding of axe, no markup of others and no request to elsewhere on any page ${look}`, async () => {
-      const login = await stage.open('', options);
-      assert.deepEqual(await axeFindings(login, rules), [], 'login');
-      await login.context().close();
-      const page = await stage.open('', { ...options, role: 'admin' });
-      const faults = watched(page);
-      for (const path of await pages()) {
-        await page.goto(`${new URL(page.url()).origin}/console${path}`);
-        await page.locator('main h1').waitFor();
-        await until(path, async () => (await page.locator('.loading').count()) === 0);
-        assert.deepEqual(await axeFindings(page, rules), [], path);
-        const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-        assert.equal(isTooWide, false, `${path} scrolls sideways`);
-        assert.equal(await page.locator('img').count(), 0, path);
-        assert.match(await page.title(), / · Orchestration Gateway$/u);
-      }
-      assert.deepEqual(faults, []);
-      await page.context().close();
-    });
-  }
-
-  /** Errors of a page, and its requests to other addresses. */
-  function watched(page: Page): readonly string[] {
-    const faults: string[] = [];
-    page.on('request', (request) => {
-      if (new URL(request.url()).origin !== new URL(page.url()).origin) faults.push(request.url());
-    });
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 40[34]/u.test(message.text())) faults.push(message.text());
-    });
-    return faults;
-  }
-
-  /** The address of every page, below `/console`. */
-  async function pages(): Promise<readonly string[]> {
-    const { list } = (await stage.admin.listRuns({ query: { limit: 1 } })).value;
-    const approval = (await stage.admin.listApprovals()).value.list[0]?.id ?? '';
-    return [
-      '',
-      '/automations',
-      `/automations/${ids['waits']}`,
-      '/runs',
-      '/runs?status=faulted&workflow=none.such',
-      `/runs/${list[0]?.id}`,
-      '/runs/none',
-      '/workflows',
-      '/workflows/console.acts',
-      '/workflows/new',
-      '/approvals?status=any',
-      `/approvals/${approval}`,
-      '/adapters',
-      '/adapters/Away',
-      '/explorer',
-      '/explorer?kind=restCall',
-      '/audit',
-      '/access',
-      '/api',
-      '/api/restAction',
-      '/nowhere',
-    ];
-  }
-});
-
-describe('the built console', () => {
-  const folder = new URL('../../console/dist/', import.meta.url);
-
-  test('takes at most 60 kB to load, compressed', async () => {
-    const assets = await readdir(new URL('assets/', folder));
-    const files = ['index.html', ...assets.map((name) => `assets/${name}`)];
-    const sizes = await Promise.all(files.map(async (name) => gzipSync(await readFile(new URL(name, folder))).length));
-    const total = sizes.reduce((sum, size) => sum + size, 0);
-    assert.ok(total <= 60_000, `${total} bytes`);
   });
 });

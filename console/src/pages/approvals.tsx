@@ -10,6 +10,7 @@ import { LiveSign } from '../parts/live-sign.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway } from '../session.ts';
+import { seenText } from '../texts.ts';
 
 type State = NonNullable<NonNullable<ListApprovalsData['query']>['status']>;
 const states: readonly State[] = ['waiting', 'granted', 'rejected', 'expired', 'used'];
@@ -78,6 +79,6 @@ export function ApprovalTable({ approvals }: { readonly approvals: readonly Appr
 
 /** The call in one line, or the question of a workflow. */
 export function titleOf({ call, message }: Pick<Approval, 'call' | 'message'>): string {
-  if (call === undefined) return message ?? 'A workflow asks';
-  return [call.method, call.adapter, call.path].filter((part) => part !== undefined).join(' ');
+  if (call === undefined) return seenText(message ?? 'A workflow asks');
+  return seenText([call.method, call.adapter, call.path].filter((part) => part !== undefined).join(' '));
 }

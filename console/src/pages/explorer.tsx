@@ -93,7 +93,7 @@ function OrchestratorFields({ kind }: { readonly kind: Kind }): JSX.Element {
   const names = (adapters.value ?? []).map(({ name }) => [name, name] as const);
   return (
     <>
-      {names.length === 0 ? (
+      {names.length === 0 && !adapters.isLoading ? (
         <Input label="Adapter" name="adapter" required />
       ) : (
         <Select label="Adapter" name="adapter" options={names} />

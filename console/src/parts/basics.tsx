@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { fromNowText, timeText } from '../texts.ts';
+import { fromNowText, seenText, timeText } from '../texts.ts';
 
 /** A time in the reader's time zone. */
 export function Time({ at, relative = false }: { readonly at: string | undefined; readonly relative?: boolean }): JSX.Element {
@@ -39,7 +39,7 @@ export function Text({ of, label }: { readonly of: string; readonly label: strin
     <>
       {/* biome-ignore lint/a11y: a region that scrolls has to be reached by keyboard. */}
       <pre class="text" tabIndex={0} role="group" aria-label={label}>
-        {isCut ? of.slice(0, shownCharacters) : of}
+        {seenText(isCut ? of.slice(0, shownCharacters) : of)}
       </pre>
       {isCut && (
         <p class="note">

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { seenText } from '../texts.ts';
 
 /** Lines that the page holds. */
 const shownLines = 2_000;
@@ -11,7 +12,7 @@ export function Diff({ of, label }: { readonly of: string; readonly label: strin
       <pre class="text diff" tabIndex={0} role="group" aria-label={label}>
         {lines.slice(0, shownLines).map((line, at) => (
           <span key={at} class={kindOf(line)}>
-            {line}
+            {seenText(line)}
             {'\n'}
           </span>
         ))}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { GatewayError } from '../../client/src/gateway.ts';
+import { httpReply, jsonReply } from '../support/far-sides/far-side.ts';
+import { testPasswordHash } from '../support/gateway/start-gateway.ts';
+import { until } from '../support/until.ts';
+import { axeFindings } from './axe.ts';
+import { noChromium } from './chromium.ts';
+import { addAutomation, type ConsoleStage, consoleStage, shows } from './console-stage.ts';
+import { hostile, hostilePage, hostileWorkflow } from './hostile.ts';
+import { scrollsSideways } from './person.ts';
+
+// What holds on every page of the console, with hostile text in every field that a device, a far side, a caller or a name can fill.
+
+/** Each page in light with all rules of axe, then with those that depend on the look: dark, at 200 % and on a narrow screen. */
+const looks = [
+  { width: 1280, colorScheme: 'light', rules: undefined },
+  { width: 1280, colorScheme: 'dark', rules: ['color-contrast'] },
+  // 1280 pixels at 200 %.
+  { width: 640, colorScheme: 'light', rules: ['target-size', 'scrollable-region-focusable'] },
+  { width: 360, colorScheme: 'dark', rules: ['color-contrast', 'target-size', 'scrollable-region-focusable'] },
+] as const;
+
+describe('each page of the console', { skip: noChromium, concurrency: 3 }, () => {
+  let stage: ConsoleStage;
+  const ids = { automation: '', run: '', suspended: '', approval: '', granted: '' };
+  const close: (() => void | Promise<void>)[] = [];
+
+  before(async () => {
+    stage = await consoleStage(
+      { after: (end) => void close.push(end) },
+      {
+        adapters: [{ name: hostile, kind: 'rest', url: 'http://127.0.0.1:9', auth: { type: 'none' } }],
+        users: [{ username: hostile, passwordHash: testPasswordHash, roles: ['admin'], groups: [hostile] }],
+      },
+    );
+    await plant();
+  });
+  after(async () => {
+    for (const end of close.toReversed()) await end();
+  });
+
+  /** Fills the gateway with hostile text. */
+  async function plant(): Promise<void> {
+    const { admin, far } = stage;
+    const body = { name: hostile, data: { description: hostile, gbac: { read: [hostile] }, input: { [hostile]: hostile } } };
+    ids.automation = await addAutomation(admin, hostileWorkflow, body);
+    const acts = `
+document: { dsl: '1.0.3', namespace: hostile, name: acts, version: '1.0.0' }
+do:
+  - ${JSON.stringify(hostile)}: { call: orchestratorAction, with: { adapter: Local NSO, params: { path: x, accept: application/json }, body: {} } }
+`;
+    const started = async (id: string, input: object): Promise<string> =>
+      (await admin.runAutomation({ path: { id }, body: { input: { ...input } } })).value.id;
+    far.answer((_request, socket) => void socket.destroy());
+    ids.suspended = await started(await addAutomation(admin, acts, { name: 'acts', data: {} }), {});
+    ids.run = await started(ids.automation, { [hostile]: hostile, list: [hostile] });
+    await until('both runs wait', async () => {
+      const { list } = (await admin.listRuns({ query: {} })).value;
+      return list.some(({ status }) => status === 'suspended') && list.some(({ status }) => status === 'waiting');
+    });
+    ids.granted = (await admin.listApprovals({ query: { run: ids.run } })).value.list[0]?.id ?? '';
+    const refused = await admin
+      .restAction({
+        path: { adapterId: hostile },
+        body: { params: { path: 'core/a', accept: 'a/b' }, body: { hostile } },
+      })
+      .catch((error: unknown) => error);
+    assert.ok(refused instanceof GatewayError, String(refused));
+    ids.approval = (refused.problem as { readonly approval?: { readonly id: string } } | undefined)?.approval?.id ?? '';
+    await stage.gateway.send({
+      method: 'POST',
+      target: `/approvals/${ids.granted}/reject`,
+      role: 'engineering',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ reason: hostile }),
+    });
+    await until('the run faults', async () => (await admin.readRun({ path: { id: ids.run } })).value.status === 'faulted');
+  }
+
+  /** What a page may never do: fail, ask elsewhere, open a dialog, break its policy. */
+  function watched(page: Page): readonly string[] {
+    const faults: string[] = [];
+    page.on('request', (request) => {
+      if (new URL(request.url()).origin !== new URL(page.url()).origin) faults.push(request.url());
+    });
+    page.on('dialog', (dialog) => {
+      faults.push(dialog.message());
+      void dialog.dismiss();
+    });
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 40[34]/u.test(message.text())) faults.push(message.text());
+    });
+    return faults;
+  }
+
+  async function judge(page: Page, what: string): Promise<void> {
+    for (const { width, colorScheme, rules } of looks) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const where = `${what}, ${colorScheme}, ${width} pixels wide`;
+      assert.deepEqual(await axeFindings(page, rules), [], where);
+      assert.equal(await scrollsSideways(page), false, `${where}: the page scrolls sideways`);
+    }
+    assert.deepEqual(await page.evaluate(foreignParts), [], what);
+    assert.match(await page.title(), /Orchestration Gateway$/u);
+  }
+
+  /** The address of each page, below `/console`; `none` is that of no entry. */
+  const groups = {
+    'of what runs': () => [
+      '',
+      '/runs',
+      `/runs/${ids.run}`,
+      `/runs/${ids.suspended}`,
+      '/runs/none',
+      '/runs?status=faulted&workflow=none.such',
+    ],
+    'of what is stored': () => [
+      '/automations',
+      `/automations/${ids.automation}`,
+      '/workflows',
+      '/workflows/hostile.text',
+      '/workflows/new',
+      '/approvals?status=any',
+      `/approvals/${ids.approval}`,
+      `/approvals/${ids.granted}`,
+    ],
+    'for operators': () => [
+      '/adapters',
+      `/adapters/${encodeURIComponent(hostile)}`,
+      '/explorer',
+      '/explorer?kind=restCall',
+      `/audit?address=${encodeURIComponent('<img')}`,
+      '/access',
+      '/api',
+      '/api/restAction',
+      `/${encodeURIComponent(hostile)}`,
+    ],
+  };
+  for (const [name, paths] of Object.entries(groups)) {
+    test(`${name} has no finding of axe and no markup of others, in each look`, async () => {
+      const page = await stage.open('', { role: 'admin' });
+      const faults = watched(page);
+      for (const path of paths()) {
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.goto(`${new URL(page.url()).origin}/console${path}`);
+        await page.locator('main h1').waitFor();
+        await until(path, async () => (await page.locator('.loading').count()) === 0);
+        await judge(page, path);
+      }
+      assert.deepEqual(faults, []);
+      await page.context().close();
+    });
+  }
+
+  test('of a caller without a session is the login, in each look', async () => {
+    const page = await stage.open('/runs');
+    await judge(page, 'the login');
+    await page.context().close();
+  });
+
+  test('shows a page of a far side as text', async () => {
+    const page = await stage.open('/explorer?kind=restRequest', { role: 'admin' });
+    const faults = watched(page);
+    stage.far.answer(() =>
+      httpReply({ headers: { 'Content-Type': 'text/html', 'X-Hostile': '<img src=x>' }, body: hostilePage }),
+    );
+    await page.getByLabel('Adapter').selectOption('Local NSO');
+    await page.getByLabel('Path').fill('a/b');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await shows(page, /onload=[\s\S]*⟨U\+202E⟩/u);
+    await judge(page, 'the reply of the explorer');
+    stage.far.answer(() => jsonReply('{}'));
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+});
+
+/** Elements that the console never makes, and links that lead out of it. Runs in the page. */
+function foreignParts(): readonly string[] {
+  const foreign = [
+    ...document.querySelectorAll('img, svg, iframe, object, embed, script:not([src]), style, base, body [onload]'),
+  ];
+  const links = [...document.querySelectorAll('a')].filter(({ href }) => new URL(href).origin !== location.origin);
+  return [...foreign, ...links].map(({ outerHTML }) => outerHTML);
+}
+
+const built = new URL('../../console/dist/', import.meta.url);
+
+test('the built console takes at most 60 kB to load, compressed', async () => {
+  const assets = await readdir(new URL('assets/', built));
+  const files = ['index.html', ...assets.map((name) => `assets/${name}`)];
+  const sizes = await Promise.all(files.map(async (name) => gzipSync(await readFile(new URL(name, built))).length));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  assert.ok(total <= 60_000, `${total} bytes`);
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { testPassword } from '../support/gateway/start-gateway.ts';
+import { until } from '../support/until.ts';
+import { noChromium, startChromium } from './chromium.ts';
+import { type DemoStage, demoStage } from './demo-stage.ts';
+import { type OpenOptions, openPage } from './open-page.ts';
+import { type Person, personWithKeyboard, personWithMouse } from './person.ts';
+
+// What people come to the console for, against the demo: each task at a desk with a mouse, and on a narrow dark screen by keyboard alone. Axe
+// judges each state that they pass.
+
+describe('the console', { skip: noChromium }, () => {
+  let stage: DemoStage;
+  let browser: Browser;
+  const close: (() => void | Promise<void>)[] = [];
+
+  before(async () => {
+    const owner = { after: (end: () => void | Promise<void>) => void close.push(end) };
+    stage = await demoStage(owner);
+    browser = await startChromium(owner);
+  });
+  after(async () => {
+    for (const end of close.toReversed()) await end();
+  });
+
+  for (const [way, personOf, look] of [
+    ['with a mouse', personWithMouse, {}],
+    ['by keyboard alone, on a narrow dark screen', personWithKeyboard, { dark: true, width: 360, height: 640 }],
+  ] as const) {
+    /** Does a task, and closes the page. */
+    async function doing(path: string, options: OpenOptions, task: (person: Person, page: Page) => Promise<void>): Promise<void> {
+      const page = await openPage(browser, stage.gateway.url, path, { ...look, ...options });
+      await task(personOf(page), page);
+      await page.context().close();
+    }
+
+    async function logIn({ page, sees, write, press }: Person, username: string): Promise<void> {
+      const submit = page.getByRole('button', { name: 'Log in' });
+      await write(page.getByLabel('User name'), username);
+      await write(page.getByLabel('Password'), 'wrong');
+      await press(submit);
+      await sees(/password/u);
+      await write(page.getByLabel('Password'), testPassword);
+      await press(submit);
+    }
+
+    const goTo = ({ page, press }: Person, title: string): Promise<void> =>
+      press(page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true }));
+
+    test(`takes a person from the first login to the end of a first run, ${way}`, async () => {
+      await doing('', {}, async (person, page) => {
+        await logIn(person, 'admin-user');
+        await person.sees(/Runs of the last day/u);
+        await goTo(person, 'Automations');
+        await person.sees(/Bring up a VPN/u);
+        await person.press(page.getByRole('link', { name: 'Bring up a VPN' }));
+        await person.sees(/Run now/u);
+        await person.press(page.getByRole('button', { name: 'Run', exact: true }));
+        await person.sees(/✓\s*completed[\s\S]*createVpn[\s\S]*Output/u);
+        assert.match(await page.locator('.last-change').innerText(), /POST \/automation_catalog\/automations\/\w+\/run → 201/u);
+        await person.press(page.getByRole('button', { name: 'Hide' }));
+        await person.sees(/Timeline/u);
+      });
+    });
+
+    test(`lets an approver read what a change would do, and grant it, ${way}`, async () => {
+      const id = await stage.renaming('ce0', `${'width' in look ? 'oslo' : 'bergen'}-edge`);
+      await doing(`/approvals/${id}`, {}, async (person, page) => {
+        await logIn(person, 'lea');
+        await person.sees(
+          /PUT restconf[\s\S]*"(?:oslo|bergen)-edge"[\s\S]*What it would change\s*hostname (?:oslo|bergen)-edge/u,
+        );
+        await person.pick(page.getByRole('radio', { name: /^Reject/u }));
+        await person.pick(page.getByRole('radio', { name: /^Grant/u }));
+        await person.write(page.getByLabel('Reason'), 'read it');
+        await person.press(page.getByRole('button', { name: 'Decide' }));
+        await person.sees(/by lea[\s\S]*read it/u);
+        await goTo(person, 'Approvals');
+        await person.sees(/Nothing waits for an approval/u);
+      });
+      await until('the change', async () => (await stage.admin.readApproval({ path: { id } })).value.status === 'used');
+    });
+
+    test(`finds who touched a device yesterday, ${way}`, async () => {
+      await stage.run('Bring up a VPN', { vpn: 'beta', devices: ['ce6'] });
+      const [{ time = '' } = {}] = (await stage.admin.listAudit({ query: { address: 'ce6', limit: 1 } })).value.list;
+      await doing('', { role: 'admin' }, async (person, page) => {
+        await page.clock.setFixedTime(Date.parse(time) + 86_400_000);
+        await goTo(person, 'Audit');
+        await person.sees(/POST \/login/u);
+        await person.press(page.getByRole('link', { name: 'Yesterday' }));
+        await person.write(page.getByLabel('Device or path'), 'ce6');
+        await person.press(page.getByRole('button', { name: 'Filter' }));
+        await person.sees(/admin-user[\s\S]*run restAction[\s\S]*device=ce6\/check-sync/u);
+        assert.doesNotMatch(await page.locator('table').innerText(), /login|ce22/u);
+        assert.equal(new URL(page.url()).searchParams.get('address'), 'ce6');
+        assert.equal(await page.getByRole('link', { name: 'Yesterday' }).getAttribute('aria-current'), 'true');
+        await person.press(page.getByRole('link', { name: 'Today' }));
+        await person.sees(/No record fits/u);
+      });
+    });
+
+    test(`lets an admin recover a run whose call has an unknown outcome, ${way}`, async () => {
+      const run = await stage.suspended();
+      await doing('', { role: 'admin' }, async (person, page) => {
+        await person.sees(/Suspended: people decide/u);
+        await person.press(page.getByRole('link', { name: `…${run.slice(-12)}` }).first());
+        await person.sees(/It is unknown whether this call happened/u);
+        await person.pick(page.getByRole('radio', { name: /^Do it again/u }));
+        await person.pick(page.getByRole('radio', { name: /^It happened/u }));
+        await person.write(page.getByLabel('Reason'), 'the ticket is there');
+        await person.write(page.getByLabel(/^Output of the task/u), '{"number":18446744073709551615}');
+        await person.press(page.getByRole('button', { name: 'Decide' }));
+        await person.sees(/✓\s*completed[\s\S]*"ticket": 18446744073709551615/u);
+      });
+    });
+  }
+});
