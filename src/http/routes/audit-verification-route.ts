@@ -86,6 +86,7 @@ export function auditVerificationRoute(reader: Pick<AuditReader, 'verify'>): Rou
       success: { status: 200, description: 'What this part found; `cursor` if the log goes on.', schema: replySchema },
       errors: ['overloaded', 'store-unavailable'],
       example: {
+        request: {},
         reply: {
           chains: 1,
           records: 4_120,
