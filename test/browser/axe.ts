@@ -10,7 +10,7 @@ interface AxeResults {
   readonly violations: readonly {
     readonly id: string;
     readonly help: string;
-    readonly nodes: readonly { readonly html: string }[];
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
   }[];
 }
 
@@ -25,5 +25,8 @@ export async function axeFindings(page: Page, rules?: readonly string[]): Promis
     async (given) => await (globalThis as unknown as { readonly axe: Axe }).axe.run(document, given),
     options,
   );
-  return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
+  return violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary.slice(0, 300)}`).join(' | ')}`,
+  );
 }

@@ -6,6 +6,7 @@ import { testPassword } from '../support/gateway/start-gateway.ts';
 import type { Owner } from '../support/owner.ts';
 import { startChromium } from './chromium.ts';
 import { demoStage } from './demo-stage.ts';
+import { openParts } from './parts-page.ts';
 
 const folder = fileURLToPath(new URL('../../docs/console/', import.meta.url));
 await using closing = new AsyncDisposableStack();
@@ -44,6 +45,17 @@ await picture({ name: 'approval', path: `/approvals/${approval}`, as: 'lea' });
 await picture({ name: 'run-suspended', path: `/runs/${suspended}` });
 await picture({ name: 'overview-dark', path: '', dark: true });
 await picture({ name: 'run-narrow', path: `/runs/${run}`, width: 360 });
+
+for (const [name, colorScheme] of [
+  ['parts', 'light'],
+  ['parts-dark', 'dark'],
+] as const) {
+  const page = await browser.newPage({ viewport: { width: 1200, height: 760 }, colorScheme, timezoneId: 'UTC' });
+  await page.goto(`${gateway.url}/console`);
+  await openParts(page);
+  await page.screenshot({ path: `${folder}${name}.png`, fullPage: true });
+  await page.close();
+}
 
 interface Picture {
   readonly name: string;

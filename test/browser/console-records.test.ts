@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { until } from '../support/until.ts';
+import { axeFindings } from './axe.ts';
 import { noChromium } from './chromium.ts';
-import { axeFindings, type ConsoleStage, consoleStage } from './console-stage.ts';
+import { type ConsoleStage, consoleStage, shows } from './console-stage.ts';
 
 // What the console shows of the records of calls (docs/guides/console.md): in the audit log, and in the timeline of a run.
 
@@ -19,11 +18,6 @@ describe('the console', { skip: noChromium }, () => {
   after(async () => {
     for (const end of close.toReversed()) await end();
   });
-
-  /** Waits until the page has that text. */
-  async function shows(page: Page, wanted: RegExp): Promise<void> {
-    await until(String(wanted), async () => wanted.test(await page.locator('main').innerText()));
-  }
 
   test('verifies the chain of the audit log by keyboard, and says in words what was tampered with', async () => {
     const page = await stage.open('/audit', { role: 'admin' });

@@ -85,9 +85,9 @@ describe('the console', { skip: noChromium }, () => {
 
     test(`finds who touched a device yesterday, ${way}`, async () => {
       await stage.run('Bring up a VPN', { vpn: 'beta', devices: ['ce6'] });
-      const [{ time = '' } = {}] = (await stage.admin.listAudit({ query: { address: 'ce6', limit: 1 } })).value.list;
+      const [record] = (await stage.admin.listAudit({ query: { address: 'ce6', limit: 1 } })).value.list;
       await doing('', { role: 'admin' }, async (person, page) => {
-        await page.clock.setFixedTime(Date.parse(time) + 86_400_000);
+        await page.clock.setFixedTime(Date.parse(record?.time ?? '') + 86_400_000);
         await goTo(person, 'Audit');
         await person.sees(/POST \/login/u);
         await person.press(page.getByRole('link', { name: 'Yesterday' }));

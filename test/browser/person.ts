@@ -7,12 +7,12 @@ import { axeFindings } from './axe.ts';
 export interface Person {
   readonly page: Page;
   /** A link or a button. */
-  press(target: Locator): Promise<void>;
-  write(target: Locator, text: string): Promise<void>;
+  readonly press: (target: Locator) => Promise<void>;
+  readonly write: (target: Locator, text: string) => Promise<void>;
   /** A radio button. */
-  pick(target: Locator): Promise<void>;
+  readonly pick: (target: Locator) => Promise<void>;
   /** Waits for a text, and judges the page that has it: axe, the focus, the width. */
-  sees(wanted: RegExp): Promise<void>;
+  readonly sees: (wanted: RegExp) => Promise<void>;
 }
 
 export function personWithMouse(page: Page): Person {

@@ -29,6 +29,9 @@ const kinds: Readonly<Record<string, readonly [Tone, string]>> = {
   skipped: ['calm', '○'],
 };
 
+/** Every state that has a sign. */
+export const statuses: readonly string[] = Object.keys(kinds);
+
 /** A state as a word with a sign. */
 export function Status({ of, label }: { readonly of: string; readonly label?: string }): JSX.Element {
   const [tone, sign] = kinds[of] ?? ['calm', '·'];
