@@ -73,7 +73,7 @@ function Fields(): JSX.Element {
       <Panel title="Fields">
         <Input label="Needed" name="needed" required />
         <Input label="Secret" name="secret" type="password" />
-        <Area label="Lines" name="lines" value="one\ntwo" rows={2} />
+        <Area label="Lines" name="lines" value={'one\ntwo'} rows={2} />
         <Field label="Own control" hint="Its hint.">
           {(ids) => <textarea {...ids} rows={2} />}
         </Field>
@@ -207,7 +207,7 @@ const draft = {
     {
       all: {
         for: { each: 'device', in: '.devices' },
-        do: [{ ask: { call: 'restCall', with: { uri: 'https://x.example' }, then: 'end' } }],
+        do: [{ ask: { call: 'restCall', with: { uri: 'https://x.example' } } }],
       },
     },
     { safe: { try: [{ pause: { wait: 'PT1S' } }], catch: { do: [{ told: { set: {} } }] } } },
@@ -216,18 +216,23 @@ const draft = {
 
 function AllParts(): JSX.Element {
   return (
-    <main id="main">
-      <h1>Parts of the console</h1>
-      <Signs />
-      <Fields />
-      <Answers />
-      <Texts />
-      <Panel title="Steps">
-        <Steps of={stepsIn(draft)} />
-      </Panel>
-      <Timeline run={run} tasks={tasks} decided={none} />
-      <Timeline run={run} tasks={[]} decided={none} />
-    </main>
+    <div class="console">
+      <header>
+        <span class="brand">Orchestration Gateway</span>
+      </header>
+      <main id="main">
+        <h1>Parts of the console</h1>
+        <Signs />
+        <Fields />
+        <Answers />
+        <Texts />
+        <Panel title="Steps">
+          <Steps of={stepsIn(draft)} />
+        </Panel>
+        <Timeline run={run} tasks={tasks} decided={none} />
+        <Timeline run={run} tasks={[]} decided={none} />
+      </main>
+    </div>
   );
 }
 

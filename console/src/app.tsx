@@ -85,7 +85,7 @@ function Page(): JSX.Element {
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [key]);
-  // A change of the filters draws their form anew.
+  // A change of the filters draws their form again.
   useEffect(keepFocus, [place.value]);
   return (
     <main id="main" tabIndex={-1}>

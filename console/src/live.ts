@@ -16,7 +16,7 @@ interface Source {
 /**
  * Calls `onNews` after events, and after each opening of the stream, for what happened while there was none; until the page is left. The
  * events of a run end with the run. A tab that is not visible has no stream, because browsers share six connections of HTTP/1.1 among all
- * tabs. Once it is visible again, or the computer has its network again, it opens the stream anew.
+ * tabs. Once it is visible again, or the computer has its network again, it opens the stream again.
  */
 export function useLive({ run, every }: Source, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('connecting');

@@ -95,7 +95,7 @@ test('the steps of a document are drawn with what is inside them, and a text tha
   assert.deepEqual(stepsIn({ do: 'no list' }), []);
 });
 
-test('a character that nobody sees is shown by its number, and line breaks stay', () => {
+test('an invisible character is shown by its number, and line breaks stay', () => {
   assert.equal(seenText('a\u202egnp.exe\u0007\r\n\tü'), 'a⟨U+202E⟩gnp.exe⟨U+0007⟩\r\n\tü');
 });
 

@@ -35,7 +35,7 @@ function spanText(milliseconds: number): string {
 }
 
 /**
- * Characters that change how others look, or that nobody sees: controls but line breaks and tabs, and those of the direction of text. Each
+ * Characters that change how others look, or that are invisible: controls but line breaks and tabs, and those of the direction of text. Each
  * is shown by its number, so that a text says what it is.
  */
 // oxlint-disable-next-line no-control-regex

@@ -38,7 +38,7 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     const run = (await stage.admin.runAutomation({ path: { id: automation }, body: {} })).value.id;
     const page = await stage.open(`/runs/${run}`, { role: 'readonly' });
     await shows(page, /…\s*waiting[\s\S]*push/u);
-    await page.locator('.live.live').waitFor();
+    await page.locator('.sign.live').waitFor();
     return { page, run };
   }
 
@@ -84,18 +84,18 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     const next = await stage.gateway.restart();
     stage.mend(next.port);
     stage = { ...stage, gateway: next };
-    await page.locator('.live.live').waitFor();
+    await page.locator('.sign.live').waitFor();
     await grant(run, next.port);
     await hasEnded(page);
   });
 
-  test('has no stream while nobody sees its tab, so that eight tabs of one browser all work', async () => {
+  test('has no stream in a hidden tab, so that eight tabs of one browser all work', async () => {
     const { page, run } = await openRun();
     const tabs = [page];
     while (tabs.length < 8) {
       await setVisibility(tabs.at(-1), 'hidden');
       const tab = await openTab(page.context(), page.url());
-      await tab.locator('.live.live').waitFor();
+      await tab.locator('.sign.live').waitFor();
       tabs.push(tab);
     }
     await grant(run);
@@ -108,13 +108,13 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
   test('is followed in two tabs at the same time', async () => {
     const { page, run } = await openRun();
     const other = await openTab(page.context(), page.url());
-    await other.locator('.live.live').waitFor();
+    await other.locator('.sign.live').waitFor();
     await grant(run);
     await shows(other, /✓\s*completed[\s\S]*last/u);
     await hasEnded(page);
   });
 
-  test('leads to the login where its session ended while nobody saw it, and back', async () => {
+  test('leads to the login where its session ended in a hidden tab, and back', async () => {
     const { page, run } = await openRun();
     await setVisibility(page, 'hidden');
     await page.context().clearCookies();

@@ -14,7 +14,7 @@ import { hostile, hostilePage, hostileWorkflow } from './hostile.ts';
 import { openParts } from './parts-page.ts';
 import { scrollsSideways } from './person.ts';
 
-// What holds on every page of the console, with hostile text in every field that a device, a far side, a caller or a name can fill.
+// What holds on every page of the console. Hostile text is in every field that a far side, a caller or a name can fill.
 
 /** Each page in light with all rules of axe, then with those that depend on the look: dark, at 200 % and on a narrow screen. */
 const looks = [

@@ -53,7 +53,9 @@ for (const [name, colorScheme] of [
   const page = await browser.newPage({ viewport: { width: 1200, height: 760 }, colorScheme, timezoneId: 'UTC' });
   await page.goto(`${gateway.url}/console`);
   await openParts(page);
-  await page.screenshot({ path: `${folder}${name}.png`, fullPage: true });
+  // Rows out of sight are not drawn.
+  await page.setViewportSize({ width: 1200, height: await page.evaluate(() => document.documentElement.scrollHeight) });
+  await page.screenshot({ path: `${folder}${name}.png` });
   await page.close();
 }
 
@@ -71,7 +73,7 @@ async function picture({ name, path, as = 'admin-user', dark = false, width = 12
   const page = await context.newPage();
   await page.goto(`${gateway.url}/console${path}`);
   await page.locator('main h1').waitFor();
-  await page.waitForFunction(() => document.querySelector('.loading') === null);
+  await page.waitForFunction(() => document.querySelector('.loading') === null && !document.body.innerText.includes('Checking…'));
   // The check of a document and the stream of events come a moment later.
   await page.waitForTimeout(1_000);
   await page.screenshot({ path: `${folder}${name}.png` });

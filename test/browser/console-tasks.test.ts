@@ -8,8 +8,8 @@ import { type DemoStage, demoStage } from './demo-stage.ts';
 import { type OpenOptions, openPage } from './open-page.ts';
 import { type Person, personWithKeyboard, personWithMouse } from './person.ts';
 
-// What people come to the console for, against the demo: each task at a desk with a mouse, and on a narrow dark screen by keyboard alone. Axe
-// judges each state that they pass.
+// What people come to the console for, against the demo. Each task is done with a mouse, and on a narrow dark screen by keyboard alone.
+// Axe judges each state that they pass.
 
 describe('the console', { skip: noChromium }, () => {
   let stage: DemoStage;

@@ -28,7 +28,7 @@ export function Audit(): JSX.Element {
       <Filters label="Filter the audit log">
         <Input label="Who" name="principal" value={filters.principal ?? ''} />
         <Input label="Adapter" name="adapter" value={filters.adapter ?? ''} />
-        <Input label="Device or path" name="address" value={filters.address ?? ''} hint="A part of the address of the call." />
+        <Input label="Device or path" name="address" value={filters.address ?? ''} placeholder="such as ce0" />
         <Select
           label="Outcome"
           name="outcome"

@@ -37,7 +37,7 @@ export function WorkflowEditor({ text, first }: EditorProps): JSX.Element {
   if (verdict?.document !== undefined) steps.current = stepsIn(verdict.document);
   const area = useRef<HTMLTextAreaElement>(null);
   return (
-    <div class="beside">
+    <div class="halves">
       <Panel title="Document">
         <Field label="Serverless Workflow DSL 1.0, in YAML or JSON">
           {(ids) => (

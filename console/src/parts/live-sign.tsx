@@ -11,7 +11,7 @@ const words: Readonly<Record<Liveness, string>> = {
 /** Whether the page is kept up to date. */
 export function LiveSign({ of }: { readonly of: Liveness }): JSX.Element {
   return (
-    <p class={`live ${of}`} role="status">
+    <p class={`sign ${of}`} role="status">
       {words[of]}
     </p>
   );
