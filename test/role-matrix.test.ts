@@ -187,6 +187,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/adapters', may: ['admin'] },
   { method: 'POST', path: '/adapters/{adapterId}/test', target: '/adapters/none/test', answers: 404, may: ['admin'] },
   { method: 'GET', path: '/audit', may: ['admin'] },
+  { method: 'POST', path: '/audit/verify', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
   { method: 'POST', path: '/adapters/reload', may: ['admin'] },
   { method: 'POST', path: '/access/explain', body: { roles: [], route: 'restQuery' }, may: ['admin'] },

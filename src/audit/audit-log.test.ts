@@ -52,7 +52,7 @@ async function endedChain(t: TestContext, store: TestStore, checkpointFile?: str
 }
 
 async function problems(database: Database, checkpoints: readonly Checkpoint[] = []): Promise<string> {
-  return (await verifyAudit(database, checkpoints)).problems.join('; ').replaceAll(/[\w-]+(?=\/\d)/g, 'C');
+  return (await verifyAudit(database, { checkpoints })).problems.join('; ').replaceAll(/[\w-]+(?=\/\d)/g, 'C');
 }
 
 test('an intent on SQLite is flushed to the disk before its call leaves, and its outcome is not flushed', async (t) => {

@@ -174,11 +174,11 @@ eachStore((store) => {
             await createAuditPruning({ database, clock, retention, maxSize, longestCall: () => longestCall })();
             const within = (await sizeOf(database)) <= (maxSize ?? Infinity) || (await endedCalls(database, clock)) === 0;
             assert.ok(within, 'more could have been pruned');
-            assert.deepEqual((await verifyAudit(database, checkpoints)).problems, []);
+            assert.deepEqual((await verifyAudit(database, { checkpoints })).problems, []);
           }
         }
         for (const log of logs) await log.close();
-        assert.deepEqual((await verifyAudit(database, checkpoints)).problems, []);
+        assert.deepEqual((await verifyAudit(database, { checkpoints })).problems, []);
         await database.close();
       }),
       { numRuns },

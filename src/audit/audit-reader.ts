@@ -3,6 +3,7 @@ import type { Database } from '#database/database.ts';
 import { type AuditFacts, type ChainedEntry, factsOf, storable } from './audit-entry.ts';
 import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
+import { type AuditVerdict, type VerificationOptions, verifyAudit } from './audit-verification.ts';
 import { inProgressSince } from './calls-in-progress.ts';
 
 /** One call or event as shown to readers: the intent and its outcome in one record. */
@@ -26,6 +27,8 @@ export interface AuditReader {
    * records.
    */
   list(query: AuditQuery, order?: Order): Promise<AuditPage>;
+  /** Whether the log was tampered with. See verifyAudit. */
+  verify(options: VerificationOptions): Promise<AuditVerdict>;
 }
 
 type Order = 'newest' | 'oldest';
@@ -61,6 +64,7 @@ export function createAuditReader(options: {
     });
   };
   return {
+    verify: (verification) => verifyAudit(options.database, verification),
     async list(query, order = 'newest') {
       const list: AuditRecord[] = [];
       let { after } = query;

@@ -1,116 +1,220 @@
 import type { KeyObject } from 'node:crypto';
-import type { Transaction } from 'kysely';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { cursorMembers } from '#base/query-parameters.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type AuditFacts, type ChainedEntry, type ChainLink, factsOf, storable } from './audit-entry.ts';
 import type { AuditKey } from './audit-key.ts';
 import { isAnchorGenuine } from './audit-pruning.ts';
 import { storedAuditKey } from './audit-store.ts';
-import { type Checkpoint, isGenuine } from './checkpoint.ts';
+import { checkpointProblems, missing } from './audit-witness.ts';
+import type { Checkpoint } from './checkpoint.ts';
 import { macOf } from './hash-chain.ts';
 import { whatHappened } from './tampering.ts';
 
-/** The result of a verification. Problems name records as `CHAIN/SEQ`. */
+/** The result of a verification, or of a part of one. Problems name records as `CHAIN/SEQ`. */
 export interface AuditVerdict {
+  /** Chains that were verified to their end. */
   readonly chains: number;
   readonly records: number;
   readonly checkpoints: number;
-  /** The first problem of each chain, then the problems of links between chains and of checkpoints. */
+  /** The times of the earliest and of the latest of these records, in milliseconds since the epoch. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  /** The first problem of each chain, and the problems of links between chains and of checkpoints. */
   readonly problems: readonly string[];
+  /** Where the next part begins. Undefined: the log is verified to its end. */
+  readonly next: VerifiedPlace | undefined;
 }
 
-type Snapshot = Transaction<Tables>;
+/** Up to here the log is verified. `seq` 0: to the beginning of the chain. */
+interface VerifiedPlace {
+  readonly chain: string;
+  readonly seq: number;
+}
+
+export interface VerificationOptions {
+  /** `next` of the part before. Undefined: from the beginning of the log. */
+  readonly after?: VerifiedPlace | undefined;
+  /** Compared with the store first. */
+  readonly checkpoints?: AsyncIterable<Checkpoint> | Iterable<Checkpoint>;
+  /** Asked after each page. False: the verification ends there, and `next` says where. */
+  readonly mayGoOn?: () => boolean;
+}
 
 /** How many entries are in memory at once. Swapped entries are reported as a swap only if both are among them. */
-const pageSize = 1_000;
+const pageSize = 250;
 
-/** Verifies a snapshot of the whole log, and compares it with the checkpoints. Gateways may continue to write meanwhile. */
-export async function verifyAudit(
-  database: Database,
-  checkpoints: AsyncIterable<Checkpoint> | Iterable<Checkpoint> = [],
-): Promise<AuditVerdict> {
-  const snapshot = await database.read.startTransaction().execute();
-  try {
-    return await verifySnapshot(snapshot, checkpoints);
-  } finally {
-    await snapshot.rollback().execute();
-  }
+/** Characters of entries after which the event loop has a turn: some milliseconds of work. */
+const turnAfter = 262_144;
+
+/** Mutable: what a verification has found so far. */
+interface Findings {
+  chains: number;
+  records: number;
+  checkpoints: number;
+  from: number | undefined;
+  to: number | undefined;
+  readonly problems: Set<string>;
 }
 
-async function verifySnapshot(
-  snapshot: Snapshot,
-  checkpoints: AsyncIterable<Checkpoint> | Iterable<Checkpoint>,
-): Promise<AuditVerdict> {
-  const key = await storedAuditKey(snapshot);
-  const chains = await chainNames(snapshot);
-  const problems: string[] = [];
-  let [records, seen] = [0, 0];
-  if (key === undefined && chains.length > 0)
-    return { chains: chains.length, records, checkpoints: 0, problems: ['the audit key is missing'] };
-  if (key !== undefined && chains.length === 0)
-    problems.push('all chains were removed: the store has an audit key, which is made with the first chain');
-  for (const chain of chains) {
-    if (key === undefined) break;
-    const walk = await walkChain(snapshot, key, chain);
-    records += walk.records;
-    problems.push(...walk.problems);
-    for (const link of walk.links) problems.push(...(await missing(snapshot, link, `the beginning of ${chain}`)));
+type Reading = Kysely<Tables> | Transaction<Tables>;
+
+/**
+ * Verifies the log up to its end, or as far as `mayGoOn` allows, and compares it with the checkpoints. Gateways may continue to write and to
+ * prune meanwhile: each page is read in a short transaction of its own.
+ */
+export async function verifyAudit(database: Database, options: VerificationOptions = {}): Promise<AuditVerdict> {
+  const { after, checkpoints = [], mayGoOn = () => true } = options;
+  const findings: Findings = { chains: 0, records: 0, checkpoints: 0, from: undefined, to: undefined, problems: new Set() };
+  const { key, first } = await database.read.transaction().execute(async (moment) => ({
+    key: await storedAuditKey(moment),
+    first: after ?? (await chainAfter(moment, '')),
+  }));
+  if (key === undefined && first !== undefined) {
+    findings.problems.add('the audit key is missing');
+    return verdictOf(findings, undefined);
   }
   for await (const checkpoint of checkpoints) {
-    seen += 1;
-    problems.push(...(await checkpointProblems(snapshot, key, checkpoint)));
+    findings.checkpoints += 1;
+    await note(findings, database, (moment) => checkpointProblems(moment, key, checkpoint));
   }
-  return { chains: chains.length, records, checkpoints: seen, problems: [...new Set(problems)] };
+  if (key === undefined) return verdictOf(findings, undefined);
+  if (first === undefined)
+    findings.problems.add('all chains were removed: the store has an audit key, which is made with the first chain');
+  return verdictOf(findings, await verifyFrom({ database, key, findings }, first, mayGoOn));
 }
 
-/** The chains with a row and the chains with entries, because either may have been deleted. */
-async function chainNames(snapshot: Snapshot): Promise<readonly string[]> {
-  const rows = await snapshot.selectFrom('audit_chain').select('chain').execute();
-  const names = new Set(rows.map(({ chain }) => chain));
-  for (let last = ''; ; ) {
-    const next = await snapshot
-      .selectFrom('audit_entry')
-      .select('chain')
-      .where('chain', '>', last)
-      .orderBy('chain')
-      .limit(1)
-      .executeTakeFirst();
-    if (next === undefined) return [...names].sort();
-    names.add(next.chain);
-    last = next.chain;
+/** Answers where the next part begins. */
+async function verifyFrom(
+  verifying: Verifying,
+  first: VerifiedPlace | undefined,
+  mayGoOn: () => boolean,
+): Promise<VerifiedPlace | undefined> {
+  let place = first;
+  while (place !== undefined) {
+    place = await verifyPage(verifying, place);
+    if (!mayGoOn()) break;
   }
+  return place;
 }
 
-interface Walk {
-  readonly records: number;
-  readonly problems: readonly string[];
-  readonly links: readonly ChainLink[];
+function verdictOf({ problems, ...found }: Findings, next: VerifiedPlace | undefined): AuditVerdict {
+  return { ...found, problems: [...problems], next };
+}
+
+async function note(
+  { problems }: Findings,
+  database: Database,
+  look: (moment: Transaction<Tables>) => Promise<readonly string[]>,
+): Promise<void> {
+  for (const problem of await database.read.transaction().execute(look)) problems.add(problem);
+}
+
+export function writeVerifiedPlace({ chain, seq }: VerifiedPlace): string {
+  return Buffer.from(JSON.stringify([chain, seq])).toString('base64url');
+}
+
+/** Undefined for any other text. */
+export function readVerifiedPlace(text: string): VerifiedPlace | undefined {
+  const [chain, seq, ...more] = cursorMembers(text);
+  if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0') || more.length > 0) return undefined;
+  return Number.isSafeInteger(seq) && (seq as number) >= 0 ? { chain, seq: seq as number } : undefined;
+}
+
+/** The beginning of the next chain, of those with a row and those with entries, because either may have been deleted. */
+async function chainAfter(reading: Reading, chain: string): Promise<VerifiedPlace | undefined> {
+  const { rows } = await sql<{ readonly chain: string }>`
+    select chain from (select chain from audit_chain where chain > ${chain} order by chain limit 1) as heads union all
+    select chain from (select chain from audit_entry where chain > ${chain} order by chain limit 1) as bodies
+    order by chain limit 1`.execute(reading);
+  return rows[0] && { chain: rows[0].chain, seq: 0 };
 }
 
 type ChainRow = Tables['audit_chain'];
 
-async function walkChain(snapshot: Snapshot, key: AuditKey, chain: string): Promise<Walk> {
-  const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
-  if (row === undefined) return { records: 0, problems: [`the chain ${chain} has records, but its row is missing`], links: [] };
-  if (row.pruned_seq > 0 && !isAnchorGenuine(key, row))
-    return { records: 0, problems: [`the beginning of chain ${chain} was removed, but not by a gateway`], links: [] };
-  let previous = { seq: row.pruned_seq, mac: row.pruned_seq > 0 ? row.pruned_mac : chain };
-  const links: ChainLink[] = [];
-  let last: AuditFacts | undefined;
-  for (let records = 0; ; ) {
-    const page = await pageAfter(snapshot, chain, previous.seq);
-    for (const [index, entry] of page.entries()) {
-      if (!isInPlace(key.macKey, previous, entry)) {
-        return { records, links, problems: [whatHappened({ key: key.macKey, previous, entries: page.slice(index), chain })] };
-      }
-      const facts = factsOf(entry);
-      last = facts.at(-1);
-      links.push(...facts.flatMap(linksOf));
-      previous = entry;
-      records += facts.length;
-    }
-    if (page.length < pageSize) return { records, links, problems: endProblems(row, previous.seq, last) };
+interface Verifying {
+  readonly database: Database;
+  readonly key: AuditKey;
+  readonly findings: Findings;
+}
+
+/** Verifies some entries that follow `place`. Answers where the next ones begin. */
+async function verifyPage(verifying: Verifying, place: VerifiedPlace): Promise<VerifiedPlace | undefined> {
+  const { database, key, findings } = verifying;
+  const { chain } = place;
+  const { row, entries } = await database.read.transaction().execute(async (moment) => ({
+    row: await moment.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst(),
+    entries: await entriesFrom(moment, place),
+  }));
+  const start = startOf(key, row, { place, entries });
+  if ('problem' in start) findings.problems.add(start.problem);
+  else {
+    const { seq, last, links, isBroken } = await walk(verifying, start);
+    for (const link of links) await note(findings, database, (moment) => missing(moment, link, `the beginning of ${chain}`));
+    if (!isBroken && entries.length > pageSize) return { chain, seq };
+    if (!isBroken) for (const problem of endProblems(start.row, seq, last)) findings.problems.add(problem);
   }
+  findings.chains += 1;
+  return await chainAfter(database.read, chain);
+}
+
+/** What follows `previous`. */
+interface Start {
+  readonly row: ChainRow;
+  readonly previous: { readonly seq: number; readonly mac: string };
+  /** The last record of the entry `previous`, where the store has it. */
+  readonly last?: AuditFacts | undefined;
+  readonly page: readonly ChainedEntry[];
+}
+
+function startOf(
+  key: AuditKey,
+  row: ChainRow | undefined,
+  { place: { chain, seq }, entries }: { readonly place: VerifiedPlace; readonly entries: readonly ChainedEntry[] },
+): Start | { readonly problem: string } {
+  if (row === undefined) return { problem: `the chain ${chain} has records, but its row is missing` };
+  const [verified, ...page] = entries;
+  if (seq > 0 && verified?.seq === seq) return { row, previous: verified, last: factsOf(verified).at(-1), page };
+  if (row.pruned_seq > 0 && row.pruned_seq >= seq) {
+    if (isAnchorGenuine(key, row)) return { row, previous: { seq: row.pruned_seq, mac: row.pruned_mac }, page: entries };
+    return { problem: `the beginning of chain ${chain} was removed, but not by a gateway` };
+  }
+  if (seq > 0) return { problem: `${chain}/${seq} was removed while the log was verified` };
+  return { row, previous: { seq: 0, mac: chain }, page: entries };
+}
+
+interface Walk {
+  /** Of the last entry in its place. */
+  readonly seq: number;
+  readonly last: AuditFacts | undefined;
+  readonly links: readonly ChainLink[];
+  readonly isBroken: boolean;
+}
+
+async function walk({ key: { macKey }, findings }: Verifying, { row: { chain }, page, ...start }: Start): Promise<Walk> {
+  let { previous, last } = start;
+  const links: ChainLink[] = [];
+  let characters = 0;
+  for (const [index, entry] of page.entries()) {
+    if (!isInPlace(macKey, previous, entry)) {
+      findings.problems.add(whatHappened({ key: macKey, previous, entries: page.slice(index), chain }));
+      return { seq: previous.seq, last, links, isBroken: true };
+    }
+    const facts = factsOf(entry);
+    last = facts.at(-1);
+    links.push(...facts.flatMap(linksOf));
+    previous = entry;
+    findings.records += facts.length;
+    findings.from = Math.min(entry.at, findings.from ?? entry.at);
+    findings.to = Math.max(entry.at, findings.to ?? entry.at);
+    characters += entry.facts.length;
+    if (characters < turnAfter) continue;
+    characters = 0;
+    await nextTurn();
+  }
+  return { seq: previous.seq, last, links, isBroken: false };
 }
 
 function linksOf({ event, links = [] }: AuditFacts): readonly ChainLink[] {
@@ -133,14 +237,15 @@ function endProblems(
   return [];
 }
 
-function pageAfter(snapshot: Snapshot, chain: string, seq: number): Promise<readonly ChainedEntry[]> {
-  return snapshot
+/** The entry at `seq`, which is verified, and a page of those after it. */
+function entriesFrom(moment: Transaction<Tables>, { chain, seq }: VerifiedPlace): Promise<readonly ChainedEntry[]> {
+  return moment
     .selectFrom('audit_entry')
     .selectAll()
     .where('chain', '=', chain)
-    .where('seq', '>', seq)
+    .where('seq', '>=', seq)
     .orderBy('seq')
-    .limit(pageSize)
+    .limit(pageSize + 1)
     .execute() as Promise<readonly ChainedEntry[]>;
 }
 
@@ -148,50 +253,4 @@ function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly ma
   if (entry.seq !== previous.seq + 1 || macOf(key, previous.mac, entry) !== entry.mac) return false;
   const { principal, adapter } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as AuditFacts);
   return entry.principal === storable(principal) && entry.adapter === storable(adapter);
-}
-
-/** The problem of a record that a link or checkpoint names, if the store does not have that record unchanged. */
-async function missing(snapshot: Snapshot, { chain, seq, mac }: ChainLink, witness: string): Promise<readonly string[]> {
-  const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', chain).executeTakeFirst();
-  if (row === undefined) return [`the chain ${chain} was removed: ${witness} names it`];
-  if (seq < row.pruned_seq) return [];
-  const entry =
-    seq === row.pruned_seq
-      ? { mac: row.pruned_mac }
-      : await snapshot
-          .selectFrom('audit_entry')
-          .select('mac')
-          .where('chain', '=', chain)
-          .where('seq', '=', seq)
-          .executeTakeFirst();
-  if (entry === undefined) return [`${await cutOff(snapshot, row, seq)} cut off: ${witness} names ${chain}/${seq}`];
-  return entry.mac === mac ? [] : [`${chain}/${seq} is not the record that ${witness} names: the chain was rewritten`];
-}
-
-/** The records that are missing up to `seq`. */
-async function cutOff(snapshot: Snapshot, { chain, pruned_seq }: ChainRow, seq: number): Promise<string> {
-  const last = await snapshot
-    .selectFrom('audit_entry')
-    .select('seq')
-    .where('chain', '=', chain)
-    .where('seq', '<', seq)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  const first = (last?.seq ?? pruned_seq) + 1;
-  return first === seq ? `${chain}/${seq} was` : `${chain}/${first} to ${chain}/${seq} were`;
-}
-
-async function checkpointProblems(
-  snapshot: Snapshot,
-  key: AuditKey | undefined,
-  checkpoint: Checkpoint,
-): Promise<readonly string[]> {
-  const witness = `the checkpoint of ${new Date(checkpoint.at).toISOString()}`;
-  if (key === undefined || !isGenuine(key, checkpoint))
-    return [`${witness} (${checkpoint.chain}/${checkpoint.seq}) is not signed by this store's key`];
-  const row = await snapshot.selectFrom('audit_chain').selectAll().where('chain', '=', checkpoint.chain).executeTakeFirst();
-  if (row !== undefined && checkpoint.seq < row.pruned_seq && checkpoint.at >= row.pruned_before)
-    return [`${checkpoint.chain}/${checkpoint.seq} was pruned before its time: ${witness} names it`];
-  return await missing(snapshot, checkpoint, witness);
 }

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import type { AuditRecord } from '#audit/audit-reader.ts';
+import type { AuditReader, AuditRecord } from '#audit/audit-reader.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { runCommandLine } from '../../test/support/gateway/run-command-line.ts';
-import type { StoredAudit } from './command.ts';
 
 const files = { 'gateway.yaml': 'access: { tokenLifetime: 2h }\n' };
 
 /** A call that began a minute ago and has ended if `hasEnded` returns true. */
-function longCall(hasEnded: () => boolean): StoredAudit {
+function longCall(hasEnded: () => boolean): AuditReader {
   const time = new Date(Date.now() - 60_000).toISOString();
   const record = (): AuditRecord => ({
     id: 'a/1',
@@ -58,7 +57,7 @@ for (const options of [[], ['--outcome', 'ok']]) {
 test('audit list --follow continues after the store was away, and reports that once', async (t) => {
   const interruption = new AbortController();
   let asked = 0;
-  const audit: StoredAudit = {
+  const audit: AuditReader = {
     list: async () => {
       asked += 1;
       if (asked === 4 || asked === 5) throw new GatewayError('store-unavailable', 'The store is away.');

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
+import type { AuditReader } from '#audit/audit-reader.ts';
 import { loadConfig } from '#config/load-config.ts';
 import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 import { commands } from './cli.ts';
-import type { StoredAudit, StoredCatalogue } from './command.ts';
+import type { StoredCatalogue } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
 
 test('the help goes to standard error without a command, and to standard output with --help', async (t) => {
@@ -135,9 +136,9 @@ const catalogue: StoredCatalogue = {
   import: async () => ({ imported: 0, replaced: 0 }),
   export: async function* () {},
 };
-const audit: StoredAudit = {
+const audit: AuditReader = {
   list: async () => ({ list: [] }),
-  verify: async () => ({ problems: [], chains: 0, records: 0, checkpoints: 0 }),
+  verify: async () => ({ problems: [], chains: 0, records: 0, checkpoints: 0, from: undefined, to: undefined, next: undefined }),
 };
 
 test('every command with a configuration takes FILE, --config FILE, or gateway.yaml by default', async (t) => {

@@ -1,8 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { AskedPrincipal } from '#access/asked-principal.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import type { AuditVerdict } from '#audit/audit-verification.ts';
-import type { Checkpoint } from '#audit/checkpoint.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
 import type { StoredConfig } from '#config/stored-config.ts';
@@ -32,7 +30,7 @@ export interface CommandContext {
   /** Resolves with an argon2id PHC string. */
   readonly hashPassword: (password: string) => Promise<string>;
   /** Opens the audit log of the configured store, and closes it when `work` ends. */
-  readonly withAudit: <T>(config: StoredConfig, work: (audit: StoredAudit) => Promise<T>) => Promise<T>;
+  readonly withAudit: <T>(config: StoredConfig, work: (audit: AuditReader) => Promise<T>) => Promise<T>;
   /**
    * Opens the catalogue of the configured store, and closes it when `work` ends. `read` needs a store that exists. Rejects with a
    * GatewayError if the store cannot be opened.
@@ -67,11 +65,6 @@ export type ExplainAnswer =
     }
   /** `pointer`: a member of the question (RFC 6901). */
   | { readonly problems: readonly { readonly pointer: string; readonly detail: string }[] };
-
-/** The audit log of a store, without a running gateway. */
-export interface StoredAudit extends AuditReader {
-  verify(checkpoints: AsyncIterable<Checkpoint>): Promise<AuditVerdict>;
-}
 
 /** The automation catalogue of a store, without a running gateway. Everyone with access to the store may do everything. */
 export interface StoredCatalogue {

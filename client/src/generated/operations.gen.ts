@@ -105,6 +105,8 @@ import type {
   SuspendRunResponses,
   TestAdapterData,
   TestAdapterResponses,
+  VerifyAuditData,
+  VerifyAuditResponses,
   WhoamiData,
   WhoamiResponses,
 } from './types.gen.ts';
@@ -158,6 +160,7 @@ export const operations = {
   listLoginIssuers: { method: 'GET', path: '/login/issuers', roles: 'everyone' },
   explainAccess: { method: 'POST', path: '/access/explain', body: 'application/json', roles: ['admin'] },
   listAudit: { method: 'GET', path: '/audit', pages: 'cursor', roles: ['admin'] },
+  verifyAudit: { method: 'POST', path: '/audit/verify', body: 'application/json', roles: ['admin'] },
   healthz: { method: 'GET', path: '/healthz', roles: 'everyone' },
   readyz: { method: 'GET', path: '/readyz', roles: 'everyone' },
   metrics: { method: 'GET', path: '/metrics', roles: ['admin', 'readonly', 'apiread'] },
@@ -561,6 +564,14 @@ export interface Operations {
    * For the role admin.
    */
   listAudit(options?: CallOptions<ListAuditData>): Promise<Reply<ListAuditResponses[keyof ListAuditResponses]>>;
+  /**
+   * Verify that the audit log was not tampered with
+   *
+   * Does what the command `audit verify` does, in parts: one request verifies for 2 seconds at most. Call again with the `cursor` of the reply until there is none; the result is the sum of the parts. A gateway verifies one part at a time. Other requests wait, and get 503 `overloaded` after 10 seconds.
+   *
+   * For the role admin.
+   */
+  verifyAudit(options?: CallOptions<VerifyAuditData>): Promise<Reply<VerifyAuditResponses[keyof VerifyAuditResponses]>>;
   /**
    * Check whether the process is alive
    *

@@ -285,6 +285,21 @@ export type Approvers = {
     groups: Array<string>;
 };
 
+export type AuditCheckpoint = {
+    chain: string;
+    seq: number;
+    mac: string;
+    /**
+     * Milliseconds since the epoch.
+     */
+    at: number;
+    signature: string;
+    /**
+     * The same as `at`, for readers.
+     */
+    time?: string;
+};
+
 export type AuditPage = {
     list: Array<AuditRecord>;
     cursor?: string;
@@ -366,6 +381,42 @@ export type AuditRecord = {
      * Of an event: what happened; of a 401 or 403: the sentence of the reply.
      */
     detail?: string;
+};
+
+export type AuditVerification = {
+    /**
+     * Chains that were verified to their end.
+     */
+    chains: number;
+    records: number;
+    checkpoints: number;
+    /**
+     * Of the earliest of these records.
+     */
+    from?: string;
+    /**
+     * Of the latest of these records.
+     */
+    to?: string;
+    /**
+     * Of each chain the first record that was changed, removed, inserted, swapped or cut off. Empty: none was.
+     */
+    problems: Array<string>;
+    /**
+     * The log goes on: `cursor` of the next part.
+     */
+    cursor?: string;
+};
+
+export type AuditVerificationRequest = {
+    /**
+     * `cursor` of the part before; absent: from the beginning of the log.
+     */
+    cursor?: string;
+    /**
+     * Checkpoints that were kept elsewhere: lines of `audit.checkpointFile`. Each has to be sent once.
+     */
+    checkpoints?: Array<AuditCheckpoint>;
 };
 
 export type Automation = {
@@ -7174,6 +7225,110 @@ export type ListAuditResponses = {
 };
 
 export type ListAuditResponse = ListAuditResponses[keyof ListAuditResponses];
+
+export type VerifyAuditData = {
+    body?: AuditVerificationRequest;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/audit/verify';
+};
+
+export type VerifyAuditErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type VerifyAuditError = VerifyAuditErrors[keyof VerifyAuditErrors];
+
+export type VerifyAuditResponses = {
+    /**
+     * What this part found; `cursor` if the log goes on.
+     */
+    200: AuditVerification;
+};
+
+export type VerifyAuditResponse = VerifyAuditResponses[keyof VerifyAuditResponses];
 
 export type HealthzData = {
     body?: never;

@@ -8,8 +8,9 @@ import { Input, Select } from '../parts/field.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
-import { gateway } from '../session.ts';
+import { gateway, may } from '../session.ts';
 import { durationText } from '../texts.ts';
+import { ChainVerification } from './audit-verification.tsx';
 
 type Query = NonNullable<ListAuditData['query']>;
 const pageSize = 100;
@@ -37,9 +38,7 @@ export function Audit(): JSX.Element {
         <Input label="To" name="to" value={filters.to ?? ''} placeholder="2026-03-02T00:00:00Z" />
       </Filters>
       <Loading of={first}>{(page) => <AuditPages key={key} first={page} filters={filters} />}</Loading>
-      <p class="note">
-        Records are chained: <code>orchestration-gateway audit verify</code> shows whether one was changed or removed.
-      </p>
+      {may('verifyAudit') && <ChainVerification />}
     </>
   );
 }

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { type AuditQuery, auditPage, readAuditQuery, readCursor } from '#audit/audit-query.ts';
-import type { AuditRecord } from '#audit/audit-reader.ts';
+import type { AuditReader, AuditRecord } from '#audit/audit-reader.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { loadStoredConfig } from '#config/stored-config.ts';
 import { auditLine } from '../audit-line.ts';
-import type { Command, CommandContext, GivenArguments, StoredAudit } from '../command.ts';
+import type { Command, CommandContext, GivenArguments } from '../command.ts';
 import { configFileArgument, configFileOption } from '../config-file-option.ts';
 import { program } from '../help.ts';
 import { loadOrReport } from '../load-or-report.ts';
@@ -67,7 +67,7 @@ function readFilters({ option }: GivenArguments): AuditQuery | string {
 interface Printing {
   readonly context: CommandContext;
   readonly given: GivenArguments;
-  readonly audit: StoredAudit;
+  readonly audit: AuditReader;
   readonly query: AuditQuery;
 }
 
@@ -102,7 +102,7 @@ async function printRecords({ context, given, audit, query }: Printing): Promise
 }
 
 /** When the first of the newest calls in progress began, or `recent` if that is earlier. Milliseconds since the epoch. */
-async function earliestInProgress(audit: StoredAudit, query: AuditQuery): Promise<number> {
+async function earliestInProgress(audit: AuditReader, query: AuditQuery): Promise<number> {
   const { list } = await audit.list(onPage(query, auditPage.most, undefined));
   const inProgress = list.filter((record) => !hasEnded(record)).map(({ time }) => Date.parse(time));
   return Math.min(recent(query), ...inProgress);
@@ -113,7 +113,7 @@ function markIfEnded(shown: Map<string, number>, record: AuditRecord): void {
   if (hasEnded(record)) shown.set(record.id, Date.parse(record.time));
 }
 
-async function* oldestFirst(audit: StoredAudit, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
+async function* oldestFirst(audit: AuditReader, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
   let cursor: string | undefined;
   do {
     const page = await audit.list(onPage(query, auditPage.most, cursor), 'oldest');
@@ -122,7 +122,7 @@ async function* oldestFirst(audit: StoredAudit, query: AuditQuery): AsyncGenerat
   } while (cursor !== undefined);
 }
 
-async function* newest(audit: StoredAudit, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
+async function* newest(audit: AuditReader, query: AuditQuery): AsyncGenerator<AuditRecord, void, undefined> {
   const found: AuditRecord[] = [];
   let cursor: string | undefined;
   do {
@@ -144,7 +144,7 @@ function recent({ from = 0 }: AuditQuery): number {
 }
 
 interface Following {
-  readonly audit: StoredAudit;
+  readonly audit: AuditReader;
   readonly query: AuditQuery;
   /** Everything earlier was printed or must not be printed. Milliseconds since the epoch. */
   readonly since: number;

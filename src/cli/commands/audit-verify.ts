@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { AuditVerdict } from '#audit/audit-verification.ts';
 import { type Checkpoint, readCheckpoint } from '#audit/checkpoint.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { systemCode } from '#base/system-code.ts';
@@ -31,12 +32,14 @@ export const auditVerify: Command = {
     const file = option('checkpoints') === '' ? undefined : resolve(context.cwd, option('checkpoints'));
     try {
       const { config } = loaded;
-      const { problems, chains, records, checkpoints } = await context.withAudit(config, (audit) => audit.verify(readFrom(file)));
+      const verdict = await context.withAudit(config, (audit) => audit.verify({ checkpoints: readFrom(file) }));
+      const { problems } = verdict;
       // A failure to print does not change the exit code, which is the result.
       const outputError = await tryPrint(context.stdout, problems.map((problem) => `${problem}\n`).join(''));
       if (outputError?.readerLeft === false) context.stderr.write(`${program} audit verify: ${outputError.message}\n`);
-      const seen = `${counted(records, 'record')} in ${counted(chains, 'chain')}, ${counted(checkpoints, 'checkpoint')}`;
-      context.stderr.write(`verified ${seen}: ${problems.length === 0 ? 'no record was changed' : 'TAMPERED WITH'}\n`);
+      context.stderr.write(
+        `verified ${extentOf(verdict)}: ${problems.length === 0 ? 'no record was changed' : 'TAMPERED WITH'}\n`,
+      );
       return problems.length === 0 ? 0 : 1;
     } catch (error) {
       const why = reason(error, option('checkpoints'));
@@ -46,6 +49,13 @@ export const auditVerify: Command = {
     }
   },
 };
+
+/** What was verified, in words. */
+function extentOf({ records, chains, checkpoints, from, to }: AuditVerdict): string {
+  const seen = `${counted(records, 'record')} in ${counted(chains, 'chain')}, ${counted(checkpoints, 'checkpoint')}`;
+  if (from === undefined || to === undefined) return seen;
+  return `${seen}, from ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
+}
 
 async function* readFrom(file: string | undefined): AsyncGenerator<Checkpoint, void, undefined> {
   if (file === undefined) return;

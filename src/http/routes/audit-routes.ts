@@ -5,6 +5,7 @@ import { Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteDocs } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';
+import { auditVerificationRoute } from './audit-verification-route.ts';
 import { operatorAction } from './route-traits.ts';
 
 const text = Type.Optional(Type.String());
@@ -179,5 +180,6 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
         example,
       },
     },
+    auditVerificationRoute(reader),
   ];
 }

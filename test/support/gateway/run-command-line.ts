@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import type { AuditReader } from '../../../src/audit/audit-reader.ts';
 import { runCli } from '../../../src/cli/cli.ts';
-import type { CommandContext, DemoOptions, ServeOptions, StoredAudit, StoredCatalogue } from '../../../src/cli/command.ts';
+import type { CommandContext, DemoOptions, ServeOptions, StoredCatalogue } from '../../../src/cli/command.ts';
 import type { StoredConfig } from '../../../src/config/stored-config.ts';
 import { explainOffline } from '../../../src/wiring/explain-offline.ts';
 import type { Owner } from '../owner.ts';
@@ -18,7 +19,7 @@ interface Given {
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
   readonly catalogue?: StoredCatalogue;
-  readonly audit?: StoredAudit;
+  readonly audit?: AuditReader;
   readonly untilInterrupted?: CommandContext['untilInterrupted'];
 }
 
