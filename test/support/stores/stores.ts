@@ -67,15 +67,16 @@ export function storeUrl(store: StoreOptions): string {
 }
 
 /**
- * A schema of its own in the given database: as separate as a database, and created faster. It is dropped at the end of the process.
- * Hooks of a test run in the order of their registration, so after the test a gateway still has the store open, and may deadlock with
- * the drop.
+ * A schema of its own in the given database: as separate as a database, and created faster. It is dropped at the end of the process,
+ * because the hooks of a test run in the order of their registration. The hook of a store would run while a gateway has the store open,
+ * and the drop could deadlock with it.
  */
 function postgresStore(url: string): TestStore {
   const schemas: string[] = [];
-  process.once('beforeExit', async () => {
+  const drop = async (): Promise<void> => {
     for (const schema of schemas) await execute(url, `drop schema ${schema} cascade`);
-  });
+  };
+  process.once('beforeExit', () => void drop());
   const fresh = async (): Promise<StoreOptions> => {
     const schema = `gateway_test_${randomBytes(8).toString('hex')}`;
     await execute(url, `create schema ${schema}`);
