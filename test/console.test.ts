@@ -80,10 +80,14 @@ describe('the console', { skip }, () => {
   });
 });
 
-test('a gateway whose console is off has no such address, and sends browsers to the reference', async (t) => {
+test('a gateway whose console is off has no such address, and sends browsers to the reference, and has no login by an issuer', async (t) => {
   const off = await startGateway(t, { config: { server: { console: false } } });
   assertProblem(await off.send({ target: '/console' }), 404, 'not-found');
   assert.equal((await off.send({ target: '/', headers: html })).header('location'), '/docs');
+  assert.deepEqual((await off.send({ target: '/login/issuers' })).json(), { list: [] });
+  for (const target of ['/login/oidc', '/login/oidc/callback?code=x&state=y']) {
+    assertProblem(await off.send({ target }), 404, 'not-found');
+  }
 });
 
 test('a console that is not built is no reason not to start', async (t) => {

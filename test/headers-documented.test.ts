@@ -38,7 +38,7 @@ const throughProxy = { kind: 'rest', url: far.url };
 const settings = {
   config: {
     outbound: { allow: [far.authority, elsewhere.authority] },
-    access: { oidc: [{ issuer: issuer.url, audience: 'gateway' }] },
+    access: { oidc: [{ issuer: issuer.url, audience: 'gateway', consoleClientId: 'console' }] },
     notifications: [{ url: hooks.url, secret: `whsec_${'x'.repeat(32)}` }],
   },
   adapters: [
@@ -223,9 +223,13 @@ describe('headers of the gateway’s own requests', () => {
   });
 
   test('the requests to an OIDC issuer send the documented headers', async () => {
-    issuer.answer(({ target }) =>
-      jsonReply(JSON.stringify(target === '/keys' ? { keys: [] } : { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` })),
-    );
+    const discovery = {
+      issuer: issuer.url,
+      jwks_uri: `${issuer.url}/keys`,
+      authorization_endpoint: `${issuer.url}/authorize`,
+      token_endpoint: `${issuer.url}/token`,
+    };
+    issuer.answer(({ target }) => jsonReply(JSON.stringify(target === '/keys' ? { keys: [] } : discovery)));
     const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
     const claims = { iss: issuer.url, aud: 'gateway', sub: 'caller', exp: Math.floor(Date.now() / 1000) + 60 };
     const token = `${encoded({ alg: 'RS256', kid: 'caller' })}.${encoded(claims)}.${encoded({})}`;
@@ -233,6 +237,14 @@ describe('headers of the gateway’s own requests', () => {
     assert.equal((await gateway.send({ target: '/whoami', headers })).status, 401);
     assert.deepEqual(issuer.requests.map(({ target }) => target).slice(0, 2), ['/.well-known/openid-configuration', '/keys']);
     for (const fields of arrived(issuer)) assertDocumented('OIDC discovery and keys', fields, {});
+    const before = issuer.requests.length;
+    const begun = await gateway.send({ target: '/login/oidc' });
+    const state = new URL(begun.header('location') ?? '').searchParams.get('state') ?? '';
+    const cookie = begun.header('set-cookie')?.split(';')[0] ?? '';
+    await gateway.send({ target: `/login/oidc/callback?code=x&state=${state}`, headers: { Cookie: cookie } });
+    const [exchange] = arrived(issuer).slice(before);
+    assert.equal(issuer.requests[before]?.target, '/token');
+    assertDocumented('Login by an issuer', exchange ?? [], {});
   });
 
   test('a notification sends the documented headers', async () => {

@@ -35,6 +35,11 @@ export function hrefOf(segments: readonly string[], query: Readonly<Record<strin
   return [root, ...segments.map(encodeURIComponent)].join('/') + search;
 }
 
+/** The address of the page that is open, without the part that all pages share. */
+export function pagePlace(): string {
+  return location.pathname.slice(root.length) + location.search;
+}
+
 /** Goes to a page; `replace` leaves no entry in the history. */
 export function goTo(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { hrefOf, place } from './address.ts';
+import { hrefOf, pagePlace, place } from './address.ts';
 import { lastChange } from './change.ts';
 import { keepFocus } from './focus.ts';
 import { useLoad } from './load.ts';
-import { Login } from './pages/login.tsx';
+import { LoggedIn, Login } from './pages/login.tsx';
 import { menu, pageOf } from './pages.tsx';
 import { Failure } from './parts/loading.tsx';
 import { logOut, principal, recogniseCaller } from './session.ts';
@@ -29,7 +29,9 @@ export function App(): JSX.Element {
       </main>
     );
   }
-  if (caller === 'none') return <Login />;
+  const [page] = place.value.segments;
+  if (caller === 'none' && page !== 'api') return <Login />;
+  if (page === 'login') return <LoggedIn />;
   return (
     <div class="console">
       <a class="skip" href="#main">
@@ -40,17 +42,34 @@ export function App(): JSX.Element {
           Orchestration Gateway
         </a>
         <Menu />
-        <div class="caller">
-          <span>
-            <strong>{caller.username}</strong> <span class="roles">{caller.roles.join(', ') || 'no role'}</span>
-          </span>
-          <button type="button" onClick={() => void logOut()}>
-            Log out
-          </button>
-        </div>
+        <Caller />
       </header>
       <Page />
       <LastChange />
+    </div>
+  );
+}
+
+/** Who is logged in; a person who is not reads the reference of the API. */
+function Caller(): JSX.Element {
+  const caller = principal.value;
+  if (typeof caller === 'string') {
+    return (
+      <div class="caller">
+        <a class="button" href={hrefOf(['login'], { to: pagePlace() })}>
+          Log in
+        </a>
+      </div>
+    );
+  }
+  return (
+    <div class="caller">
+      <span>
+        <strong>{caller.username}</strong> <span class="roles">{caller.roles.join(', ') || 'no role'}</span>
+      </span>
+      <button type="button" onClick={() => void logOut()}>
+        Log out
+      </button>
     </div>
   );
 }

@@ -27,7 +27,7 @@ interface MenuEntry {
 /** The pages in the navigation; those that the role of the caller cannot use are not offered. */
 export function menu(): readonly MenuEntry[] {
   return [
-    { name: '', title: 'Overview', isOffered: true },
+    { name: '', title: 'Overview', isOffered: may('whoami') },
     { name: 'automations', title: 'Automations', isOffered: may('listAutomations') },
     { name: 'runs', title: 'Runs', isOffered: may('listRuns') },
     { name: 'workflows', title: 'Workflows', isOffered: may('listWorkflows') },

@@ -49,8 +49,8 @@ const relayed: ReadonlySet<string> = new Set(['restCall', 'restAction', 'restQue
 /** Whether the role of the caller allows an operation, so that the console offers it. The gateway decides all the same. */
 export function may(name: OperationName): boolean {
   const caller = principal.value;
-  if (typeof caller === 'string') return false;
   const { roles }: { readonly roles: 'everyone' | 'callers' | readonly string[] } = operations[name];
+  if (typeof caller === 'string') return roles === 'everyone';
   if (typeof roles === 'string') return true;
   // A role of the operator's own may have rights to relayed calls.
   const hasOwnRole = caller.roles.some((role) => !standardRoles.has(role));

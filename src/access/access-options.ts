@@ -57,6 +57,8 @@ export interface IssuerOptions {
   readonly rolesClaim: string;
   readonly groupsClaim: string;
   readonly algorithms: readonly SignatureAlgorithm[];
+  /** The id under which the console is a public client of the issuer. Absent: people cannot log in by it. */
+  readonly consoleClientId?: string;
 }
 
 /**

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { AccessOptions, IssuerOptions } from './access-options.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
-import { createIssuerKeys, type FetchDocument, type IssuerKeys } from './oidc-keys.ts';
+import type { FetchDocument } from './oidc-discovery.ts';
+import { createIssuerKeys, type IssuerKeys } from './oidc-keys.ts';
 import type { CustomRole } from './principal.ts';
 
 /** The rules of one configuration. A reload makes new rules; a call in progress ends under the rules with which it began. */
@@ -16,9 +18,11 @@ export interface AccessRules {
   readonly issuers: ReadonlyMap<string, TrustedIssuer>;
 }
 
-interface TrustedIssuer {
+export interface TrustedIssuer {
   readonly issuer: IssuerOptions;
   readonly keys: IssuerKeys;
+  /** Changes with what its sessions depend on. A session with another fingerprint was issued before that change. */
+  readonly fingerprint: string;
 }
 
 interface AccessRulesOptions {
@@ -36,7 +40,7 @@ export function createAccessRules({ config, fetchDocument, clock, log, previous 
   for (const issuer of config.oidc) {
     const known = previous?.issuers.get(issuer.issuer);
     const keys = known?.keys ?? createIssuerKeys({ issuer: issuer.issuer, fetchDocument, clock, log });
-    issuers.set(issuer.issuer, { issuer, keys });
+    issuers.set(issuer.issuer, { issuer, keys, fingerprint: fingerprintOf(issuer) });
   }
   return {
     tokenLifetime: config.tokenLifetime,
@@ -44,4 +48,9 @@ export function createAccessRules({ config, fetchDocument, clock, log, previous 
     customRoles: config.roles.map(({ name }) => name),
     issuers,
   };
+}
+
+function fingerprintOf({ issuer, consoleClientId, rolesClaim, groupsClaim }: IssuerOptions): string {
+  const decisive = JSON.stringify([issuer, consoleClientId, rolesClaim, groupsClaim]);
+  return createHash('sha256').update(decisive).digest('base64url').slice(0, 22);
 }

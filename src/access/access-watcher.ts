@@ -7,8 +7,8 @@ export type CredentialCheckOutcome = 'ok' | 'wrong' | 'throttled' | 'error';
 export interface AccessWatcher {
   /** `hit`: the Authorization header or session cookie was in the cache of verified credentials. */
   cacheAsked(hit: boolean): void;
-  /** A password or secret was checked, or refused without a check. */
-  credentialsChecked(kind: AccountKind, outcome: CredentialCheckOutcome): void;
+  /** A password, a secret or the login by an issuer (`issuer`) was checked, or refused without a check. */
+  credentialsChecked(kind: AccountKind | 'issuer', outcome: CredentialCheckOutcome): void;
 }
 
 export const noAccessWatcher: AccessWatcher = { cacheAsked() {}, credentialsChecked() {} };

@@ -9,9 +9,11 @@ import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
 import { createGatewayTokens } from './gateway-tokens.ts';
+import { createIssuerLogins, type IssuerLogins } from './issuer-logins.ts';
+import { createLoginCookie } from './login-binding.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
-import type { FetchDocument } from './oidc-keys.ts';
+import type { FetchDocument } from './oidc-discovery.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
 import type { Principal } from './principal.ts';
@@ -32,6 +34,8 @@ const revocationsKeptFor = 3_600_000;
 /** Access control: authenticators, sessions, and the state that they keep in the store. */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
+  /** Logins of people by an OIDC issuer. */
+  readonly issuerLogins: IssuerLogins;
   /** The name of the session cookie. */
   readonly cookieName: string;
   /**
@@ -52,6 +56,8 @@ interface AccessNeeds {
   readonly fetchDocument: FetchDocument;
   /** True if callers reach the gateway over TLS. */
   readonly secureCookies: boolean;
+  /** The path of `/login/oidc` as browsers see it. */
+  readonly loginPath?: string;
   readonly watcher?: AccessWatcher;
   /** The disk of the store is nearly full. */
   readonly isShort?: () => boolean;
@@ -67,6 +73,7 @@ export async function createAccess({
   log,
   fetchDocument,
   secureCookies,
+  loginPath = '/login/oidc',
   watcher = noAccessWatcher,
   isShort = () => false,
   matches,
@@ -98,6 +105,18 @@ export async function createAccess({
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
     authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher, sessionCookie }),
+    issuerLogins: createIssuerLogins({
+      rules,
+      tokens,
+      throttle,
+      ended: revokedTokens,
+      fetchDocument,
+      loginCookie: createLoginCookie({ secure: secureCookies, path: loginPath }),
+      sessionCookie,
+      clock,
+      log,
+      watcher,
+    }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
     reload(next) {

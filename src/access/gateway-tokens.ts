@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import { decodeProtectedHeader, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '#base/clock.ts';
-import type { Account, AccountKind } from './accounts.ts';
+import type { AccountKind } from './accounts.ts';
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts';
 import { type RefusedToken, tokenFault } from './token-fault.ts';
 
@@ -14,14 +14,33 @@ export const gatewayIssuer = 'orchestration-gateway';
 /** With this `typ`, no other kind of JWT passes for an access token (RFC 9068). */
 const tokenType = 'at+jwt';
 
-/**
- * The claims of a token of the gateway. Roles and groups are not among them: the configuration at the time of the call decides.
- */
-export interface GatewayToken {
+/** A user or client. Its roles and groups are not in the token: the configuration at the time of the call decides. */
+export interface AccountHolder {
   readonly kind: AccountKind;
   readonly name: string;
   /** `Account.fingerprint` when the token was issued. */
   readonly fingerprint: string;
+}
+
+/** A person who logged in by an issuer, with what the ID token said. */
+export interface IssuerHolder {
+  readonly kind: 'oidc';
+  /** The subject. */
+  readonly name: string;
+  /** `TrustedIssuer.fingerprint` when the token was issued. */
+  readonly fingerprint: string;
+  readonly issuer: string;
+  /** `preferred_username`, if the ID token had one. */
+  readonly preferred?: string;
+  readonly roles: readonly string[];
+  readonly groups: readonly string[];
+}
+
+export type TokenHolder = AccountHolder | IssuerHolder;
+
+/** The claims of a token of the gateway. */
+export interface GatewayToken {
+  readonly holder: TokenHolder;
   readonly jti: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -36,7 +55,7 @@ export interface IssuedToken {
 
 export interface GatewayTokens {
   /** `lifetime` in milliseconds; the token is valid for one second at least. */
-  issue(account: Account, lifetime: number): Promise<IssuedToken>;
+  issue(holder: TokenHolder, lifetime: number): Promise<IssuedToken>;
   /**
    * A fault unless the token is a valid token of the gateway now. Rejects with 503 if the key has to come from the store and the
    * store is away.
@@ -50,16 +69,16 @@ export interface GatewayTokens {
  */
 export function createGatewayTokens({ keys, clock }: { readonly keys: SigningKeys; readonly clock: Clock }): GatewayTokens {
   return {
-    async issue({ kind, principal, fingerprint }, lifetime) {
+    async issue(holder, lifetime) {
       const lifetimeSeconds = Math.max(1, Math.floor(lifetime / 1000));
       const issuedAt = Math.floor(clock.now() / 1000);
       const expires = issuedAt + lifetimeSeconds;
       const { kid, key } = keys.current();
-      const token = await new SignJWT({ kind, fpr: fingerprint })
+      const token = await new SignJWT(claimsOf(holder))
         .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid })
         .setIssuer(gatewayIssuer)
         .setAudience(gatewayIssuer)
-        .setSubject(principal.username)
+        .setSubject(holder.name)
         .setJti(randomBytes(16).toString('base64url'))
         .setIssuedAt(issuedAt)
         .setExpirationTime(expires)
@@ -100,9 +119,38 @@ function keyIdOf(token: string): string | undefined {
 
 const malformed: RefusedToken = { refused: 'malformed' };
 
+function claimsOf(holder: TokenHolder): JWTPayload {
+  const { kind, fingerprint: fpr } = holder;
+  if (holder.kind !== 'oidc') return { kind, fpr };
+  const { issuer: idp, preferred, roles, groups } = holder;
+  return { kind, fpr, idp, ...(preferred === undefined ? {} : { preferred }), roles, groups };
+}
+
 function toGatewayToken(claims: Readonly<Record<string, unknown>>): GatewayToken | RefusedToken {
-  const { kind, sub, fpr, jti, exp } = claims;
-  if (kind !== 'user' && kind !== 'client') return malformed;
-  if (typeof sub !== 'string' || typeof fpr !== 'string' || typeof jti !== 'string' || typeof exp !== 'number') return malformed;
-  return { kind, name: sub, fingerprint: fpr, jti, expiresAt: exp * 1000 };
+  const { jti, exp } = claims;
+  const holder = holderOf(claims);
+  if (holder === undefined || typeof jti !== 'string' || typeof exp !== 'number') return malformed;
+  return { holder, jti, expiresAt: exp * 1000 };
+}
+
+function holderOf(claims: Readonly<Record<string, unknown>>): TokenHolder | undefined {
+  const { kind, sub: name, fpr: fingerprint } = claims;
+  if (typeof name !== 'string' || typeof fingerprint !== 'string') return undefined;
+  if (kind === 'user' || kind === 'client') return { kind, name, fingerprint };
+  if (kind !== 'oidc') return undefined;
+  const { idp: issuer, preferred, roles, groups } = claims;
+  if (typeof issuer !== 'string' || !isTexts(roles) || !isTexts(groups)) return undefined;
+  return { kind, name, fingerprint, issuer, ...(typeof preferred === 'string' ? { preferred } : {}), roles, groups };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+/** Bytes that name, value and attributes of a cookie may have together, in every browser (RFC 6265, section 6.1), less those of the others. */
+const longestInCookie = 3_900;
+
+/** Whether the browser keeps the token as a session. */
+export function tokenFits(token: string): boolean {
+  return token.length <= longestInCookie;
 }

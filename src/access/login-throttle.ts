@@ -9,12 +9,18 @@ import type { LoginThrottleStore, ThrottledSubject } from './login-throttle-stor
 const freeForAccount = 5;
 const freeForAddress = 50;
 
-interface LoginAttempt {
-  readonly kind: AccountKind;
-  readonly name: string;
+/** A login by an issuer: it names no account whose password somebody could guess. */
+interface AddressAttempt {
   /** The address of the caller. Behind trusted proxies, the address that they report. */
   readonly sourceAddress: string;
 }
+
+interface AccountAttempt extends AddressAttempt {
+  readonly kind: AccountKind;
+  readonly name: string;
+}
+
+type LoginAttempt = AddressAttempt | AccountAttempt;
 
 /** An attempt. It is counted as failed unless one of these methods is called. */
 export interface AdmittedAttempt {
@@ -48,32 +54,42 @@ export function createLoginThrottle({
 }): LoginThrottle {
   return {
     async refuse(attempt) {
-      const own = subjectsOf(attempt, false);
-      const wait = await store.wait(isShort() ? [...own, ...subjectsOf(attempt, true)] : own, clock.now());
+      const own = Object.values(subjectsOf(attempt, false)).flat();
+      const wait = await store.wait(isShort() ? [...own, ...Object.values(subjectsOf(attempt, true)).flat()] : own, clock.now());
       if (wait > 0) throw throttled(wait);
     },
     async admit(attempt) {
-      const [account, address] = subjectsOf(attempt, isShort());
-      const counted = await store.count([account, address], clock.now());
+      const { account, address } = subjectsOf(attempt, isShort());
+      const counted = await store.count([...account, address], clock.now());
       if ('wait' in counted) throw throttled(counted.wait);
       return {
         async succeeded() {
-          await store.forget(account.subject);
+          for (const { subject } of account) await store.forget(subject);
           await store.uncount([address.subject], counted);
         },
-        abandoned: () => store.uncount([account.subject, address.subject], counted),
+        abandoned: () =>
+          store.uncount(
+            [...account, address].map(({ subject }) => subject),
+            counted,
+          ),
       };
     },
     purge: () => store.purge(clock.now()),
   };
 }
 
-/** The subject of the account, then that of the address. */
-function subjectsOf({ kind, name, sourceAddress }: LoginAttempt, shared: boolean): readonly [ThrottledSubject, ThrottledSubject] {
-  return [
-    { subject: subjectOf(kind, name, shared), free: freeForAccount },
-    { subject: subjectOf('address', addressGroup(sourceAddress), shared), free: freeForAddress },
-  ];
+/** `account`: that of its account, if it names one. */
+interface Subjects {
+  readonly account: readonly ThrottledSubject[];
+  readonly address: ThrottledSubject;
+}
+
+function subjectsOf(attempt: LoginAttempt, shared: boolean): Subjects {
+  const named = 'name' in attempt ? [subjectOf(attempt.kind, attempt.name, shared)] : [];
+  return {
+    account: named.map((subject) => ({ subject, free: freeForAccount })),
+    address: { subject: subjectOf('address', addressGroup(attempt.sourceAddress), shared), free: freeForAddress },
+  };
 }
 
 /**

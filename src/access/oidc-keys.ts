@@ -1,11 +1,9 @@
-import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
-
-/** Fetches a document of an issuer. `wiring/` passes in the sender of `outbound/`. Rejects, or resolves with any status. */
-export type FetchDocument = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
+import { DocumentsUnusable, type FetchDocument, fetchIssuerDocuments, type IssuerDocuments } from './oidc-discovery.ts';
 
 const minute = 60_000;
 /** Milliseconds after which keys are fetched again. A key id that is not among the keys has them fetched earlier. */
@@ -15,15 +13,15 @@ const usableFor = 60 * minute;
 /** At least this many milliseconds between two fetches for unknown key ids, which attackers can make up. */
 const unknownKeyInterval = 30_000;
 const retryAfterFailure = 5_000;
-const fetchLimit = 10_000;
 /** Milliseconds for which a caller waits for new keys while the old ones are usable. */
 const refreshWait = 1_000;
-const documentLengthAtMost = 1_048_576;
 
-/** The signing keys of an issuer, found by OpenID Connect Discovery. */
+/** The signing keys of an issuer and where it takes logins, found by OpenID Connect Discovery. */
 export interface IssuerKeys {
   /** The keys fetched so far. Rejects with 503 if no keys are usable. */
   get(): Promise<JWTVerifyGetKey>;
+  /** As the discovery document has them that came with the keys. Rejects with 503 if there is none that is usable. */
+  endpoints(): Promise<IssuerDocuments['endpoints']>;
   /**
    * Fetches the keys again for a key id that is not among them. `presentedAt`: when the token was presented, in milliseconds of the
    * monotonic clock. Resolves with `undefined` if the keys were fetched since. Rejects with 503 if the fetch fails, or if it is too
@@ -39,8 +37,7 @@ interface IssuerKeysOptions {
   readonly log: Log;
 }
 
-interface Fetched {
-  readonly keys: JWTVerifyGetKey;
+interface Fetched extends IssuerDocuments {
   readonly at: number;
 }
 
@@ -56,14 +53,14 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
   const renew = async (): Promise<boolean> => {
     tried = clock.monotonic();
     try {
-      fetched = { keys: await fetchKeys(issuer, fetchDocument), at: clock.monotonic() };
+      fetched = { ...(await fetchIssuerDocuments(issuer, fetchDocument)), at: clock.monotonic() };
       failed = false;
       return true;
     } catch (error) {
       failed = true;
       log.warn('the keys of an OIDC issuer could not be fetched', {
         address: issuer,
-        reason: error instanceof KeysUnusable ? error.message : 'no answer',
+        reason: error instanceof DocumentsUnusable ? error.message : 'no answer',
       });
       return false;
     } finally {
@@ -72,16 +69,19 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
   };
   const renewOnce = (): Promise<boolean> => (inProgress ??= renew());
 
+  const current = async (): Promise<Fetched> => {
+    const mayTry = inProgress !== undefined || clock.monotonic() - tried >= retryAfterFailure;
+    if (age() >= freshFor && mayTry) {
+      const renewed = renewOnce();
+      await (age() >= usableFor ? renewed : inTime(renewed, refreshWait, () => false));
+    }
+    if (fetched === undefined || age() >= usableFor) throw keysUnavailable();
+    return fetched;
+  };
+
   return {
-    async get() {
-      const mayTry = inProgress !== undefined || clock.monotonic() - tried >= retryAfterFailure;
-      if (age() >= freshFor && mayTry) {
-        const renewed = renewOnce();
-        await (age() >= usableFor ? renewed : inTime(renewed, refreshWait, () => false));
-      }
-      if (fetched === undefined || age() >= usableFor) throw keysUnavailable();
-      return fetched.keys;
-    },
+    get: async () => (await current()).keys,
+    endpoints: async () => (await current()).endpoints,
     async renewed(presentedAt) {
       if (!failed && fetched !== undefined && fetched.at >= presentedAt) return undefined;
       const wait = (failed ? retryAfterFailure : unknownKeyInterval) - (clock.monotonic() - tried);
@@ -90,43 +90,6 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
       return fetched?.keys;
     },
   };
-}
-
-/** The documents of the issuer are not usable. The message contains no data from them. */
-class KeysUnusable extends Error {}
-
-async function fetchKeys(issuer: string, fetchDocument: FetchDocument): Promise<JWTVerifyGetKey> {
-  const discovery = await fetchJson(`${issuer.replace(/\/$/u, '')}/.well-known/openid-configuration`, fetchDocument);
-  // The document of another issuer must not decide the keys of this one (OpenID Connect Discovery 1.0, section 4.3).
-  if (discovery['issuer'] !== issuer) throw new KeysUnusable('its discovery document names another issuer');
-  const address = discovery['jwks_uri'];
-  if (typeof address !== 'string' || !URL.canParse(address)) throw new KeysUnusable('its discovery document has no jwks_uri');
-  const { protocol } = new URL(address);
-  // If the issuer has TLS, its keys must come over TLS too. Otherwise anyone on the path could replace them.
-  if (protocol !== 'https:' && protocol !== new URL(issuer).protocol) throw new KeysUnusable('its jwks_uri is not https');
-  const document = await fetchJson(address, fetchDocument);
-  if (!Array.isArray(document['keys'])) throw new KeysUnusable('its key document has no keys');
-  try {
-    return createLocalJWKSet(document as unknown as JSONWebKeySet);
-  } catch {
-    throw new KeysUnusable('its key document is malformed');
-  }
-}
-
-async function fetchJson(url: string, fetchDocument: FetchDocument): Promise<Readonly<Record<string, unknown>>> {
-  const { status, body } = await inTime(fetchDocument(url), fetchLimit, () => {
-    throw new KeysUnusable('it did not answer in 10 s');
-  });
-  if (status !== 200) throw new KeysUnusable(`it answered with status ${status}`);
-  if (body.length > documentLengthAtMost) throw new KeysUnusable('its document is over 1 MiB');
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    throw new KeysUnusable('its document is not JSON');
-  }
-  if (typeof value !== 'object' || value === null) throw new KeysUnusable('its document is not a JSON object');
-  return value as Readonly<Record<string, unknown>>;
 }
 
 /** 503 and not 401: the token may be valid, and a client that gets a 401 discards its token. */

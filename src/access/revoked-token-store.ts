@@ -1,11 +1,14 @@
 import type { Database } from '#database/database.ts';
 
-/** Tokens that were revoked before they expired, shared by all gateways of this store. */
+/** Tokens that were revoked before they expired, and logins by an issuer that have ended: what no gateway of this store takes again. */
 export interface RevokedTokenStore {
   /** Which of the given token ids are revoked. */
   among(jtis: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Revoking a token twice is not an error. `expiresAt` is in milliseconds since the epoch. */
-  add(jti: string, expiresAt: number): Promise<void>;
+  /**
+   * Resolves with true for the first that adds this id: of two at the same time, on any gateway, one. `expiresAt` is in milliseconds since
+   * the epoch.
+   */
+  add(jti: string, expiresAt: number): Promise<boolean>;
   /** Deletes tokens that expired before the given time. */
   purge(expiredBefore: number): Promise<void>;
 }
@@ -28,11 +31,13 @@ export function createRevokedTokenStore({ query, read }: Database): RevokedToken
       return revoked;
     },
     async add(jti, expiresAt) {
-      await query
+      const added = await query
         .insertInto('revoked_token')
         .values({ jti, expires_at: expiresAt })
         .onConflict((conflict) => conflict.column('jti').doNothing())
+        .returning('jti')
         .execute();
+      return added.length > 0;
     },
     async purge(expiredBefore) {
       await query.deleteFrom('revoked_token').where('expires_at', '<', expiredBefore).execute();

@@ -25,14 +25,18 @@ export function createSessionCookie({ secure }: { readonly secure: boolean }): S
     write,
     clear: () => write({ token: '', lifetimeSeconds: 0 }),
     read(header) {
-      const found: string[] = [];
-      for (const pair of header.split(';')) {
-        const equals = pair.indexOf('=');
-        if (equals > 0 && pair.slice(0, equals).trim() === name) found.push(pair.slice(equals + 1).trim());
-      }
+      const found = cookiesIn(header, name);
       if (found.length > 1) return 'ambiguous';
       const [token] = found;
       return token === undefined || token === '' ? undefined : { token };
     },
   };
+}
+
+/** The values of every cookie of that name in a `Cookie` header. */
+export function cookiesIn(header: string, name: string): readonly string[] {
+  return header.split(';').flatMap((pair) => {
+    const equals = pair.indexOf('=');
+    return equals > 0 && pair.slice(0, equals).trim() === name ? [pair.slice(equals + 1).trim()] : [];
+  });
 }

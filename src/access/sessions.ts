@@ -4,7 +4,7 @@ import type { AccessRules } from './access-rules.ts';
 import type { Account } from './accounts.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { readAuthorization } from './credentials-header.ts';
-import type { GatewayTokens } from './gateway-tokens.ts';
+import type { GatewayTokens, TokenHolder } from './gateway-tokens.ts';
 import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -89,7 +89,7 @@ export function createSessions({ rules, check, tokens, revocations, clock, ended
       tell(tried, accounts.find('user', username));
       const account = await check({ kind: 'user', name: username, password, ...origin }, accounts);
       if (account === undefined) throw credentialsWrong();
-      const { token, expiresAt, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
+      const { token, expiresAt, lifetimeSeconds } = await tokens.issue(holderOf(account), tokenLifetime);
       const cookie = sessionCookie.write({ token, lifetimeSeconds });
       return { token, expiresAt: new Date(expiresAt).toISOString(), cookie };
     },
@@ -110,7 +110,7 @@ export function createSessions({ rules, check, tokens, revocations, clock, ended
       try {
         const account = await check({ kind: 'client', name: request.clientId, password: request.secret, ...origin }, accounts);
         if (account === undefined) return refuseClient('The client or its secret is wrong.');
-        const { token, lifetimeSeconds } = await tokens.issue(account, tokenLifetime);
+        const { token, lifetimeSeconds } = await tokens.issue(holderOf(account), tokenLifetime);
         return { ok: true, accessToken: token, expiresIn: lifetimeSeconds };
       } catch (error) {
         if (error instanceof GatewayError && error.code === 'invalid-request') return refuse('invalid_request', error.message);
@@ -122,4 +122,8 @@ export function createSessions({ rules, check, tokens, revocations, clock, ended
 
 function tell(tried: LoginRequest['tried'], account: Account | undefined): void {
   if (account !== undefined) tried?.(account.principal);
+}
+
+function holderOf({ kind, principal, fingerprint }: Account): TokenHolder {
+  return { kind, name: principal.username, fingerprint };
 }

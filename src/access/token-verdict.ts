@@ -3,13 +3,15 @@ import { decodeJwt } from 'jose';
 import type { Clock } from '#base/clock.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication } from './authentication.ts';
-import { type GatewayTokens, gatewayIssuer } from './gateway-tokens.ts';
+import { type AccountHolder, type GatewayTokens, gatewayIssuer, type IssuerHolder } from './gateway-tokens.ts';
+import { principalOfClaims } from './oidc-claims.ts';
 import { type OidcToken, verifyOidcToken } from './oidc-tokens.ts';
+import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import type { RefusedToken } from './token-fault.ts';
 
 /** Longer tokens are refused without parsing (docs/security.md, row 87). */
-const tokenLengthAtMost = 8_192;
+export const tokenLengthAtMost = 8_192;
 
 /**
  * Milliseconds for which a verdict on a token of an issuer is cached. A key that the issuer withdraws is trusted this long at
@@ -88,14 +90,29 @@ async function judgeOwn(
 ): Promise<TokenVerdict | RefusedToken> {
   const claims = await tokens.verify(token);
   if ('refused' in claims) return claims;
-  const { kind, name: subject, jti, expiresAt } = claims;
-  const account = rules.accounts.find(kind, subject);
-  if (account === undefined) return { refused: 'account not configured', subject };
-  if (account.fingerprint !== claims.fingerprint) return { refused: 'password changed', subject };
+  const { holder, jti, expiresAt } = claims;
+  const principal = holder.kind === 'oidc' ? personOf(holder, rules) : accountOf(holder, rules);
+  if ('refused' in principal) return principal;
   const checkedAt = clock.monotonic();
-  if (await revocations.isRevoked(jti)) return { refused: 'revoked', subject };
-  const authentication = Object.freeze({ principal: account.principal, via });
+  if (await revocations.isRevoked(jti)) return { refused: 'revoked', subject: holder.name };
+  const authentication = Object.freeze({ principal, via });
   return { authentication, expiresAt, jti, checkedAt };
+}
+
+function accountOf({ kind, name: subject, fingerprint }: AccountHolder, { accounts }: AccessRules): Principal | RefusedToken {
+  const account = accounts.find(kind, subject);
+  if (account === undefined) return { refused: 'account not configured', subject };
+  return account.fingerprint === fingerprint ? account.principal : { refused: 'password changed', subject };
+}
+
+/** The person of a session that an issuer's login began, by the rules of now: a role that they no longer have is dropped. */
+function personOf(holder: IssuerHolder, { issuers, accounts, customRoles }: AccessRules): Principal | RefusedToken {
+  const { issuer, name: subject, preferred, roles, groups } = holder;
+  if (issuers.get(issuer)?.fingerprint !== holder.fingerprint) return { refused: 'issuer changed', subject };
+  const claims = { sub: subject, preferred_username: preferred, roles, groups };
+  const isTaken = (name: string): boolean => accounts.isTaken(name);
+  const trusted = { issuer, rolesClaim: 'roles', groupsClaim: 'groups', customRoles, isTaken };
+  return principalOfClaims(claims, trusted) ?? { refused: 'unusable name' };
 }
 
 async function judgeForeign(

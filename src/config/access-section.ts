@@ -5,7 +5,7 @@ import { basicUsername } from './dialling-shapes.ts';
 import { itemsOf, memberOf, scalarOf } from './place.ts';
 import { customRoleList, groupList, roleList, rolesAreDefined } from './role-shapes.ts';
 import { choice, duration, label, type Parsed, text } from './scalar-shapes.ts';
-import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
+import { type Check, defaulted, list, mapping, optional, required, type Shape, unique } from './shape.ts';
 
 /** Longest name of a user or client, in characters. */
 const atMost = 128;
@@ -58,6 +58,10 @@ const issuer = mapping({
     list(choice(...signatureAlgorithms), { atLeast: 1, checks: [unique()] }),
     '[RS256, ES256, EdDSA]',
     'Accepted signature algorithms, all of them asymmetric.',
+  ),
+  consoleClientId: optional(
+    label({ type: 'client id', example: 'orchestration-gateway-console' }),
+    'Client id of the console at the issuer, a public client. With it people log in to the console by this issuer.',
   ),
 });
 

@@ -58,6 +58,7 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
         spans,
         judged,
         sourceAddress: scope.sourceAddress,
+        ownOrigin: () => options.names.originOf(request.raw),
         context: scope,
         count: () => count(request, options),
         whenDraining: (callback) => scope.whenDraining(callback),

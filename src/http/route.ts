@@ -122,6 +122,8 @@ export interface RouteRequest {
   readonly judged: unknown;
   readonly sourceAddress: string;
   readonly context: CallContext;
+  /** The origin by which the caller reached the gateway; undefined where `Host` is none of the gateway's names. */
+  readonly ownOrigin: () => string | undefined;
   /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has used up its calls. */
   readonly count: () => void;
   /**

@@ -22,11 +22,11 @@ export function createAccessMetrics(registry: Registry): AccessWatcher {
   registry.registerMetric(cache);
   const checks = new Counter({
     name: 'gateway_credential_checks_total',
-    help: 'Verifications of passwords and client secrets, by kind of account and outcome.',
+    help: 'Verifications of passwords, client secrets and logins by an issuer, by kind of account and outcome.',
     labelNames: ['kind', 'outcome'],
     registers,
   });
-  for (const kind of ['user', 'client']) {
+  for (const kind of ['user', 'client', 'issuer']) {
     for (const outcome of ['ok', 'wrong', 'throttled', 'error']) checks.inc({ kind, outcome }, 0);
   }
   return {

@@ -23,6 +23,7 @@ import { consoleRoutes } from '#http/routes/console-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { explainRoutes } from '#http/routes/explain-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
+import { issuerLoginRoutes } from '#http/routes/issuer-login-routes.ts';
 import { notificationRoutes } from '#http/routes/notification-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
 import { previewRoutes } from '#http/routes/preview-routes.ts';
@@ -206,10 +207,14 @@ function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOpt
 
 /** All routes. */
 function gatewayRoutes(
-  options: Omit<ServedParts, 'allRoutes'> & { readonly version: string; readonly consoleFiles: ConsoleFiles | 'off' | undefined },
+  options: Omit<ServedParts, 'allRoutes' | 'hasConsole'> & {
+    readonly version: string;
+    readonly consoleFiles: ConsoleFiles | 'off' | undefined;
+  },
 ): readonly Route[] {
   const { version, base, access, consoleFiles: files } = options;
-  const served = servedRoutes({ ...options, allRoutes: () => all });
+  const hasConsole = files !== 'off' && files !== undefined;
+  const served = servedRoutes({ ...options, hasConsole, allRoutes: () => all });
   const all = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
   return [...all, ...consoleRoutes({ files, version, base })];
 }
@@ -218,6 +223,7 @@ interface ServedParts {
   /** In front of a path that a reply names. */
   readonly base: string;
   readonly access: Access;
+  readonly hasConsole: boolean;
   readonly auditReader: AuditReader;
   readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
@@ -238,6 +244,7 @@ interface ServedParts {
 function servedRoutes({
   base,
   access,
+  hasConsole,
   auditReader,
   automations,
   workflows,
@@ -263,6 +270,7 @@ function servedRoutes({
     ...approvalRoutes(approvals),
     ...notificationRoutes(notifications),
     ...sessionRoutes(access),
+    ...issuerLoginRoutes({ access, base, hasConsole }),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
       rules: () => rulesInForce(live),

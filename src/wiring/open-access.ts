@@ -5,6 +5,7 @@ import type { Log } from '#base/log.ts';
 import type { Config, ServerConfig } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FreeSpace } from '#database/free-space.ts';
+import { readPublicUrl } from '#http/public-url.ts';
 import { createConnector } from '#outbound/connector.ts';
 import { fetchDocument } from '#outbound/document.ts';
 import type { Resolve } from '#outbound/resolver.ts';
@@ -38,8 +39,9 @@ export async function openAccess(
     database,
     clock,
     log,
-    fetchDocument: (url) => fetchDocument({ url, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
+    fetchDocument: (url, form) => fetchDocument({ url, form, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
     secureCookies: isReachedOverTls(config.server),
+    loginPath: `${readPublicUrl(config.server.publicUrl).path}/login/oidc`,
     watcher,
     isShort: () => freeSpace.isShort(),
   });

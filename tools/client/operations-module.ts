@@ -9,7 +9,7 @@ interface Placed {
 /** The text of operations.gen.ts: each operation as a value for the front, and as the type of its method. */
 export function operationsModule(document: OpenApiDocument): string {
   const placed = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
+    Object.entries(item).flatMap(([method, operation]) => (isForBrowsers(operation) ? [] : [{ method, path, operation }])),
   );
   const types = placed.flatMap(({ operation }) =>
     isStream(operation) ? [`${typeName(operation)}Data`] : [`${typeName(operation)}Data`, `${typeName(operation)}Responses`],
@@ -44,6 +44,11 @@ ${placed
 /** As the generator names the types of an operation. */
 function typeName({ operationId }: Operation): string {
   return operationId.charAt(0).toUpperCase() + operationId.slice(1);
+}
+
+/** A route that only leads a browser on is no method of a program. */
+function isForBrowsers({ responses }: Operation): boolean {
+  return !Object.keys(responses).some((status) => status.startsWith('2'));
 }
 
 function isStream({ responses }: Operation): boolean {

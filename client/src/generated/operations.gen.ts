@@ -41,6 +41,8 @@ import type {
   ListAutomationsResponses,
   ListFormsData,
   ListFormsResponses,
+  ListLoginIssuersData,
+  ListLoginIssuersResponses,
   ListNotificationsData,
   ListNotificationsResponses,
   ListRunCallsData,
@@ -158,6 +160,7 @@ export const operations = {
   logout: { method: 'POST', path: '/logout', roles: 'callers' },
   whoami: { method: 'GET', path: '/whoami', roles: 'callers' },
   issueToken: { method: 'POST', path: '/oauth/token', body: 'application/x-www-form-urlencoded', roles: 'everyone' },
+  listLoginIssuers: { method: 'GET', path: '/login/issuers', roles: 'everyone' },
   explainAccess: { method: 'POST', path: '/access/explain', body: 'application/json', roles: ['admin'] },
   listAudit: { method: 'GET', path: '/audit', pages: 'cursor', roles: ['admin'] },
   verifyAudit: { method: 'POST', path: '/audit/verify', body: 'application/json', roles: ['admin'] },
@@ -548,6 +551,14 @@ export interface Operations {
    * Open to everyone, without credentials.
    */
   issueToken(options: CallOptions<IssueTokenData>): Promise<Reply<IssueTokenResponses[keyof IssueTokenResponses]>>;
+  /**
+   * List the issuers by which people can log in
+   *
+   * The OpenID Connect issuers of the configuration that have a `consoleClientId`. The login page of the console has a button for each. The list is empty where the gateway serves no console.
+   *
+   * Open to everyone, without credentials.
+   */
+  listLoginIssuers(options?: CallOptions<ListLoginIssuersData>): Promise<Reply<ListLoginIssuersResponses[keyof ListLoginIssuersResponses]>>;
   /**
    * Explain whether a principal may make a request, and why
    *

@@ -745,6 +745,10 @@ export type ListedWorkflow = {
 
 export type Login = Credentials | NestedCredentials;
 
+export type LoginIssuers = {
+    list: Array<string>;
+};
+
 export type LogoutReply = {
     [key: string]: never;
 };
@@ -6932,6 +6936,249 @@ export type IssueTokenResponses = {
 };
 
 export type IssueTokenResponse = IssueTokenResponses[keyof IssueTokenResponses];
+
+export type ListLoginIssuersData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/login/issuers';
+};
+
+export type ListLoginIssuersErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+};
+
+export type ListLoginIssuersError = ListLoginIssuersErrors[keyof ListLoginIssuersErrors];
+
+export type ListLoginIssuersResponses = {
+    /**
+     * The issuers, in the order of the configuration.
+     */
+    200: LoginIssuers;
+};
+
+export type ListLoginIssuersResponse = ListLoginIssuersResponses[keyof ListLoginIssuersResponses];
+
+export type BeginIssuerLoginData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * One of `GET /login/issuers`.
+         */
+        issuer?: string;
+        /**
+         * The page of the console to open after the login, without `/console`. Any other address counts as none.
+         */
+        to?: string;
+    };
+    url: '/login/oidc';
+};
+
+export type BeginIssuerLoginErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `not-found`: There is no such route.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded';
+    };
+};
+
+export type BeginIssuerLoginError = BeginIssuerLoginErrors[keyof BeginIssuerLoginErrors];
+
+export type EndIssuerLoginData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * What the gateway gave to the issuer.
+         */
+        state?: string;
+        /**
+         * The authorization code.
+         */
+        code?: string;
+        /**
+         * The issuer (RFC 9207).
+         */
+        iss?: string;
+        /**
+         * Why the issuer refused the login.
+         */
+        error?: string;
+    };
+    url: '/login/oidc/callback';
+};
+
+export type EndIssuerLoginErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `not-found`: There is no such route.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded';
+    };
+};
+
+export type EndIssuerLoginError = EndIssuerLoginErrors[keyof EndIssuerLoginErrors];
 
 export type ExplainAccessData = {
     body: AccessQuestion;

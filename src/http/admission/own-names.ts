@@ -8,6 +8,8 @@ export interface OwnNames {
   isHost(request: IncomingMessage): boolean;
   /** Whether an `Origin` is that of `server.publicUrl`; without the key, that of a listener by its scheme and the `Host` received. */
   isOrigin(origin: string, request: IncomingMessage): boolean;
+  /** The origin by which a caller reached the gateway; undefined where `Host` names another. With `server.publicUrl` always that one. */
+  originOf(request: IncomingMessage): string | undefined;
   /** The names of a new certificate replace those of the old one. */
   useCertificate(pem: string): void;
 }
@@ -32,18 +34,21 @@ export function createOwnNames({ host, publicUrl, tls }: OwnNamesOptions): OwnNa
     return certificate !== undefined && covers(certificate, name);
   };
 
+  const originOf: OwnNames['originOf'] = (request) => {
+    if (publicOrigin !== '') return publicOrigin;
+    const { host: received } = request.headers;
+    const name = nameOf(received);
+    if (name === undefined || !isListener(name, request)) return undefined;
+    return new URL(`${tls === undefined ? 'http' : 'https'}://${received}`).origin;
+  };
+
   return {
     isHost(request) {
       const name = nameOf(request.headers.host);
       return name !== undefined && (name === publicName || isListener(name, request));
     },
-    isOrigin(origin, request) {
-      if (publicOrigin !== '') return origin === publicOrigin;
-      const { host: received } = request.headers;
-      const name = nameOf(received);
-      if (name === undefined || !isListener(name, request)) return false;
-      return origin === new URL(`${tls === undefined ? 'http' : 'https'}://${received}`).origin;
-    },
+    isOrigin: (origin, request) => origin === originOf(request),
+    originOf,
     useCertificate(pem) {
       certificate = new X509Certificate(pem);
     },

@@ -18,7 +18,6 @@ function loginVariant(body: unknown): JsonSchema {
 }
 
 /** An unknown parameter is ignored (RFC 6749 3.2). */
-/** An unknown parameter is ignored (RFC 6749 3.2). */
 const tokenRequest = Type.Object(
   {
     grant_type: Type.Literal('client_credentials'),
@@ -191,7 +190,7 @@ function tokenRoute(access: Access): Route {
 }
 
 /** Replies with tokens must not be cached (RFC 6749 5.1). */
-const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
+export const notStored = { 'Cache-Control': 'no-store', Pragma: 'no-cache', 'X-Content-Type-Options': 'nosniff' };
 
 function presented(request: RouteRequest): { readonly authorization?: string; readonly cookie?: string } {
   const { authorization, cookie } = request.headers;

@@ -1,11 +1,11 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { exportJWK, type JWTPayload, SignJWT } from 'jose';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 
 /** An OpenID provider on loopback: serves its discovery document and its keys, and signs any claims for a test. */
-interface IdentityProvider {
+export interface IdentityProvider {
   readonly issuer: string;
   /** The requested paths, in order. */
   readonly asked: readonly string[];
@@ -14,7 +14,7 @@ interface IdentityProvider {
   readonly rsaPublicPem: string;
 }
 
-interface SigningOptions {
+export interface SigningOptions {
   readonly algorithm?: 'RS256' | 'ES256' | 'EdDSA' | 'RS512';
   readonly header?: Readonly<Record<string, unknown>>;
   /** Signs with an unpublished key under the id of a published one. */
@@ -23,7 +23,17 @@ interface SigningOptions {
 
 export const audience = 'orchestration-gateway';
 
-export async function identityProvider(owner: Owner): Promise<IdentityProvider> {
+interface ProviderOptions {
+  /** Members of the discovery document, in addition. */
+  readonly discovery?: Readonly<Record<string, unknown>>;
+  /** Answers what is no document of the issuer. */
+  readonly answer?: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+export async function identityProvider(
+  owner: Owner,
+  { discovery = {}, answer }: ProviderOptions = {},
+): Promise<IdentityProvider> {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ed = generateKeyPairSync('ed25519');
@@ -45,10 +55,15 @@ export async function identityProvider(owner: Owner): Promise<IdentityProvider> 
         response_types_supported: ['code'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: ['RS256', 'ES256', 'EdDSA'],
+        ...discovery,
       },
       '/keys': { keys },
     };
     const document = documents[request.url ?? ''];
+    if (document === undefined && answer !== undefined) {
+      answer(request, response);
+      return;
+    }
     response.writeHead(document === undefined ? 404 : 200, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify(document ?? {}));
   });

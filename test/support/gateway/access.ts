@@ -2,7 +2,7 @@ import { argon2Sync } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type Access, createAccess } from '../../../src/access/access.ts';
 import type { AccessOptions, IssuerOptions } from '../../../src/access/access-options.ts';
-import type { FetchDocument } from '../../../src/access/oidc-keys.ts';
+import type { FetchDocument } from '../../../src/access/oidc-discovery.ts';
 import { formatPasswordHash, matchesPassword, type PasswordHash } from '../../../src/access/password-hash.ts';
 import type { RoleName } from '../../../src/access/principal.ts';
 import type { Clock } from '../../../src/base/clock.ts';

@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '#base/clock.ts';
+import type { Log } from '#base/log.ts';
+import type { AccessRules, TrustedIssuer } from './access-rules.ts';
+import type { AccessWatcher, CredentialCheckOutcome } from './access-watcher.ts';
+import { exchangeCode } from './code-exchange.ts';
+import { type GatewayTokens, type TokenHolder, tokenFits } from './gateway-tokens.ts';
+import { verifyIdToken } from './id-token.ts';
+import { challengeOf, type LoginBinding, type LoginCookie, type LoginState, loginSeconds } from './login-binding.ts';
+import { asLoginFailed, LoginFailed, type LoginFailure } from './login-failure.ts';
+import { readLoginReply } from './login-reply.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+import { principalOfClaims } from './oidc-claims.ts';
+import type { FetchDocument, LoginEndpoints } from './oidc-discovery.ts';
+import type { Principal } from './principal.ts';
+import type { RevokedTokenStore } from './revoked-token-store.ts';
+import type { SessionCookie } from './session-cookie.ts';
+import { createTokenLog } from './token-log.ts';
+
+interface LoginStart {
+  /** Undefined: the only one by which people can log in. */
+  readonly issuer: string | undefined;
+  /** Where the person wants to go, a path below the console. */
+  readonly to: string;
+  /** Where the issuer sends the browser back; undefined where the gateway cannot know its own address. */
+  readonly redirectUri: string | undefined;
+  /** The `Cookie` header. */
+  readonly cookie: string | undefined;
+}
+
+interface LoginReturn extends Pick<LoginStart, 'redirectUri' | 'cookie'> {
+  /** What the issuer sent with the browser. */
+  readonly reply: URLSearchParams;
+  readonly sourceAddress: string;
+  readonly requestId?: string | undefined;
+  /** Called with the person once the issuer has said who it is. */
+  readonly tried?: (principal: Principal) => void;
+}
+
+/** Logins of people by an issuer: the authorization code flow with PKCE (OpenID Connect Core 1.0, RFC 7636, RFC 9700). */
+export interface IssuerLogins {
+  /** The issuers by which people can log in, in the order of the configuration. */
+  issuers(): readonly string[];
+  /** Resolves with the address at the issuer, and the `Set-Cookie` value that binds the login. Rejects with LoginFailed or 503. */
+  begin(start: LoginStart): Promise<{ readonly location: string; readonly cookie: string }>;
+  /** Resolves with the session as a `Set-Cookie` value, and where the person wanted to go. Rejects with LoginFailed, 429 or 503. */
+  finish(back: LoginReturn): Promise<{ readonly to: string; readonly cookie: string }>;
+}
+
+interface IssuerLoginsOptions {
+  readonly rules: () => AccessRules;
+  readonly tokens: GatewayTokens;
+  readonly throttle: LoginThrottle;
+  /** Remembers the logins that have ended. */
+  readonly ended: RevokedTokenStore;
+  readonly fetchDocument: FetchDocument;
+  readonly loginCookie: LoginCookie;
+  readonly sessionCookie: SessionCookie;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly watcher: AccessWatcher;
+}
+
+/** An issuer by which people can log in. */
+interface LoginIssuer extends TrustedIssuer {
+  readonly clientId: string;
+}
+
+/** A login that its browser has begun, and what the issuer answered. */
+interface Returned {
+  readonly issuer: LoginIssuer;
+  readonly endpoints: LoginEndpoints;
+  readonly binding: LoginBinding;
+  readonly state: LoginState;
+  readonly code: string;
+  readonly redirectUri: string;
+}
+
+export function createIssuerLogins(options: IssuerLoginsOptions): IssuerLogins {
+  const { rules, clock, log, loginCookie, watcher } = options;
+  const tokenLog = createTokenLog(log);
+  return {
+    issuers: () => loginIssuers(rules()).map(({ issuer }) => issuer.issuer),
+
+    async begin(start) {
+      try {
+        return await begun(start, options);
+      } catch (error) {
+        throw asLoginFailed(error, start.to) ?? error;
+      }
+    },
+
+    async finish(back) {
+      const { sourceAddress, requestId, tried } = back;
+      const startedWith = rules();
+      const origin = { sourceAddress, ...(requestId === undefined ? {} : { requestId }) };
+      let state: LoginState | undefined;
+      try {
+        const binding = loginCookie.read(back.cookie);
+        state = stateOf(binding, back.reply);
+        const returned = await readReturn(back, binding, state, startedWith, clock);
+        const { cookie, principal } = await loggedIn(returned, sourceAddress, startedWith, options);
+        tried?.(principal);
+        tokenLog.accepted(origin, principal, startedWith);
+        watcher.credentialsChecked('issuer', 'ok');
+        return { to: state.to, cookie };
+      } catch (error) {
+        const failed = asLoginFailed(error, state?.to ?? '');
+        if (failed === undefined) throw error;
+        watcher.credentialsChecked('issuer', outcomes.get(failed.reason) ?? 'wrong');
+        log.warn('login failed', { ...origin, ...(state === undefined ? {} : { issuer: state.issuer }), reason: failed.why });
+        throw failed;
+      }
+    },
+  };
+}
+
+const outcomes: ReadonlyMap<LoginFailure, CredentialCheckOutcome> = new Map([
+  ['throttled', 'throttled'],
+  ['issuer-unavailable', 'error'],
+  ['unavailable', 'error'],
+]);
+
+async function begun(
+  { issuer: name, to, redirectUri, cookie: header }: LoginStart,
+  { rules, clock, loginCookie }: IssuerLoginsOptions,
+): ReturnType<IssuerLogins['begin']> {
+  const issuer = issuerNamed(rules(), name);
+  const uri = knownAddress(redirectUri);
+  const endpoints = await endpointsOf(issuer);
+  const { binding, cookie } = loginCookie.begin(header);
+  const id = randomBytes(16).toString('base64url');
+  const state = { id, issuer: issuer.issuer.issuer, to, expiresAt: clock.now() + loginSeconds * 1000 };
+  const location = new URL(endpoints.authorization);
+  const parameters = {
+    response_type: 'code',
+    scope: 'openid profile',
+    client_id: issuer.clientId,
+    redirect_uri: uri,
+    state: binding.seal(state),
+    nonce: binding.nonceOf(id),
+    code_challenge: challengeOf(binding.verifierOf(id)),
+    code_challenge_method: 'S256',
+  };
+  for (const [parameter, value] of Object.entries(parameters)) location.searchParams.set(parameter, value);
+  return { location: location.href, cookie };
+}
+
+function loginIssuers({ issuers }: AccessRules): readonly LoginIssuer[] {
+  return [...issuers.values()].flatMap((trusted) => {
+    const { consoleClientId: clientId } = trusted.issuer;
+    return clientId === undefined ? [] : [{ ...trusted, clientId }];
+  });
+}
+
+function issuerNamed(rules: AccessRules, name: string | undefined): LoginIssuer {
+  const issuers = loginIssuers(rules);
+  const [found, ...more] = name === undefined ? issuers : issuers.filter(({ issuer }) => issuer.issuer === name);
+  if (found === undefined || more.length > 0) throw new LoginFailed('unknown-issuer', 'no issuer of this name takes logins');
+  return found;
+}
+
+function knownAddress(redirectUri: string | undefined): string {
+  if (redirectUri !== undefined) return redirectUri;
+  throw new LoginFailed('wrong-address', 'Host names another address than the gateway has: set server.publicUrl');
+}
+
+async function endpointsOf({ keys }: LoginIssuer): Promise<LoginEndpoints> {
+  const endpoints = await keys.endpoints();
+  if ('fault' in endpoints) throw new LoginFailed('issuer-unavailable', endpoints.fault);
+  return endpoints;
+}
+
+/** The login that this browser began. */
+function stateOf(binding: LoginBinding | undefined, reply: URLSearchParams): LoginState {
+  const [sealed, ...more] = reply.getAll('state');
+  const state = sealed === undefined || more.length > 0 ? undefined : binding?.open(sealed);
+  if (state === undefined) throw new LoginFailed('not-begun', 'this browser did not begin it, or its cookie has expired');
+  return state;
+}
+
+async function readReturn(
+  { reply, redirectUri }: LoginReturn,
+  binding: LoginBinding | undefined,
+  state: LoginState,
+  rules: AccessRules,
+  clock: Clock,
+): Promise<Returned> {
+  const left = state.expiresAt - clock.now();
+  if (left <= 0 || left > loginSeconds * 1000) throw new LoginFailed('expired', 'it took longer than 10 minutes');
+  const issuer = issuerNamed(rules, state.issuer);
+  const uri = knownAddress(redirectUri);
+  const endpoints = await endpointsOf(issuer);
+  const read = readLoginReply(reply, { issuer: state.issuer, namesItself: endpoints.namesItself });
+  if ('fault' in read) throw new LoginFailed('refused', read.fault);
+  if (binding === undefined) throw new LoginFailed('not-begun', 'its cookie is missing');
+  return { issuer, endpoints, binding, state, code: read.code, redirectUri: uri };
+}
+
+/** Counts a failure at the issuer against the address, so that no caller makes the gateway ask the issuer without end. */
+async function loggedIn(
+  returned: Returned,
+  sourceAddress: string,
+  rules: AccessRules,
+  options: IssuerLoginsOptions,
+): Promise<{ readonly cookie: string; readonly principal: Principal }> {
+  const { throttle, ended, tokens, sessionCookie } = options;
+  const { id, expiresAt } = returned.state;
+  const endedId = `login:${id}`;
+  const attempt = await throttle.admit({ sourceAddress });
+  try {
+    if ((await ended.among([endedId])).has(endedId)) throw alreadyEnded();
+    const { holder, principal } = await identify(returned, rules, options);
+    const { token, lifetimeSeconds } = await tokens.issue(holder, rules.tokenLifetime);
+    if (!tokenFits(token)) throw new LoginFailed('too-large', 'its roles and groups do not fit into a cookie');
+    if (!(await ended.add(endedId, expiresAt))) throw alreadyEnded();
+    await attempt.succeeded();
+    return { cookie: sessionCookie.write({ token, lifetimeSeconds }), principal };
+  } catch (error) {
+    // An issuer that is away says nothing about the person.
+    if (asLoginFailed(error, '')?.reason === 'issuer-unavailable') await attempt.abandoned();
+    throw error;
+  }
+}
+
+function alreadyEnded(): LoginFailed {
+  return new LoginFailed('used', 'it has ended already');
+}
+
+/** Exchanges the code, and reads who the person is from the ID token. */
+async function identify(
+  { issuer: { issuer, keys, fingerprint, clientId }, endpoints, binding, state, code, redirectUri }: Returned,
+  rules: AccessRules,
+  { fetchDocument, clock }: IssuerLoginsOptions,
+): Promise<{ readonly holder: TokenHolder; readonly principal: Principal }> {
+  const verifier = binding.verifierOf(state.id);
+  const exchanged = await exchangeCode({ fetchDocument, endpoint: endpoints.token, clientId, code, redirectUri, verifier });
+  if ('fault' in exchanged) throw new LoginFailed(exchanged.away ? 'issuer-unavailable' : 'not-valid', exchanged.fault);
+  const nonce = binding.nonceOf(state.id);
+  const verified = await verifyIdToken(exchanged.idToken, { issuer, keys, clock, clientId, nonce });
+  if ('refused' in verified) throw new LoginFailed('not-valid', `the ID token is not valid (${verified.refused})`);
+  const { claims } = verified;
+  const { accounts, customRoles } = rules;
+  const isTaken = (name: string): boolean => accounts.isTaken(name);
+  const principal = principalOfClaims(claims, { ...issuer, customRoles, isTaken });
+  if (principal?.subject === undefined) throw new LoginFailed('not-valid', 'the ID token has an unusable name');
+  const { preferred_username: preferred } = claims;
+  const { subject: name, roles, groups } = principal;
+  const known = { kind: 'oidc', name, fingerprint, issuer: issuer.issuer, roles, groups } as const;
+  return { holder: typeof preferred === 'string' ? { ...known, preferred } : known, principal };
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { audience } from '../support/far-sides/identity-provider.ts';
+import { consoleClientId, type LoginProvider, loginProvider } from '../support/far-sides/login-provider.ts';
+import { type Gateway, startGateway } from '../support/gateway/start-gateway.ts';
+import { noChromium, startChromium } from './chromium.ts';
+import { axeFindings } from './console-stage.ts';
+
+// The login by an issuer in a real browser (docs/guides/console.md). `localhost` and 127.0.0.1 are different sites for it.
+
+describe('a person without a session', { skip: noChromium }, () => {
+  let provider: LoginProvider;
+  let gateway: Gateway;
+  let browser: Browser;
+  const close: (() => void | Promise<void>)[] = [];
+
+  before(async () => {
+    const owner = { after: (end: () => void | Promise<void>) => void close.push(end) };
+    provider = await loginProvider(owner);
+    const config = { access: { oidc: [{ issuer: provider.issuer, audience, consoleClientId }] } };
+    [gateway, browser] = await Promise.all([startGateway(owner, { config }), startChromium(owner)]);
+  });
+  after(async () => {
+    for (const end of close.toReversed()) await end();
+  });
+
+  test('logs in at the page of an issuer, and gets to the page that was asked for', async () => {
+    provider.person = { sub: 's1', preferred_username: 'ann', roles: ['readonly'] };
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    await page.goto(`http://localhost:${gateway.port}/console/automations?q=x`);
+    const { host } = new URL(provider.issuer);
+    const link = page.getByRole('link', { name: `Log in with ${host}` });
+    await link.waitFor();
+    assert.deepEqual(await axeFindings(page), []);
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Log in here' }).click();
+    await page.waitForURL(`http://localhost:${gateway.port}/console/automations?q=x`);
+    await page.getByText('ann', { exact: true }).waitFor();
+    assert.equal(await page.locator('h1').innerText(), 'Automations');
+    const session = (await context.cookies()).find(({ name }) => name === 'orchestration_gateway_session');
+    assert.deepEqual([session?.httpOnly, session?.sameSite, session?.path], [true, 'Strict', '/']);
+    assert.deepEqual(errors, []);
+    await context.close();
+  });
+
+  test('reads words of the console where the login fails, and goes on to the page after another login', async () => {
+    provider.person = { sub: 's1', preferred_username: 'ann', nonce: 'of another login' };
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`http://localhost:${gateway.port}/console/api/whoami`);
+    await page.getByRole('link', { name: 'Log in', exact: true }).click();
+    await page.getByRole('link', { name: /^Log in with/u }).click();
+    await page.getByRole('button', { name: 'Log in here' }).click();
+    await page.waitForURL(/\/console\/login\?failure=not-valid&to=%2Fapi%2Fwhoami$/u);
+    assert.match(await page.getByRole('alert').innerText(), /^The gateway does not accept the answer of the login service\./u);
+    assert.deepEqual(await axeFindings(page), []);
+    provider.person = { sub: 's1', preferred_username: 'ann' };
+    await page.getByRole('link', { name: /^Log in with/u }).click();
+    await page.getByRole('button', { name: 'Log in here' }).click();
+    await page.waitForURL(`http://localhost:${gateway.port}/console/api/whoami`);
+    await page.getByText('no role').waitFor();
+    await context.close();
+  });
+});
