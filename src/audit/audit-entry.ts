@@ -38,7 +38,7 @@ export interface AuditFacts {
   /** The id of the run that a request started, or changed. */
   readonly run?: string | undefined;
   /**
-   * The run that made the call, the place of its task in the workflow document, such as `/do/0/deploy`, and the id of the task in the timeline.
+   * The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. `id`: of the task in the timeline.
    * The fetching of a document that the run needs has no id.
    */
   readonly via?: { readonly run: string; readonly task?: string | undefined; readonly id?: string | undefined } | undefined;
