@@ -101,18 +101,30 @@ function wasShown({ chain, seq, index }: RecordPosition, after: RecordPosition |
 }
 
 /** How many entries to read at once. Without a filter, enough to fill the page and to find out whether there is a next one. */
-function entriesFor({ principal, adapter, address, outcome, limit }: AuditQuery): number {
-  const hasNoFilter = [principal, adapter, address, outcome].every((filter) => filter === undefined);
+function entriesFor({ principal, adapter, address, outcome, via, limit }: AuditQuery): number {
+  const hasNoFilter = [principal, adapter, address, outcome, via].every((filter) => filter === undefined);
   return hasNoFilter ? Math.min(chunk, limit + 1) : chunk;
 }
 
-function matches(record: AuditRecord, { principal, adapter, address, outcome }: AuditQuery): boolean {
+function matches(record: AuditRecord, { principal, adapter, address, outcome, via }: AuditQuery): boolean {
   return (
+    (via === undefined || isOf(record, via)) &&
     (outcome === undefined || record.outcome === outcome) &&
-    (principal === undefined || storable(record.principal) === storable(principal)) &&
-    (adapter === undefined || storable(record.adapter) === storable(adapter)) &&
-    (address === undefined || record.address?.includes(address) === true)
+    (address === undefined || record.address?.includes(address) === true) &&
+    hasName(record.principal, principal) &&
+    hasName(record.adapter, adapter)
   );
+}
+
+function hasName(name: string | undefined, wanted: string | undefined): boolean {
+  return wanted === undefined || storable(name) === storable(wanted);
+}
+
+/** Records of documents that a task needs, and of earlier versions, have no id. They are of any task at its place in the workflow. */
+function isOf({ via }: AuditRecord, { run, task, id }: NonNullable<AuditQuery['via']>): boolean {
+  if (via?.run !== run) return false;
+  if (id === undefined) return true;
+  return via.id === undefined ? via.task === task : via.id === id;
 }
 
 /** The records of an entry that holds several. */
