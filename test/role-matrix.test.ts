@@ -149,7 +149,7 @@ const rows: readonly Row[] = [
     may: 'all',
   },
   { method: 'GET', path: '/runs', may: 'all' },
-  ...['', '/tasks', '/events'].map((of) => ({
+  ...['', '/tasks', '/calls', '/events'].map((of) => ({
     method: 'GET',
     path: `/runs/{id}${of}`,
     target: `/runs/none${of}`,

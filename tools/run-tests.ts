@@ -12,8 +12,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { builtProgram } from './built-program.ts';
 
 const { values } = parseArgs({ options: { unit: { type: 'boolean', default: false } } });
+/** Tests of units start no gateway, except in their own process. */
+if (!values.unit) process.env['TESTED_PROGRAM'] = await builtProgram();
 /** This file measures the memory of its process. */
 const alone = 'src/base/garbage-collection.test.ts';
 /** Files that wait for time limits of half a minute, or take as long. They begin first, so that no other file is left to wait for them. */

@@ -37,8 +37,11 @@ export interface AuditFacts {
   readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
   /** The id of the run that a request started, or changed. */
   readonly run?: string | undefined;
-  /** The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. */
-  readonly via?: { readonly run: string; readonly task?: string | undefined } | undefined;
+  /**
+   * The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. `id`: of the task in the timeline.
+   * The fetching of a document that the run needs has no id.
+   */
+  readonly via?: { readonly run: string; readonly task?: string | undefined; readonly id?: string | undefined } | undefined;
   /** Set where the call asked the orchestrator for a dry run: the format. It was sent as a dry run alone. */
   readonly preview?: 'native' | 'cli' | 'xml' | undefined;
   /** The form that a request stored or deleted. */

@@ -1,6 +1,6 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { readTimestamp } from '#base/timestamp.ts';
-import { type AuditOutcome, auditOutcomes } from './audit-entry.ts';
+import { type AuditFacts, type AuditOutcome, auditOutcomes } from './audit-entry.ts';
 
 /** The filter and the page of `GET /audit`. */
 export interface AuditQuery {
@@ -10,6 +10,8 @@ export interface AuditQuery {
   readonly principal?: string;
   readonly adapter?: string;
   readonly outcome?: AuditOutcome;
+  /** Only calls of that run; with `task` and `id` only those of that task. No parameter of `GET /audit`. */
+  readonly via?: NonNullable<AuditFacts['via']>;
   readonly limit: number;
   /** Only records after this one, in the order of the listing. */
   readonly after?: RecordPosition;

@@ -101,17 +101,25 @@ function wasShown({ chain, seq, index }: RecordPosition, after: RecordPosition |
 }
 
 /** How many entries to read at once. Without a filter, enough to fill the page and to find out whether there is a next one. */
-function entriesFor({ principal, adapter, outcome, limit }: AuditQuery): number {
-  const hasNoFilter = principal === undefined && adapter === undefined && outcome === undefined;
+function entriesFor({ principal, adapter, outcome, via, limit }: AuditQuery): number {
+  const hasNoFilter = [principal, adapter, outcome, via].every((filter) => filter === undefined);
   return hasNoFilter ? Math.min(chunk, limit + 1) : chunk;
 }
 
-function matches(record: AuditRecord, { principal, adapter, outcome }: AuditQuery): boolean {
+function matches(record: AuditRecord, { principal, adapter, outcome, via }: AuditQuery): boolean {
   return (
+    (via === undefined || isOf(record, via)) &&
     (outcome === undefined || record.outcome === outcome) &&
     (principal === undefined || storable(record.principal) === storable(principal)) &&
     (adapter === undefined || storable(record.adapter) === storable(adapter))
   );
+}
+
+/** Records of documents that a task needs, and of earlier versions, have no id. They are of any task at its place in the workflow. */
+function isOf({ via }: AuditRecord, { run, task, id }: NonNullable<AuditQuery['via']>): boolean {
+  if (via?.run !== run) return false;
+  if (id === undefined) return true;
+  return via.id === undefined ? via.task === task : via.id === id;
 }
 
 /** The records of an entry that holds several. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Duplex } from 'node:stream';
+import { Duplex, Transform } from 'node:stream';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
@@ -22,7 +22,8 @@ test('a reply that arrives byte by byte is decoded in few steps, because each is
   const coded = gzipSync(text, { level: 0 });
   const write = t.mock.method(Duplex.prototype, 'write');
   assert.ok((await decoded(coded, 1)).equals(text));
-  assert.ok(write.mock.callCount() < 10, `${write.mock.callCount()} steps`);
+  const steps = write.mock.calls.filter(({ this: stream }) => stream instanceof Transform).length;
+  assert.ok(steps > 0 && steps < 10, `${steps} steps`);
 });
 
 test('bytes that wait for a decoder pause the far side, and none are lost', async () => {

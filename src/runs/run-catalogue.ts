@@ -1,5 +1,6 @@
 import type { Principal } from '#access/principal.ts';
 import { createRunSight } from './run-access.ts';
+import { callsOfRun, type RunCallPage, type RunCallsRequest } from './run-calls.ts';
 import { createRunFinder } from './run-finder.ts';
 import { createRunFollower, type EventPages, type FollowOptions } from './run-follower.ts';
 import { listVisible, type RunListRequest, type RunPage } from './run-listing.ts';
@@ -19,6 +20,8 @@ export interface RunCatalogue {
   /** The newest first. A page may have fewer runs than its limit, and still a `next`. */
   list(request: RunListRequest): Promise<RunPage>;
   tasks(request: RunRequest & { readonly limit: number; readonly after?: number | undefined }): Promise<readonly TaskRecord[]>;
+  /** The calls of its tasks that are on record, the oldest first. */
+  calls(request: RunCallsRequest): Promise<RunCallPage>;
   cancel(request: RunRequest): Promise<StoredRun>;
   suspend(request: RunRequest): Promise<StoredRun>;
   resume(request: RunRequest): Promise<StoredRun>;
@@ -47,6 +50,10 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
     async tasks({ limit, after, ...request }) {
       const { run } = await finder.visible(request);
       return await store.tasks(run.id, { limit, after });
+    },
+    async calls({ task, limit, after, ...request }) {
+      const { run } = await finder.visible(request);
+      return await callsOfRun(run, { task, limit, after }, needs);
     },
     publish: (events) => store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event }))),
     async follow({ after, signal, ...request }) {

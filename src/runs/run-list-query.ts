@@ -1,3 +1,4 @@
+import { readCursor } from '#audit/audit-query.ts';
 import {
   choiceParameter,
   cursorMembers,
@@ -11,8 +12,10 @@ import {
 } from '#base/query-parameters.ts';
 import { readTimestamp } from '#base/timestamp.ts';
 import type { RunStatus } from './interpreter/run-state.ts';
+import type { RunCallsRequest } from './run-calls.ts';
 import { isRunId } from './run-id.ts';
 import type { RunListRequest } from './run-listing.ts';
+import type { RunRequest } from './run-requests.ts';
 
 export const runStatuses = [
   'pending',
@@ -62,6 +65,19 @@ export function readTaskListQuery(
   if ('problems' in read) return read;
   const { limit: size = runPageSize.usual, cursor: after } = read.values as { limit?: number; cursor?: number };
   return { query: { limit: size, after } };
+}
+
+const taskId: ParameterReader = {
+  parse: (text) => (/^(?:0|[1-9]\d{0,8})$/u.test(text) ? Number(text) : undefined),
+  wanted: 'the id of a task',
+};
+
+/** Reads the parameters of `GET /runs/:id/calls`, or answers every problem. */
+export function readCallListQuery(parameters: URLSearchParams): ReadQuery<Omit<RunCallsRequest, keyof RunRequest>> {
+  const read = readParameters(parameters, { task: taskId, limit, cursor: cursorParameter(readCursor) });
+  if ('problems' in read) return read;
+  const { limit: size = runPageSize.usual, cursor: after, ...filter } = read.values;
+  return { query: { limit: size, after, ...filter } as Omit<RunCallsRequest, keyof RunRequest> };
 }
 
 /** `activity`: of the last task of the page. */

@@ -1,4 +1,5 @@
 import type { Principal, Role } from '#access/principal.ts';
+import type { AuditReader } from '#audit/audit-reader.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { Clock } from '#base/clock.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
@@ -42,6 +43,8 @@ export interface StartedRun {
 export interface RunCatalogueNeeds {
   readonly store: RunStore;
   readonly clock: Clock;
+  /** The audit log, which has the calls of runs. */
+  readonly records: Pick<AuditReader, 'list'>;
   /** The automation, with its own input as JSON text, for anybody. */
   readonly automation: (
     id: string,

@@ -9,7 +9,7 @@ import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 type RunNeeds = Parameters<typeof openRuns>[1];
 
 /** Of the process and its store. */
-type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'clock' | 'log' | 'version'>;
+type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | 'clock' | 'log' | 'version'>;
 
 interface CallNeeds
   extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,

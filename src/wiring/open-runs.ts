@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditLog } from '#audit/audit-log.ts';
+import type { AuditReader } from '#audit/audit-reader.ts';
 import { visibleTo } from '#automations/automation-audience-store.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
@@ -33,6 +34,7 @@ interface OpenRunsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly audit: AuditLog;
+  readonly auditReader: AuditReader;
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
@@ -100,6 +102,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   const catalogue = createRunCatalogue({
     store,
     clock,
+    records: options.auditReader,
     async automation(id) {
       const automation = await automations.find(id);
       const input = automation?.data?.input;

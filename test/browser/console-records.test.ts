@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { jsonReply } from '../support/far-sides/far-side.ts';
 import { until } from '../support/until.ts';
 import { noChromium } from './chromium.ts';
 import { axeFindings, type ConsoleStage, consoleStage } from './console-stage.ts';
@@ -24,6 +25,67 @@ describe('the console', { skip: noChromium }, () => {
   async function shows(page: Page, wanted: RegExp): Promise<void> {
     await until(String(wanted), async () => wanted.test(await page.locator('main').innerText()));
   }
+
+  const workflow = `
+document: { dsl: '1.0.3', namespace: records, name: acts, version: '1.0.0' }
+do:
+  - only: { set: { n: 1 } }
+  - push: { call: orchestratorAction, with: { adapter: Local NSO, params: { path: 'push?key=1', accept: application/json }, body: { n: 1 } } }
+`;
+
+  test('shows a reader the call of a task while it is in flight, and what came of it, by keyboard', async () => {
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+    stage.far.answer(async () => {
+      await finished;
+      return jsonReply('{"done":true}');
+    });
+    await stage.admin.createWorkflow({ rawBody: workflow, contentType: 'application/yaml' });
+    const body = { name: 'acts', data: { workflowId: 'records.acts' } };
+    const automation = (await stage.admin.createAutomation({ body })).value._id;
+    const { id } = (await stage.admin.runAutomation({ path: { id: automation }, body: {} })).value;
+    const page = await stage.open(`/runs/${id}`, { role: 'readonly', width: 360 });
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/calls') && asked.push(request.url())));
+    const calls = page.locator('summary').filter({ hasText: 'Calls' });
+    await calls.waitFor();
+    assert.deepEqual(
+      [await calls.count(), asked],
+      [1, []],
+      'only the task that calls has any, and they are asked for when opened',
+    );
+    await calls.focus();
+    await page.keyboard.press('Enter');
+    await shows(page, /▸\s*in flight\s+POST push\?[\s\S]*Local NSO[\s\S]*restAction/u);
+    assert.deepEqual(await axeFindings(page), []);
+    finish();
+    await shows(page, /✓\s*ok\s+POST push\?[\s\S]*Far side answered\s+200[\s\S]*7 bytes[\s\S]*13 bytes/u);
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Calls');
+    assert.deepEqual([await axeFindings(page), await page.locator('img').count()], [[], 0]);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), true);
+
+    const problem = {
+      type: 'about:blank',
+      title: 'There is no such run',
+      status: 404,
+      detail: 'x',
+      code: 'run-not-found',
+      requestId: 'y',
+    };
+    for (const [reply, wanted] of [
+      [{ json: { list: [] } }, /No call of this task is on record/u],
+      [{ status: 404, contentType: 'application/problem+json', body: JSON.stringify(problem) }, /There is no such run/u],
+    ] as const) {
+      await page.route('**/calls?**', (route) => route.fulfill(reply));
+      await page.reload();
+      await calls.click();
+      await shows(page, wanted);
+      assert.deepEqual(await axeFindings(page), []);
+    }
+    await page.unroute('**/calls?**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await shows(page, /✓\s*ok\s+POST push/u);
+    await page.context().close();
+  });
 
   test('verifies the chain of the audit log by keyboard, and says in words what was tampered with', async () => {
     const page = await stage.open('/audit', { role: 'admin' });

@@ -45,6 +45,8 @@ import type {
   ListLoginIssuersResponses,
   ListNotificationsData,
   ListNotificationsResponses,
+  ListRunCallsData,
+  ListRunCallsResponses,
   ListRunTasksData,
   ListRunTasksResponses,
   ListRunsData,
@@ -139,6 +141,7 @@ export const operations = {
   listRuns: { method: 'GET', path: '/runs', pages: 'cursor', roles: 'callers' },
   readRun: { method: 'GET', path: '/runs/{id}', roles: 'callers' },
   listRunTasks: { method: 'GET', path: '/runs/{id}/tasks', pages: 'cursor', roles: 'callers' },
+  listRunCalls: { method: 'GET', path: '/runs/{id}/calls', pages: 'cursor', roles: 'callers' },
   runAutomation: { method: 'POST', path: '/automation_catalog/automations/{id}/run', body: 'application/json', roles: 'callers' },
   cancelRun: { method: 'POST', path: '/runs/{id}/cancel', roles: 'callers' },
   suspendRun: { method: 'POST', path: '/runs/{id}/suspend', roles: 'callers' },
@@ -401,6 +404,14 @@ export interface Operations {
    */
   listRunTasks(options: CallOptions<ListRunTasksData>): Promise<Reply<ListRunTasksResponses[keyof ListRunTasksResponses]>>;
   /**
+   * List the calls that the tasks of a run made, the oldest first
+   *
+   * From the audit log: the request as it left, and what came of it. A call that may change something is on record before it leaves, and without an `outcome` while it is in flight. Any other call is on record within a second after its end. Bodies are not kept. A page may have fewer calls than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listRunCalls(options: CallOptions<ListRunCallsData>): Promise<Reply<ListRunCallsResponses[keyof ListRunCallsResponses]>>;
+  /**
    * Run an automation
    *
    * Starts the newest version of the workflow that the automation names. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.
@@ -628,6 +639,8 @@ export interface Pages {
   listRuns(options?: CallOptions<ListRunsData>): AsyncIterable<ListRunsResponses[200]['list'][number]>;
   /** The entries of `listRunTasks`. */
   listRunTasks(options: CallOptions<ListRunTasksData>): AsyncIterable<ListRunTasksResponses[200]['list'][number]>;
+  /** The entries of `listRunCalls`. */
+  listRunCalls(options: CallOptions<ListRunCallsData>): AsyncIterable<ListRunCallsResponses[200]['list'][number]>;
   /** The entries of `listApprovals`. */
   listApprovals(options?: CallOptions<ListApprovalsData>): AsyncIterable<ListApprovalsResponses[200]['list'][number]>;
   /** The entries of `listNotifications`. */

@@ -942,11 +942,12 @@ export type RecordedForm = {
 };
 
 /**
- * The run that made the call, and the place of its task in the workflow document.
+ * The run that made the call, the place of its task in the workflow document, and the id of the task.
  */
 export type RecordedRun = {
     run: string;
     task?: string;
+    id?: string;
 };
 
 /**
@@ -1166,6 +1167,74 @@ export type Run = {
      * Of a run that is completed.
      */
     output?: unknown;
+};
+
+export type RunCall = {
+    /**
+     * Of the record in the audit log.
+     */
+    id: string;
+    /**
+     * Of a call that may change something: before it left; of any other call: when it had ended.
+     */
+    time: string;
+    requestId?: string;
+    /**
+     * The id of the task. The fetching of a document that the run needs has none.
+     */
+    task?: string;
+    /**
+     * `run` and the operation, such as `run restAction`.
+     */
+    route?: string;
+    /**
+     * Absent for a call to an address.
+     */
+    adapter?: string;
+    /**
+     * The method at the far side.
+     */
+    verb?: string;
+    /**
+     * Address or path; the values of its query are masked.
+     */
+    address?: string;
+    redirects?: Array<string>;
+    /**
+     * The approval that the call asked for or used, which has the exact request.
+     */
+    approval?: string;
+    /**
+     * The `requestId` of the request whose reply was replayed.
+     */
+    replays?: string;
+    /**
+     * How many refusals this record counts.
+     */
+    count?: number;
+    /**
+     * At the far side, including those of which nothing left.
+     */
+    attempts?: number;
+    upstreamStatus?: number;
+    status?: number;
+    code?: string;
+    outcome?: 'ok' | 'refused' | 'failed' | 'unknown';
+    bytesSent?: number;
+    bytesReceived?: number;
+    durationMs?: number;
+    /**
+     * Of a refusal: its sentence.
+     */
+    detail?: string;
+};
+
+export type RunCallPage = {
+    list: Array<RunCall>;
+    /**
+     * There may be more calls: `cursor` of the next page.
+     */
+    cursor?: string;
 };
 
 export type RunCounts = {
@@ -4776,6 +4845,121 @@ export type ListRunTasksResponses = {
 };
 
 export type ListRunTasksResponse = ListRunTasksResponses[keyof ListRunTasksResponses];
+
+export type ListRunCallsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Only calls of the task with this id.
+         */
+        task?: string;
+        /**
+         * Size of the page.
+         */
+        limit?: number;
+        /**
+         * `cursor` of the previous page, unchanged; the task must stay the same.
+         */
+        cursor?: string;
+    };
+    url: '/runs/{id}/calls';
+};
+
+export type ListRunCallsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `run-not-found`: There is no such run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ListRunCallsError = ListRunCallsErrors[keyof ListRunCallsErrors];
+
+export type ListRunCallsResponses = {
+    /**
+     * A page; `cursor` if there may be more.
+     */
+    200: RunCallPage;
+};
+
+export type ListRunCallsResponse = ListRunCallsResponses[keyof ListRunCallsResponses];
 
 export type RunAutomationData = {
     body?: RunRequest;

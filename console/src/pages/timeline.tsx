@@ -5,6 +5,7 @@ import { Status } from '../parts/status.tsx';
 import { may } from '../session.ts';
 import { durationText, errorKind, taskNames, timeText } from '../texts.ts';
 import { Decision } from './decision.tsx';
+import { TaskCalls } from './task-calls.tsx';
 
 const unknownOutcome = 'urn:orchestration-gateway:errors:outcome-unknown';
 
@@ -18,6 +19,7 @@ interface TimelineProps {
 export function Timeline({ run, tasks, decided }: TimelineProps): JSX.Element {
   const begin = Date.parse(run.startedAt ?? run.createdAt);
   const end = run.endedAt === undefined ? Date.now() : Date.parse(run.endedAt);
+  const around = new Set(tasks.flatMap(({ reference }) => referencesAround(reference)));
   return (
     <Panel title="Timeline">
       {tasks.length === 0 ? (
@@ -27,6 +29,7 @@ export function Timeline({ run, tasks, decided }: TimelineProps): JSX.Element {
           {tasks.map((task) => (
             <li key={task.id} class={isUndecided(task) ? 'undecided' : undefined}>
               <TaskRow task={task} span={{ begin, length: Math.max(1, end - begin) }} />
+              {mayHaveCalls(task, around) && <TaskCalls run={run.id} task={task} />}
               {isUndecided(task) && <UnknownOutcome run={run} task={task} decided={decided} />}
             </li>
           ))}
@@ -38,6 +41,18 @@ export function Timeline({ run, tasks, decided }: TimelineProps): JSX.Element {
 
 function isUndecided({ status, error }: RunTask): boolean {
   return status === 'suspended' && error?.type === unknownOutcome;
+}
+
+/** The references of the tasks that a task is in. */
+function referencesAround(reference: string): readonly string[] {
+  const parts = reference.split('/');
+  return parts.map((_part, count) => parts.slice(0, count).join('/'));
+}
+
+/** A call that is in flight has no request id yet, and one that was cut off may never get one. `around`: tasks that have tasks inside. */
+function mayHaveCalls({ requestId, reference, status }: RunTask, around: ReadonlySet<string>): boolean {
+  if (requestId !== undefined) return true;
+  return !around.has(reference) && ['running', 'suspended', 'faulted', 'cancelled'].includes(status);
 }
 
 interface Span {
@@ -78,23 +93,14 @@ function TaskRow({ task, span }: { readonly task: RunTask; readonly span: Span }
   );
 }
 
-function TaskDetails({ task: { error, requestId } }: { readonly task: RunTask }): JSX.Element | null {
-  if (error === undefined && requestId === undefined) return null;
+function TaskDetails({ task: { error } }: { readonly task: RunTask }): JSX.Element | null {
+  if (error === undefined) return null;
   return (
     <p class="task-details">
-      {error !== undefined && (
-        <>
-          <strong>
-            {errorKind(error.type)} ({error.status})
-          </strong>{' '}
-          {error.detail ?? error.title}{' '}
-        </>
-      )}
-      {requestId !== undefined && (
-        <span class="soft">
-          call <code>{requestId}</code>
-        </span>
-      )}
+      <strong>
+        {errorKind(error.type)} ({error.status})
+      </strong>{' '}
+      {error.detail ?? error.title}
     </p>
   );
 }

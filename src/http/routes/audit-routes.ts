@@ -57,11 +57,11 @@ const record = namedObject('AuditRecord', {
   run: Type.Optional(Type.String({ description: 'The id of the run that the request started, or changed.' })),
   via: Type.Optional(
     Type.Object(
-      { run: Type.String(), task: Type.Optional(Type.String()) },
+      { run: Type.String(), task: Type.Optional(Type.String()), id: Type.Optional(Type.String()) },
       {
         additionalProperties: false,
         title: 'RecordedRun',
-        description: 'The run that made the call, and the place of its task in the workflow document.',
+        description: 'The run that made the call, the place of its task in the workflow document, and the id of the task.',
       },
     ),
   ),

@@ -1,3 +1,4 @@
+import { auditOutcomes } from '#audit/audit-entry.ts';
 import { Type } from '#base/json-schema.ts';
 import type { RouteDocs } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
@@ -80,6 +81,46 @@ export const taskPageSchema = namedObject('RunTaskPage', {
   cursor: Type.Optional(Type.String({ description: 'There are more tasks: `cursor` of the next page.' })),
 });
 
+const optionalCount = Type.Optional(Type.Integer({ minimum: 0 }));
+
+export const callPageSchema = namedObject('RunCallPage', {
+  list: Type.Array(
+    namedObject('RunCall', {
+      id: Type.String({ description: 'Of the record in the audit log.' }),
+      time: Type.String({
+        format: 'date-time',
+        description: 'Of a call that may change something: before it left; of any other call: when it had ended.',
+      }),
+      requestId: optionalText,
+      task: Type.Optional(
+        Type.String({ description: 'The id of the task. The fetching of a document that the run needs has none.' }),
+      ),
+      route: Type.Optional(Type.String({ description: '`run` and the operation, such as `run restAction`.' })),
+      adapter: Type.Optional(Type.String({ description: 'Absent for a call to an address.' })),
+      verb: Type.Optional(Type.String({ description: 'The method at the far side.' })),
+      address: Type.Optional(Type.String({ description: 'Address or path; the values of its query are masked.' })),
+      redirects: Type.Optional(Type.Array(text)),
+      approval: Type.Optional(
+        Type.String({ description: 'The approval that the call asked for or used, which has the exact request.' }),
+      ),
+      replays: Type.Optional(Type.String({ description: 'The `requestId` of the request whose reply was replayed.' })),
+      count: Type.Optional(Type.Integer({ minimum: 1, description: 'How many refusals this record counts.' })),
+      attempts: Type.Optional(
+        Type.Integer({ minimum: 0, description: 'At the far side, including those of which nothing left.' }),
+      ),
+      upstreamStatus: optionalCount,
+      status: optionalCount,
+      code: optionalText,
+      outcome: Type.Optional(Type.Enum([...auditOutcomes])),
+      bytesSent: optionalCount,
+      bytesReceived: optionalCount,
+      durationMs: Type.Optional(Type.Number({ minimum: 0 })),
+      detail: Type.Optional(Type.String({ description: 'Of a refusal: its sentence.' })),
+    }),
+  ),
+  cursor: Type.Optional(Type.String({ description: 'There may be more calls: `cursor` of the next page.' })),
+});
+
 export const startSchema = namedObject('RunRequest', {
   input: Type.Optional(
     Type.Object({}, { description: 'The input of the run; where absent, `data.input` of the automation, otherwise `{}`.' }),
@@ -121,6 +162,12 @@ export const runListParameters: NonNullable<RouteDocs['queryParameters']> = [
 ];
 
 export const taskListParameters: NonNullable<RouteDocs['queryParameters']> = [limitParameter, cursorParameter];
+
+export const callListParameters: NonNullable<RouteDocs['queryParameters']> = [
+  { name: 'task', description: 'Only calls of the task with this id.', schema: text },
+  limitParameter,
+  { ...cursorParameter, description: '`cursor` of the previous page, unchanged; the task must stay the same.' },
+];
 
 export const runKeyHeader = {
   name: 'Idempotency-Key',
@@ -165,6 +212,24 @@ export const exampleTask = {
   begin: '2026-03-01T22:00:00.014Z',
   end: '2026-03-01T22:00:00.226Z',
   requestId: '5c1d4f7a9b3e4d20a6f18c7e2b0d9f43',
+};
+
+export const exampleCall = {
+  id: 'mi5c2k1q-5f0c9be31a42/7',
+  time: '2026-03-01T22:00:00.016Z',
+  requestId: exampleTask.requestId,
+  task: exampleTask.id,
+  route: 'run restAction',
+  adapter: 'Local NSO',
+  verb: 'POST',
+  address: 'restconf/operations/devices/check-sync',
+  attempts: 1,
+  upstreamStatus: 200,
+  status: 200,
+  outcome: 'ok',
+  bytesSent: 0,
+  bytesReceived: 41,
+  durationMs: 208.31,
 };
 
 export const exampleStream = [

@@ -1,11 +1,15 @@
-import type { Route } from '#http/route.ts';
+import { json, type Route } from '#http/route.ts';
 import { invalidRequest } from '#json/problem-list.ts';
+import { shownCall } from '#runs/run-calls.ts';
 import type { RunCatalogue } from '#runs/run-catalogue.ts';
-import { readRunListQuery, readTaskListQuery } from '#runs/run-list-query.ts';
+import { readCallListQuery, readRunListQuery, readTaskListQuery } from '#runs/run-list-query.ts';
 import { eventRoutes } from './event-routes.ts';
 import { catalogueReading } from './route-traits.ts';
 import { runCommandRoutes } from './run-command-routes.ts';
 import {
+  callListParameters,
+  callPageSchema,
+  exampleCall,
   exampleListed,
   exampleRun,
   exampleTask,
@@ -20,7 +24,14 @@ import { askedRun, jsonReply, runPageText, runText, taskPageText } from './run-t
 
 /** Runs of automations, and their events. The catalogue decides who sees and changes a run. `base`: in front of the path in `Location`. */
 export function runRoutes(runs: RunCatalogue, base: string): readonly Route[] {
-  return [listRoute(runs), readRoute(runs), tasksRoute(runs), ...runCommandRoutes(runs, base), ...eventRoutes(runs)];
+  return [
+    listRoute(runs),
+    readRoute(runs),
+    tasksRoute(runs),
+    callsRoute(runs),
+    ...runCommandRoutes(runs, base),
+    ...eventRoutes(runs),
+  ];
 }
 
 function listRoute(runs: RunCatalogue): Route {
@@ -98,6 +109,36 @@ function tasksRoute(runs: RunCatalogue): Route {
       success: { status: 200, description: 'A page; `cursor` if there are more.', schema: taskPageSchema },
       errors: ['run-not-found', 'store-unavailable'],
       example: { path: { id: exampleRun.id }, query: { limit: 50 }, reply: { list: [exampleTask] } },
+    },
+  };
+}
+
+function callsRoute(runs: RunCatalogue): Route {
+  return {
+    method: 'GET',
+    url: '/runs/:id/calls',
+    access: 'callers',
+    query: () => true,
+    async handle(request) {
+      const read = readCallListQuery(request.query);
+      if ('problems' in read) throw invalidRequest(read.problems);
+      request.count();
+      const { list, cursor } = await runs.calls({ ...askedRun(request), ...read.query });
+      return json(200, { list: list.map(shownCall), cursor });
+    },
+    ...catalogueReading,
+    counted: 'judged',
+    docs: {
+      tag: 'runs',
+      operationId: 'listRunCalls',
+      summary: 'List the calls that the tasks of a run made, the oldest first',
+      description:
+        'From the audit log: the request as it left, and what came of it. A call that may change something is on record before it leaves, and without an `outcome` while it is in flight. Any other call is on record within a second after its end. Bodies are not kept. A page may have fewer calls than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.',
+      pathParameters: runParameter,
+      queryParameters: callListParameters,
+      success: { status: 200, description: 'A page; `cursor` if there may be more.', schema: callPageSchema },
+      errors: ['run-not-found', 'store-unavailable'],
+      example: { path: { id: exampleRun.id }, query: { task: '1' }, reply: { list: [exampleCall] } },
     },
   };
 }

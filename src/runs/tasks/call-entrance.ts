@@ -73,12 +73,12 @@ interface Unfinished {
  * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
  */
 export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
-  const { run, reference, call, idempotent } = entering;
+  const { run, call, idempotent } = entering;
   const approval = { ...entering.approval, mask: (text: string) => options.secrets.mask(text) };
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;
-  record.note({ via: { run: run.id, task: reference } });
+  record.note({ via: viaOf(entering) });
   const life = new CallLife(signal, record);
   const ending: { status?: number | undefined; left?: CallerLeft } = {};
   try {
@@ -118,6 +118,12 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       options.callEnded?.(routeOf(call), record);
     });
   }
+}
+
+/** The task that makes the call, for the audit log. */
+function viaOf({ run, reference, approval }: EnteringCall): NonNullable<CallRecord['facts']['via']> {
+  const activity = approval?.task?.activity;
+  return { run: run.id, task: reference, ...(activity !== undefined && { id: String(activity) }) };
 }
 
 const approvalCodes: ReadonlySet<ErrorCode> = new Set([

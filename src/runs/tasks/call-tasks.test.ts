@@ -24,7 +24,7 @@ test('an action is sent once, and its record names the run, the task and who it 
   const [record] = await records();
   assert.equal(record?.requestId, end.requestId);
   assert.deepEqual([record?.principal, record?.roles, record?.route], ['ann', ['readonly'], 'run restAction']);
-  assert.deepEqual([record?.via, record?.sourceAddress], [{ run: 'run-1', task: '/do/0/x' }, undefined]);
+  assert.deepEqual([record?.via, record?.sourceAddress], [{ run: 'run-1', task: '/do/0/x', id: '3' }, undefined]);
   assert.deepEqual([record?.outcome, record?.upstreamStatus, record?.traceId], ['ok', 200, runTrace.traceId]);
 });
 

@@ -15,8 +15,8 @@ export type TestRole = (typeof testRoles)[number];
 /** The password of every test user, and the secret of every test client. */
 export const testPassword = 'correct horse battery staple';
 
-/** The executable, as the command line names it. */
-export const executable = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+/** The executable, as the command line names it: the bundle of `npm test`, else the source, so that one test file needs no bundle. */
+export const executable = process.env['TESTED_PROGRAM'] ?? fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 /** A PHC string with the cheapest parameters of argon2id, so that tests are quick. */
 export function hashOf(password: string): string {

@@ -75,6 +75,7 @@ export async function runServer(
   const runs = createRunCatalogue({
     store: counting,
     clock,
+    records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
       return found && { automation: found.automation, input: undefined };
