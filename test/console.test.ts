@@ -74,6 +74,11 @@ describe('the console', { skip }, () => {
     });
   });
 
+  test('has the reference of the API, to which /docs leads', async () => {
+    const reply = await gateway.send({ target: '/docs' });
+    assert.deepEqual([reply.status, reply.header('location'), reply.header('cache-control')], [302, '/console/api', 'no-cache']);
+  });
+
   test('names its files below the path of server.publicUrl', async () => {
     const files = await readConsole(new URL('../console/dist', import.meta.url).pathname, '/base');
     assert.match(files?.page.bytes.toString() ?? '', /"\/base\/console\/assets\/index-[\w-]+\.js"/u);
@@ -84,6 +89,10 @@ test('a gateway whose console is off has no such address, and sends browsers to 
   const off = await startGateway(t, { config: { server: { console: false } } });
   assertProblem(await off.send({ target: '/console' }), 404, 'not-found');
   assert.equal((await off.send({ target: '/', headers: html })).header('location'), '/docs');
+  const docs = await off.send({ target: '/docs' });
+  assert.deepEqual([docs.status, docs.header('content-type')], [200, 'text/html; charset=utf-8']);
+  assert.match(docs.header('content-security-policy') ?? '', /^default-src 'none';/u);
+  assert.match(docs.text, /id="error-unauthenticated"/u);
   assert.deepEqual((await off.send({ target: '/login/issuers' })).json(), { list: [] });
   for (const target of ['/login/oidc', '/login/oidc/callback?code=x&state=y']) {
     assertProblem(await off.send({ target }), 404, 'not-found');

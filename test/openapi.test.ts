@@ -6,19 +6,18 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/schema';
-import { roles } from '../src/access/principal.ts';
 import { errorCodes } from '../src/base/error-codes.ts';
-import { curlExample } from '../src/http/documentation/docs-page-example.ts';
-import { operationsIn, type PlacedOperation } from '../src/http/documentation/docs-page-operation.ts';
 import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
 import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
+import { operationsIn, type PlacedOperation } from '../src/http/documentation/placed-operations.ts';
 import { generateClient, generatedFolder, staleFiles } from '../tools/client/generator.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
+import { curlExample } from './support/documentation/curl-example.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, type TestRole, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 
-// GET /openapi.json describes every route that is served; GET /docs and docs/reference/http-api.md show the same to readers.
+// GET /openapi.json describes every route that is served; the console and docs/reference/http-api.md show the same to readers.
 
 const far = await farSide({ after });
 const gateway = await startGateway(
@@ -497,7 +496,6 @@ describe('the document describes the replies', () => {
       ['readyz', '/readyz'],
       ['metrics', '/metrics'],
       ['openapi', '/openapi.json'],
-      ['docs', '/docs'],
       ['listAutomations', '/automation_catalog/automations?limit=5'],
     ] as const) {
       assertDocumented(operationId, 200, await gateway.send({ target, role: 'admin' }));
@@ -516,31 +514,6 @@ describe('the document describes the replies', () => {
     const { schema } = media(document.components.responses['NotFound']?.content, reply.header('content-type') ?? '');
     assert.equal(reply.status, 404);
     assert.deepEqual(faults(schema, reply.json()), []);
-  });
-});
-
-describe('the page at /docs', () => {
-  test('loads nothing from another address and runs no script', async () => {
-    const page = await gateway.send({ target: '/docs' });
-    assert.match(page.header('content-type') ?? '', /^text\/html; charset=utf-8$/);
-    assert.match(page.header('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[^']+'; /);
-    assert.doesNotMatch(page.text, /<script|<link|<img|<iframe|@import|url\(|\sstyle=|\son\w+=/i);
-    for (const [, target = ''] of page.text.matchAll(/(?:href|src)="([^"]*)"/g)) {
-      assert.ok(target.startsWith('#') || target === 'openapi.json', target);
-    }
-  });
-
-  test('has the anchor of every error code and of every operation, and every link has its anchor', async () => {
-    const { text } = await gateway.send({ target: '/docs' });
-    const anchors = new Set([...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id));
-    for (const code of Object.keys(errorCodes)) assert.ok(anchors.has(`error-${code}`), code);
-    for (const placed of operations) assert.ok(anchors.has(placed.operation.operationId), placed.operation.operationId);
-    for (const [, id = ''] of text.matchAll(/href="#([^"]*)"/g)) assert.ok(anchors.has(id), id);
-  });
-
-  test('shows every role', async () => {
-    const { text } = await gateway.send({ target: '/docs' });
-    for (const role of roles) assert.ok(text.includes(`<th scope="col">${role}</th>`), role);
   });
 });
 

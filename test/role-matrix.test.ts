@@ -196,7 +196,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/healthz', may: 'open' },
   { method: 'GET', path: '/readyz', may: 'open' },
   { method: 'GET', path: '/openapi.json', may: 'open' },
-  { method: 'GET', path: '/docs', may: 'open' },
+  { method: 'GET', path: '/docs', answers: 302, may: 'open' },
   { method: 'GET', path: '/login/issuers', may: 'open' },
   { method: 'GET', path: '/login/oidc', answers: 302, may: 'open' },
   { method: 'GET', path: '/login/oidc/callback', answers: 302, may: 'open' },

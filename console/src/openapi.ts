@@ -1,14 +1,23 @@
+import { gatewayAddress } from './address.ts';
+import type { SnippetCall } from './snippets.ts';
+
 /** The parts of the OpenAPI document that the reference shows. */
 export interface ApiDocument {
-  readonly info: { readonly version: string };
+  readonly openapi: string;
+  readonly info: { readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, ApiSchema>>;
     readonly parameters: Readonly<Record<string, ApiParameter>>;
+    readonly headers: Readonly<Record<string, ApiHeader>>;
+    readonly securitySchemes: Readonly<Record<string, { readonly description: string }>>;
   };
   readonly 'x-error-codes': Readonly<
-    Record<string, { readonly title: string; readonly meaning: string; readonly remedy: string }>
+    Record<
+      string,
+      { readonly statuses: readonly number[]; readonly title: string; readonly meaning: string; readonly remedy: string }
+    >
   >;
 }
 
@@ -17,6 +26,7 @@ export interface ApiOperation {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
+  readonly 'x-roles': 'everyone' | 'callers' | readonly string[];
   readonly parameters: readonly (ApiParameter | Reference)[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ApiResponse>>;
@@ -31,8 +41,13 @@ export interface ApiParameter {
   readonly example?: string | number;
 }
 
-interface ApiResponse {
+interface ApiHeader {
   readonly description: string;
+}
+
+export interface ApiResponse {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, ApiHeader | Reference>>;
   readonly content?: Content;
   readonly 'x-error-codes'?: readonly string[];
 }
@@ -87,6 +102,51 @@ export function parametersOf(document: ApiDocument, operation: ApiOperation): re
     const found = document.components.parameters[nameIn(parameter.$ref)];
     return found === undefined ? [] : [found];
   });
+}
+
+/** The headers of a reply by name, with their descriptions. */
+export function headersOf(
+  document: ApiDocument,
+  { headers = {} }: ApiResponse,
+): readonly (readonly [name: string, description: string])[] {
+  return Object.entries(headers).flatMap(([name, header]) => {
+    const found = '$ref' in header ? document.components.headers[nameIn(header.$ref)] : header;
+    return found === undefined ? [] : [[name, found.description] as const];
+  });
+}
+
+/** The example of an operation as a call; undefined where a required value has no example. */
+export function exampleCall(document: ApiDocument, { method, path, operation }: PlacedOperation): SnippetCall | undefined {
+  const parameters = parametersOf(document, operation);
+  const [paths, query] = [examplesIn('path', parameters), examplesIn('query', parameters)];
+  const target = path.slice(1).replaceAll(/\{(\w+)\}/gu, (all, name: string) => encodeURIComponent(paths[name] ?? all));
+  const [[mediaType, { example }] = ['', { example: '' }]] = Object.entries(operation.requestBody?.content ?? {});
+  if (target.includes('%7B') || example === undefined) return undefined;
+  const body = bodyText(mediaType, example);
+  const url = new URL(target, gatewayAddress);
+  url.search = new URLSearchParams(query).toString();
+  const headers: Record<string, string> = mediaType === '' ? {} : { 'Content-Type': mediaType };
+  const options = optionsText({ path: paths, query, rawBody: body });
+  return { method, url: url.href, headers, body, operation: operation.operationId, options };
+}
+
+function examplesIn(where: 'path' | 'query', parameters: readonly ApiParameter[]): Readonly<Record<string, string>> {
+  const given = parameters.filter((parameter) => parameter.in === where && parameter.example !== undefined);
+  return Object.fromEntries(given.map(({ name, example }) => [name, String(example)]));
+}
+
+/** The options of the client as JavaScript, without those that are empty. */
+function optionsText(options: Readonly<Record<string, string | object>>): string {
+  const given = Object.entries(options).filter(([, value]) => Object.keys(value).length > 0);
+  const members = given.map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  return members.length === 0 ? '' : `{ ${members.join(', ')} }`;
+}
+
+function bodyText(mediaType: string, example: unknown): string {
+  if (mediaType === 'application/x-www-form-urlencoded') {
+    return new URLSearchParams(example as Readonly<Record<string, string>>).toString();
+  }
+  return typeof example === 'string' ? example : JSON.stringify(example);
 }
 
 function nameIn(reference: string): string {

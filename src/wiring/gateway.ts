@@ -215,7 +215,7 @@ function gatewayRoutes(
   const { version, base, access, consoleFiles: files } = options;
   const hasConsole = files !== 'off' && files !== undefined;
   const served = servedRoutes({ ...options, hasConsole, allRoutes: () => all });
-  const all = [...served, ...documentationRoutes({ routes: served, version, base, cookieName: access.cookieName })];
+  const all = [...served, ...documentationRoutes({ routes: served, version, base, hasConsole, cookieName: access.cookieName })];
   return [...all, ...consoleRoutes({ files, version, base })];
 }
 

@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { audience } from '../support/far-sides/identity-provider.ts';
 import { consoleClientId, type LoginProvider, loginProvider } from '../support/far-sides/login-provider.ts';
 import { type Gateway, startGateway } from '../support/gateway/start-gateway.ts';
+import { until } from '../support/until.ts';
 import { axeFindings } from './axe.ts';
 import { noChromium, startChromium } from './chromium.ts';
 
@@ -64,6 +65,35 @@ describe('a person without a session', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Log in here' }).click();
     await page.waitForURL(`http://localhost:${gateway.port}/console/api/whoami`);
     await page.getByText('no role').waitFor();
+    await context.close();
+  });
+
+  test('reads the reference of the API at /docs: the error of a type, and an operation with its example', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`http://localhost:${gateway.port}/docs#error-outcome-unknown`);
+    await page.waitForURL(/\/console\/api#error-outcome-unknown$/u);
+    const row = page.locator('#error-outcome-unknown');
+    await row.waitFor();
+    await until('the row in sight', async () =>
+      row.evaluate((element) => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().top < innerHeight),
+    );
+    assert.deepEqual(await page.locator('nav a').allInnerTexts(), ['API']);
+    assert.deepEqual(await axeFindings(page), []);
+    await page.getByLabel('Contains').fill('restaction');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'restAction', exact: true }).click();
+    await page.getByText('The same call for a program').click();
+    const shown = await page.locator('main').innerText();
+    assert.match(shown, /curl -X POST .*\/orchestrator_manager\/restAction\/Local%20NSO/u);
+    assert.match(shown, /Log in to try it\./u);
+    assert.match(shown, /X-Upstream-Status|Reply headers/u);
+    assert.equal(await page.getByRole('form', { name: 'Try it' }).count(), 0);
+    assert.deepEqual(await axeFindings(page), []);
+    await page.goto(`http://localhost:${gateway.port}/console/api/healthz`);
+    await page.getByText('Try it').click();
+    await page.getByRole('button', { name: 'Send GET' }).click();
+    await page.getByRole('group', { name: 'The body of the reply' }).waitFor();
     await context.close();
   });
 });

@@ -1,16 +1,9 @@
 import type { OpenApiDocument, Operation } from '../../src/http/documentation/openapi-document.ts';
-
-interface Placed {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: Operation;
-}
+import { operationsIn, type PlacedOperation } from '../../src/http/documentation/placed-operations.ts';
 
 /** The text of operations.gen.ts: each operation as a value for the front, and as the type of its method. */
 export function operationsModule(document: OpenApiDocument): string {
-  const placed = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, operation]) => (isForBrowsers(operation) ? [] : [{ method, path, operation }])),
-  );
+  const placed = operationsIn(document).filter(({ operation }) => !isForBrowsers(operation));
   const types = placed.flatMap(({ operation }) =>
     isStream(operation) ? [`${typeName(operation)}Data`] : [`${typeName(operation)}Data`, `${typeName(operation)}Responses`],
   );
@@ -55,7 +48,7 @@ function isStream({ responses }: Operation): boolean {
   return responses[200]?.content?.['text/event-stream'] !== undefined;
 }
 
-function valueOf(placed: Placed): string {
+function valueOf(placed: PlacedOperation): string {
   const { method, path, operation } = placed;
   const [body] = Object.keys(operation.requestBody?.content ?? {});
   const pages = pagesOf(placed);
@@ -74,7 +67,7 @@ function rolesOf({ 'x-roles': roles }: Operation): string {
   return typeof roles === 'string' ? `'${roles}'` : `[${roles.map((role) => `'${role}'`).join(', ')}]`;
 }
 
-function pagesOf({ operation }: Placed): 'cursor' | 'skip' | undefined {
+function pagesOf({ operation }: PlacedOperation): 'cursor' | 'skip' | undefined {
   const names = operation.parameters.flatMap((parameter) =>
     'in' in parameter && parameter.in === 'query' ? [parameter.name] : [],
   );
@@ -82,7 +75,7 @@ function pagesOf({ operation }: Placed): 'cursor' | 'skip' | undefined {
   return names.includes('skip') ? 'skip' : undefined;
 }
 
-function methodOf({ path, operation }: Placed): string {
+function methodOf({ path, operation }: PlacedOperation): string {
   const { operationId, summary, description, requestBody } = operation;
   const name = typeName(operation);
   const needed = path.includes('{') || requestBody?.required === true ? '' : '?';
@@ -93,7 +86,7 @@ function methodOf({ path, operation }: Placed): string {
   return `  /**\n${comment.map((line) => `   * ${line}`.trimEnd().replaceAll('*/', '*\\/')).join('\n')}\n   */\n  ${operationId}${signature};\n`;
 }
 
-function pagerOf({ path, operation }: Placed): string {
+function pagerOf({ path, operation }: PlacedOperation): string {
   const name = typeName(operation);
   const needed = path.includes('{') ? '' : '?';
   return `  /** The entries of \`${operation.operationId}\`. */\n  ${operation.operationId}(options${needed}: CallOptions<${name}Data>): AsyncIterable<${name}Responses[200]['list'][number]>;\n`;

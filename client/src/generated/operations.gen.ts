@@ -620,7 +620,7 @@ export interface Operations {
   /**
    * This API as a page for people
    *
-   * The page is complete in itself: it works offline and runs no script.
+   * For browsers: it leads to the API page of the console, which is open to everyone. A gateway without the console answers with a short page. `#error-CODE` is the anchor of an error on both.
    *
    * Open to everyone, without credentials.
    */

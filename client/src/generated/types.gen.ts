@@ -7999,7 +7999,7 @@ export type DocsError = DocsErrors[keyof DocsErrors];
 
 export type DocsResponses = {
     /**
-     * The page.
+     * The short page, where the gateway serves no console.
      */
     200: string;
 };

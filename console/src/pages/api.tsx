@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { gatewayAddress, hrefOf, place } from '../address.ts';
+import { hrefOf, pagePlace, place } from '../address.ts';
 import { useLoad } from '../load.ts';
 import {
   type ApiDocument,
@@ -14,7 +14,8 @@ import { Empty, Panel, Table, Text } from '../parts/basics.tsx';
 import { Input } from '../parts/field.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
-import { gateway } from '../session.ts';
+import { gateway, principal } from '../session.ts';
+import { callersText, Errors, Example, ReplyHeaders, Start } from './api-parts.tsx';
 import { TryIt } from './try-it.tsx';
 
 function useDocument() {
@@ -30,10 +31,15 @@ export function Api(): JSX.Element {
       <Filters label="Search the operations">
         <Input label="Contains" name="q" value={search} />
       </Filters>
-      <Loading of={loaded}>{(document) => <Operations document={document} search={search} />}</Loading>
-      <p class="note">
-        The same as a document for programs: <a href={new URL('openapi.json', gatewayAddress).href}>openapi.json</a>
-      </p>
+      <Loading of={loaded}>
+        {(document) => (
+          <>
+            {search === '' && <Start document={document} />}
+            <Operations document={document} search={search} />
+            {search === '' && <Errors document={document} />}
+          </>
+        )}
+      </Loading>
     </>
   );
 }
@@ -49,7 +55,7 @@ function Operations({ document, search }: { readonly document: ApiDocument; read
         return (
           <Panel key={name} title={name}>
             <p class="soft">{description}</p>
-            <Table label={name} columns={['Operation', 'Method and path', 'What it does']}>
+            <Table label={name} columns={['Operation', 'Method and path', 'What it does', 'For']}>
               {inside.map(({ method, path, operation }) => (
                 <tr key={operation.operationId}>
                   <td>
@@ -61,6 +67,7 @@ function Operations({ document, search }: { readonly document: ApiDocument; read
                     </code>
                   </td>
                   <td class="grow">{operation.summary}</td>
+                  <td>{callersText(operation['x-roles'])}</td>
                 </tr>
               ))}
             </Table>
@@ -107,6 +114,11 @@ function OperationDetails({
         <p key={paragraph}>{paragraph.replaceAll('`', '')}</p>
       ))}
       <TryIt placed={placed} parameters={parameters} />
+      {principal.value === 'none' && operation['x-roles'] !== 'everyone' && (
+        <p class="note">
+          <a href={hrefOf(['login'], { to: pagePlace() })}>Log in</a> to try it.
+        </p>
+      )}
       {parameters.length > 0 && (
         <Panel title="Parameters">
           <Table label="Parameters" columns={['Name', 'In', 'Type', 'Meaning']}>
@@ -130,6 +142,7 @@ function OperationDetails({
         </Panel>
       )}
       <Replies document={document} operation={operation} />
+      <Example document={document} placed={placed} />
     </>
   );
 }
@@ -172,6 +185,7 @@ function Replies({ document, operation }: { readonly document: ApiDocument; read
         <p>{first?.[1].description.replaceAll('`', '')}</p>
         {content !== undefined && <Members document={document} schema={content[1].schema} label="Members of the reply" />}
         {content?.[1].example !== undefined && <Text of={exampleText(content[1].example)} label="An example of the reply" />}
+        {first !== undefined && <ReplyHeaders document={document} reply={first[1]} />}
       </Panel>
       <Panel title="Errors">
         <Table label="Errors" columns={['Status', 'Code', 'Meaning', 'What to do']}>

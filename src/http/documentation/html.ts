@@ -1,5 +1,5 @@
 /** Markup in which every value is escaped. */
-export interface Html {
+interface Html {
   readonly markup: string;
 }
 
@@ -27,9 +27,4 @@ function escapeHtml(text: string): string {
 export function inline(text: string): Html {
   const parts = text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
   return html`${parts}`;
-}
-
-/** Like `inline`, for a text with an empty line between its paragraphs. */
-export function paragraphs(text: string): Html {
-  return html`${text.split('\n\n').map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`;
 }

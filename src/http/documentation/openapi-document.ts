@@ -2,7 +2,7 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import type { RouteAccess, RouteDocs } from '#http/route.ts';
 
-/** The parts of OpenAPI 3.1 that the gateway's document uses; `/docs` is rendered from the same value. */
+/** The parts of OpenAPI 3.1 that the gateway's document uses; the console shows it to people. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: ApiInfo;

@@ -11,6 +11,8 @@ interface DocumentationRoutesOptions {
   readonly version: string;
   /** In front of every path: the absolute URL of `server.publicUrl`, or empty. */
   readonly base: string;
+  /** The page for people is one of the console. */
+  readonly hasConsole: boolean;
   /** The name of the session cookie. */
   readonly cookieName: string;
 }
@@ -21,16 +23,16 @@ interface Replies {
 }
 
 /**
- * The API for programs (OpenAPI) and for people (a page that works offline). The first request of either writes both, because that takes
+ * The API for programs (OpenAPI) and for people (the API page of the console, or a short one where there is none). The first request of either writes both, because that takes
  * longer than the start of most parts.
  */
-export function documentationRoutes({ routes, ...facts }: DocumentationRoutesOptions): readonly Route[] {
+export function documentationRoutes({ routes, hasConsole, ...facts }: DocumentationRoutesOptions): readonly Route[] {
   let written: Replies | undefined;
   const write = (): Replies => {
     const document = createOpenApiDocument({ routes: [...routes, ...own], ...facts });
     return {
       document: { kind: 'plain', status: 200, headers: caching, body: JSON.stringify(withNamedSchemas(document)) },
-      page: { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers: pageHeaders, body: docsPage(document) },
+      page: hasConsole ? toConsole(facts.base) : shortPage(docsPage(document)),
     };
   };
   const replies = (): Replies => (written ??= write());
@@ -72,18 +74,26 @@ function pageRoute(reply: () => RouteReply): Route {
       tag: 'operations',
       operationId: 'docs',
       summary: 'This API as a page for people',
-      description: 'The page is complete in itself: it works offline and runs no script.',
+      description:
+        'For browsers: it leads to the API page of the console, which is open to everyone. A gateway without the console answers with a short page. `#error-CODE` is the anchor of an error on both.',
       success: {
         status: 200,
-        description: 'The page.',
+        description: 'The short page, where the gateway serves no console.',
         mediaType: 'text/html',
         schema: Type.String(),
         headers: {
           ...cachingDocs,
-          'Content-Security-Policy': 'Allows nothing but the style in the page.',
+          'Content-Security-Policy': 'Allows nothing but the text of the page.',
           'Referrer-Policy': '`no-referrer`.',
         },
       },
+      otherReplies: [
+        {
+          status: 302,
+          description: 'The API page of the console.',
+          headers: { ...cachingDocs, Location: 'Its address.', 'Referrer-Policy': '`no-referrer`.' },
+        },
+      ],
       errors: [],
       example: { reply: '<!doctype html>' },
     },
@@ -93,4 +103,14 @@ function pageRoute(reply: () => RouteReply): Route {
 /** `no-cache`, since another version of the gateway may answer the next request. */
 const caching = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' };
 const cachingDocs = { 'Cache-Control': '`no-cache`.', 'X-Content-Type-Options': '`nosniff`.' };
-const pageHeaders = { ...caching, 'Content-Security-Policy': contentSecurityPolicy, 'Referrer-Policy': 'no-referrer' };
+const pageHeaders = { ...caching, 'Referrer-Policy': 'no-referrer' };
+
+/** A browser keeps the fragment, so `/docs#error-CODE` leads to the error. */
+function toConsole(base: string): RouteReply {
+  return { kind: 'plain', status: 302, headers: { ...pageHeaders, Location: `${base}/console/api` }, body: '' };
+}
+
+function shortPage(body: string): RouteReply {
+  const headers = { ...pageHeaders, 'Content-Security-Policy': contentSecurityPolicy };
+  return { kind: 'plain', status: 200, mediaType: 'text/html; charset=utf-8', headers, body };
+}

@@ -1,5 +1,5 @@
-import { shellQuoted } from '#base/shell-quoted.ts';
-import type { Operation, Parameter, Reference } from './openapi-document.ts';
+import { shellQuoted } from '../../../src/base/shell-quoted.ts';
+import type { Operation, Parameter, Reference } from '../../../src/http/documentation/openapi-document.ts';
 
 interface CurlTarget {
   readonly method: string;
