@@ -10,6 +10,7 @@ import { requestOf } from './request.ts';
 
 export type { CallOptions, FollowOptions, Operation, Reply, RequestOptions, RunEvent, StreamedEvent } from './call.ts';
 export type { Credentials } from './credentials.ts';
+export { durationText } from './duration-text.ts';
 export { type ClientErrorCode, type ErrorCode, GatewayError } from './gateway-error.ts';
 export { type OperationName, operations } from './generated/operations.gen.ts';
 export type * from './generated/types.gen.ts';

@@ -1,5 +1,5 @@
-import type { RunError } from '#client/gateway.ts';
-import { durationText, errorText, taskPath, turnText } from './run-words.ts';
+import { durationText, type RunError } from '#client/gateway.ts';
+import { errorText, taskPath, turnText } from './run-words.ts';
 
 /** A lifecycle event of a run or of one of its tasks. */
 export interface LifecycleEvent {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Adapter, AdapterTest } from '#client/gateway.ts';
+import { type Adapter, type AdapterTest, durationText } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { change } from '../change.ts';
 import { useLoad } from '../load.ts';
@@ -9,7 +9,6 @@ import { Empty, Facts, Panel, Table, Time } from '../parts/basics.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, may } from '../session.ts';
-import { durationText } from '../texts.ts';
 
 /** All adapter instances, as this gateway knows them. */
 export function Adapters(): JSX.Element {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AuditRecord, ListAuditData } from '#client/gateway.ts';
+import { type AuditRecord, durationText, type ListAuditData } from '#client/gateway.ts';
 import { hrefOf, place } from '../address.ts';
 import { useLoad } from '../load.ts';
 import { Empty, Table, Time } from '../parts/basics.tsx';
@@ -9,7 +9,6 @@ import { Days, Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, may } from '../session.ts';
-import { durationText } from '../texts.ts';
 import { ChainVerification } from './audit-verification.tsx';
 
 type Query = NonNullable<ListAuditData['query']>;

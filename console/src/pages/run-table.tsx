@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import type { ListedRun } from '#client/gateway.ts';
+import { durationText, type ListedRun } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { Table, Time } from '../parts/basics.tsx';
 import { Status } from '../parts/status.tsx';
-import { durationText, errorKind } from '../texts.ts';
+import { errorKind } from '../texts.ts';
 
 /** Runs, the newest first. */
 export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[]; readonly label: string }): JSX.Element {

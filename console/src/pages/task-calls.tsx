@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { RunCall, RunTask } from '#client/gateway.ts';
+import { durationText, type RunCall, type RunTask } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { keepFocus } from '../focus.ts';
 import { useLoad } from '../load.ts';
@@ -8,7 +8,6 @@ import { Empty, Facts, Time } from '../parts/basics.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway } from '../session.ts';
-import { durationText } from '../texts.ts';
 
 interface TaskCallsProps {
   readonly run: string;

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import type { Run, RunTask } from '#client/gateway.ts';
+import { durationText, type Run, type RunTask } from '#client/gateway.ts';
 import { Empty, Panel } from '../parts/basics.tsx';
 import { Status } from '../parts/status.tsx';
 import { may } from '../session.ts';
-import { durationText, errorKind, taskNames, timeText } from '../texts.ts';
+import { errorKind, taskNames, timeText } from '../texts.ts';
 import { Decision } from './decision.tsx';
 import { TaskCalls } from './task-calls.tsx';
 

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { durationText } from '#client/gateway.ts';
 import type { ReadReply } from '../reading.ts';
 import { type SnippetCall, snippetsOf } from '../snippets.ts';
-import { durationText, indentedJson } from '../texts.ts';
+import { indentedJson } from '../texts.ts';
 import { Facts, Text } from './basics.tsx';
 
 /** A reply as it came, with the digits of its numbers. */

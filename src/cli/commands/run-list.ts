@@ -1,10 +1,10 @@
-import type { Gateway, ListedRun, ListRunsData } from '#client/gateway.ts';
+import { durationText, type Gateway, type ListedRun, type ListRunsData } from '#client/gateway.ts';
 import { findAutomation } from '../automation-lookup.ts';
 import type { Command, CommandContext, GivenArguments } from '../command.ts';
 import { gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { program } from '../help.ts';
 import { print } from '../output.ts';
-import { between, durationText } from '../run-words.ts';
+import { between } from '../run-words.ts';
 import { type TextColumn, textTable } from '../text-table.ts';
 
 const filters = ['workflow', 'status', 'principal', 'since', 'until'] as const;

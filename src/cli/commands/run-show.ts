@@ -1,10 +1,10 @@
 import { visible } from '#base/visible.ts';
-import type { Run, RunTask } from '#client/gateway.ts';
+import { durationText, type Run, type RunTask } from '#client/gateway.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { fitted } from '../display-width.ts';
 import { exact, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
 import { print } from '../output.ts';
-import { between, durationText, errorText, taskPath, turnText } from '../run-words.ts';
+import { between, errorText, taskPath, turnText } from '../run-words.ts';
 import { type TextColumn, textTable } from '../text-table.ts';
 
 export const runShow: Command = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '#base/visible.ts';
-import { type Gateway, GatewayError, type Run } from '#client/gateway.ts';
+import { durationText, type Gateway, GatewayError, type Run } from '#client/gateway.ts';
 import { findAutomation } from '../automation-lookup.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { fitted } from '../display-width.ts';
@@ -14,7 +14,7 @@ import { createRunTimeline, type LifecycleEvent } from '../lifecycle-event.ts';
 import { print } from '../output.ts';
 import { createProgressLine } from '../progress-line.ts';
 import { readRunInput } from '../run-input.ts';
-import { between, durationText, errorText } from '../run-words.ts';
+import { between, errorText } from '../run-words.ts';
 
 /** Exit codes of `--follow`. */
 const codeOf: Readonly<Partial<Record<Run['status'], number>>> = { completed: 0, faulted: 1, cancelled: 1, suspended: 3 };
