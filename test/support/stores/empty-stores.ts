@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import { noLog } from '../../../src/base/log.ts';
 import { openDatabase, type StoreOptions } from '../../../src/database/database.ts';
 import type { StorePart } from '../../../src/database/store-part.ts';
+import type { Owner } from '../owner.ts';
 
 /**
  * Stores whose tables exist, and have no rows but those of the migrations. A migration takes longer than most tests. So the stores of
@@ -15,7 +16,11 @@ export interface EmptyStores {
   take(): Promise<StoreOptions>;
   /** No connection to the store may be open. */
   giveBack(store: StoreOptions): Promise<void>;
+  /** Removes what `giveBack` kept. */
+  close(): Promise<void>;
 }
+
+type Fresh = (owner: Owner) => Promise<StoreOptions>;
 
 export function emptySqliteStores(): EmptyStores {
   let original: Promise<string> | undefined;
@@ -37,17 +42,19 @@ export function emptySqliteStores(): EmptyStores {
     async giveBack(store) {
       if (store.kind === 'sqlite') await rm(join(store.file, '..'), { recursive: true, force: true });
     },
+    async close() {},
   };
 }
 
-export function emptyPostgresStores(fresh: () => Promise<StoreOptions>): EmptyStores {
+export function emptyPostgresStores(fresh: Fresh): EmptyStores {
   const free: StoreOptions[] = [];
+  const closing: (() => unknown)[] = [];
   let emptying: Promise<string> | undefined;
   return {
     async take() {
       const known = free.pop();
       if (known !== undefined) return known;
-      const store = await fresh();
+      const store = await fresh({ after: (close) => void closing.push(close) });
       await migrate(store, 'main');
       emptying ??= withClient(store, emptyingStatements);
       await emptying;
@@ -58,6 +65,9 @@ export function emptyPostgresStores(fresh: () => Promise<StoreOptions>): EmptySt
       if (statements === undefined) throw new Error('The store was not taken here.');
       await withClient(store, (client) => client.query(statements));
       free.push(store);
+    },
+    async close() {
+      for (const close of closing.splice(0)) await close();
     },
   };
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
-import { Client } from 'pg';
+import { after, suite, type TestContext, test } from 'node:test';
+import { Client, DatabaseError } from 'pg';
 import { type Log, noLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../../src/database/database.ts';
@@ -22,6 +22,8 @@ export interface TestStore {
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
   /** As `open`, for the part with the audit log. */
   openAudit(t: TestContext, store?: StoreOptions): Promise<Database>;
+  /** Removes what it kept for further tests. `eachStore` calls it after all tests of the process. */
+  close(): Promise<void>;
 }
 
 const postgresUrl = await findPostgres();
@@ -40,6 +42,7 @@ export function eachStoreWith(options: { readonly concurrency: number }, define:
   const found = foundPostgres;
   if (found !== undefined) {
     suite('on PostgreSQL', options, () => define(found));
+    after(() => found.close());
     return;
   }
   const missing = 'no PostgreSQL answers at 127.0.0.1:5432 and TEST_POSTGRES_URL is not set';
@@ -66,21 +69,12 @@ export function storeUrl(store: StoreOptions): string {
   return store.kind === 'sqlite' ? `sqlite:${store.file}` : store.url.reveal();
 }
 
-/**
- * A schema of its own in the given database: as separate as a database, and created faster. It is dropped at the end of the process,
- * because the hooks of a test run in the order of their registration. The hook of a store would run while a gateway has the store open,
- * and the drop could deadlock with it.
- */
+/** A schema of its own in the given database: as separate as a database, and created faster. */
 function postgresStore(url: string): TestStore {
-  const schemas: string[] = [];
-  const drop = async (): Promise<void> => {
-    for (const schema of schemas) await execute(url, `drop schema ${schema} cascade`);
-  };
-  process.once('beforeExit', () => void drop());
-  const fresh = async (): Promise<StoreOptions> => {
+  const fresh: TestStore['fresh'] = async (owner) => {
     const schema = `gateway_test_${randomBytes(8).toString('hex')}`;
     await execute(url, `create schema ${schema}`);
-    schemas.push(schema);
+    owner.after(() => dropSchema(url, schema));
     const address = new URL(url);
     address.searchParams.set('options', `-c search_path=${schema}`);
     return { kind: 'postgres', url: new Secret(address.href) };
@@ -89,7 +83,7 @@ function postgresStore(url: string): TestStore {
 }
 
 /** The stores that tests open in their own process. A store is given back once its test has ended and nothing has it open. */
-function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 'openAudit'> {
+function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 'openAudit' | 'close'> {
   const users = new Map<StoreOptions, { open: number; ended: boolean }>();
   const giveBackUnused = async (store: StoreOptions): Promise<void> => {
     const use = users.get(store);
@@ -121,9 +115,23 @@ function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 
   };
   return {
     empty,
+    close: () => stores.close(),
     open: (t, store, log) => openPart(t, 'main', store, log),
     openAudit: (t, store) => openPart(t, 'audit', store),
   };
+}
+
+/**
+ * Hooks of a test run in the order of their registration, so a gateway of the test may have the store open. PostgreSQL then ends the drop
+ * or a statement of the gateway as a deadlock. A hook that fails would keep the later ones from running, and the process would not end.
+ */
+async function dropSchema(url: string, schema: string, attempts = 10): Promise<void> {
+  try {
+    await execute(url, `drop schema ${schema} cascade`);
+  } catch (error) {
+    if (attempts <= 1 || !(error instanceof DatabaseError && error.code === '40P01')) throw error;
+    await dropSchema(url, schema, attempts - 1);
+  }
 }
 
 async function execute(url: string, statement: string): Promise<void> {
