@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  * Bundles the gateway into a directory of its own for the tests, and returns the path of its executable. A start reads some fifty files
  * in place of four thousand, which takes half of the processor time. The tests start the gateway some 300 times.
  *
- * The directory has the shape of the repository, since modules look for their WebAssembly, for package.json and for the console next to
- * themselves.
+ * The directory has the shape of the repository: modules look next to themselves for WebAssembly, package.json, the workflows of the demo
+ * and the console.
  */
 export async function builtProgram(): Promise<string> {
   const directory = join(root, 'build');
@@ -43,6 +43,7 @@ export async function builtProgram(): Promise<string> {
     const folder = file.startsWith('src/relay/') ? program : join(directory, 'src', 'json');
     await cp(join(root, file), join(folder, basename(file)));
   }
+  await cp(join(root, 'demo', 'workflows'), join(program, 'workflows'), { recursive: true });
   await cp(join(root, 'package.json'), join(directory, 'package.json'));
   await symlink(join(root, 'console'), join(directory, 'console'));
   return join(program, 'main.js');

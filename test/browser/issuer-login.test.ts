@@ -54,7 +54,7 @@ describe('a person without a session', { skip: noChromium }, () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`http://localhost:${gateway.port}/console/api/whoami`);
-    await page.getByRole('link', { name: 'Log in', exact: true }).click();
+    await page.getByRole('banner').getByRole('link', { name: 'Log in', exact: true }).click();
     await page.getByRole('link', { name: /^Log in with/u }).click();
     await page.getByRole('button', { name: 'Log in here' }).click();
     await page.waitForURL(/\/console\/login\?failure=not-valid&to=%2Fapi%2Fwhoami$/u);
