@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { hrefOf, pagePlace, place } from './address.ts';
 import { lastChange } from './change.ts';
-import { keepFocus } from './focus.ts';
 import { useLoad } from './load.ts';
 import { LoggedIn, Login } from './pages/login.tsx';
 import { menu, pageOf } from './pages.tsx';
@@ -104,8 +103,6 @@ function Page(): JSX.Element {
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [key]);
-  // A change of the filters draws their form again.
-  useEffect(keepFocus, [place.value]);
   return (
     <main id="main" tabIndex={-1}>
       <h1 ref={heading} tabIndex={-1}>
@@ -133,7 +130,6 @@ function LastChange(): JSX.Element | null {
         type="button"
         onClick={() => {
           lastChange.value = undefined;
-          keepFocus();
         }}
       >
         Hide

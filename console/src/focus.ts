@@ -1,9 +1,16 @@
-/** Where the control that had the focus is gone, the heading of the page gets it, so that a keyboard goes on from there. */
-export function keepFocus(): void {
-  // The page is drawn again after this.
-  setTimeout(() => {
-    if (document.activeElement === document.body || document.activeElement === null) {
-      document.querySelector('h1')?.focus({ preventScroll: true });
-    }
-  }, 300);
+/**
+ * Gives the focus to the heading of the page each time that the control with the focus is taken away, so that a keyboard goes on from there.
+ * A click on an empty place of the page leaves the control where it is, and changes nothing.
+ */
+export function keepFocus(root: Element): void {
+  let last: Element | undefined;
+  document.addEventListener('focusin', ({ target }) => {
+    last = target instanceof Element ? target : undefined;
+  });
+  const watch = (): void => {
+    const isLost = document.activeElement === document.body || document.activeElement === null;
+    if (last === undefined || last.isConnected || !isLost) return;
+    root.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+  };
+  new MutationObserver(watch).observe(root, { childList: true, subtree: true });
 }

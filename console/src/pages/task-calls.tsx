@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { durationText, type RunCall, type RunTask } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
-import { keepFocus } from '../focus.ts';
 import { useLoad } from '../load.ts';
 import { Empty, Facts, Time } from '../parts/basics.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -72,7 +71,6 @@ function Calls({ run, task: { id, status, requestId, attempt } }: TaskCallsProps
               type="button"
               onClick={() => {
                 setCursors([...cursors, cursor]);
-                keepFocus();
               }}
             >
               Look further in the audit log

@@ -1,6 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { keepFocus } from '../focus.ts';
 import { Failure } from './loading.tsx';
 
 interface ActionProps {
@@ -22,10 +21,7 @@ export function Action({ children, act, confirm, tone }: ActionProps): JSX.Eleme
     setError(undefined);
     act()
       .catch((failure: unknown) => setError(failure))
-      .finally(() => {
-        setBusy(false);
-        keepFocus();
-      });
+      .finally(() => setBusy(false));
   };
   return (
     <span class="action">
@@ -73,10 +69,7 @@ export function useSending(send: (form: HTMLFormElement) => Promise<unknown>): {
     setError(undefined);
     send(event.currentTarget)
       .catch((failure: unknown) => setError(failure))
-      .finally(() => {
-        setBusy(false);
-        keepFocus();
-      });
+      .finally(() => setBusy(false));
   };
   return { isBusy, error, submit };
 }
