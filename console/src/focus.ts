@@ -1,5 +1,5 @@
 /**
- * Gives the focus to the heading of the page each time that the control with the focus is taken away, so that a keyboard goes on from there.
+ * Gives the focus to the heading of the page where the control that had it is taken away. So a keyboard goes on from there.
  * A click on an empty place of the page leaves the control where it is, and changes nothing.
  */
 export function keepFocus(root: Element): void {
