@@ -220,7 +220,10 @@ test('a worker thread takes its compile cache from NODE_COMPILE_CACHE as it is w
   process.env['NODE_COMPILE_CACHE'] = cache;
   const code = `require('node:worker_threads').parentPort.postMessage(require('node:module').getCompileCacheDir());`;
   const worker = new Worker(code, { eval: true });
+  // It writes its cache when it ends.
+  const exited = once(worker, 'exit');
   const [directory] = (await once(worker, 'message')) as [string | undefined];
+  await exited;
   assert.ok(directory?.startsWith(cache), `${directory}`);
 });
 
