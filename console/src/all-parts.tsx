@@ -3,7 +3,7 @@ import { type JSX, render } from 'preact';
 import { GatewayError, type RunTask } from '#client/gateway.ts';
 import { Timeline } from './pages/timeline.tsx';
 import { Action } from './parts/action.tsx';
-import { Empty, Facts, Panel, Table, Text, Time } from './parts/basics.tsx';
+import { Empty, Facts, Panel, Prose, Table, Text, Time } from './parts/basics.tsx';
 import { Diff } from './parts/diff.tsx';
 import { Area, Field, Input, Select } from './parts/field.tsx';
 import { Days, Filters } from './parts/filters.tsx';
@@ -158,6 +158,11 @@ function Texts(): JSX.Element {
       <Panel title="Text">
         <Text of={`turned \u202Eround`} label="A text" />
         <Text of={'x'.repeat(100_001)} label="A long text" />
+      </Panel>
+      <Panel title="Prose">
+        <p>
+          <Prose>{'A text with `code` in it.'}</Prose>
+        </p>
       </Panel>
       <Panel title="Diff">
         <Diff of={'interface eth0\n+ mtu 9000\n- mtu 1500\nno shutdown'} label="A preview" />

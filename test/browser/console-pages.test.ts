@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { GatewayError } from '../../client/src/gateway.ts';
 import { httpReply, jsonReply } from '../support/far-sides/far-side.ts';
+import { NsoNode, yang } from '../support/far-sides/nso-node.ts';
 import { testPasswordHash } from '../support/gateway/start-gateway.ts';
 import { until } from '../support/until.ts';
 import { axeFindings } from './axe.ts';
@@ -14,7 +15,7 @@ import { hostile, hostilePage, hostileWorkflow } from './hostile.ts';
 import { openParts } from './parts-page.ts';
 import { scrollsSideways } from './person.ts';
 
-// What holds on every page of the console. Hostile text is in every field that a far side, a caller or a name can fill.
+// What holds on every page of the console. Hostile text is in what a far side, a caller, a device or a name can fill.
 
 /** Each page in light with all rules of axe, then with those that depend on the look: dark, at 200 % and on a narrow screen. */
 const looks = [
@@ -27,17 +28,22 @@ const looks = [
 
 describe('each page of the console', { skip: noChromium, concurrency: 3 }, () => {
   let stage: ConsoleStage;
-  const ids = { automation: '', run: '', suspended: '', approval: '', granted: '' };
+  const ids = { automation: '', run: '', suspended: '', approval: '', granted: '', previewed: '' };
   const close: (() => void | Promise<void>)[] = [];
 
   before(async () => {
-    stage = await consoleStage(
-      { after: (end) => void close.push(end) },
-      {
-        adapters: [{ name: hostile, kind: 'rest', url: 'http://127.0.0.1:9', auth: { type: 'none' } }],
-        users: [{ username: hostile, passwordHash: testPasswordHash, roles: ['admin'], groups: [hostile] }],
-      },
-    );
+    const owner = { after: (end: () => void | Promise<void>) => void close.push(end) };
+    const node = await NsoNode.start(owner, 'rfc8525');
+    const device = [{ name: hostile, data: `+ ${hostile}\n- ${hostile}\n` }];
+    node.answer = () => jsonReply(JSON.stringify({ 'dry-run-result': { native: { device } } }), { type: yang });
+    stage = await consoleStage(owner, {
+      adapters: [
+        { name: hostile, kind: 'rest', url: 'http://127.0.0.1:9', auth: { type: 'none' } },
+        { name: 'NSO', kind: 'nso', url: node.far.url },
+      ],
+      config: { approvals: [{ name: 'core', when: { paths: ['core/**', '**/core'] }, approvers: { roles: ['engineering'] } }] },
+      users: [{ username: hostile, passwordHash: testPasswordHash, roles: ['admin'], groups: [hostile] }],
+    });
     await plant();
   });
   after(async () => {
@@ -64,14 +70,18 @@ do:
       return list.some(({ status }) => status === 'suspended') && list.some(({ status }) => status === 'waiting');
     });
     ids.granted = (await admin.listApprovals({ query: { run: ids.run } })).value.list[0]?.id ?? '';
-    const refused = await admin
-      .restAction({
-        path: { adapterId: hostile },
-        body: { params: { path: 'core/a', accept: 'a/b' }, body: { hostile } },
-      })
-      .catch((error: unknown) => error);
-    assert.ok(refused instanceof GatewayError, String(refused));
-    ids.approval = (refused.problem as { readonly approval?: { readonly id: string } } | undefined)?.approval?.id ?? '';
+    const approvalOf = async (adapterId: string, path: string): Promise<string> => {
+      const call = { params: { path, accept: yang }, body: { hostile } };
+      const refused = await admin.restAction({ path: { adapterId }, body: call }).catch((error: unknown) => error);
+      assert.ok(refused instanceof GatewayError, String(refused));
+      return (refused.problem as { readonly approval?: { readonly id: string } } | undefined)?.approval?.id ?? '';
+    };
+    ids.approval = await approvalOf(hostile, 'core/a');
+    ids.previewed = await approvalOf('NSO', 'restconf/data/core');
+    await until('the preview', async () => {
+      const { preview } = (await admin.readApproval({ path: { id: ids.previewed } })).value;
+      return preview?.text?.includes('<img') === true;
+    });
     await stage.gateway.send({
       method: 'POST',
       target: `/approvals/${ids.granted}/reject`,
@@ -131,6 +141,7 @@ do:
       '/approvals?status=any',
       `/approvals/${ids.approval}`,
       `/approvals/${ids.granted}`,
+      `/approvals/${ids.previewed}`,
     ],
     'for operators': () => [
       '/adapters',

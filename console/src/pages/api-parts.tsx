@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { gatewayAddress } from '../address.ts';
 import type { ApiDocument, ApiResponse, PlacedOperation } from '../openapi.ts';
 import { exampleCall, headersOf } from '../openapi.ts';
-import { Panel, Table } from '../parts/basics.tsx';
+import { Panel, Prose, Table } from '../parts/basics.tsx';
 import { Snippets } from '../parts/reply.tsx';
 
 const schemeNames: Readonly<Record<string, string>> = {
@@ -19,7 +19,9 @@ export function Start({ document }: { readonly document: ApiDocument }): JSX.Ele
     <>
       <Panel title="To start with">
         {document.info.description.split('\n\n').map((paragraph) => (
-          <p key={paragraph}>{paragraph.replaceAll('`', '')}</p>
+          <p key={paragraph}>
+            <Prose>{paragraph}</Prose>
+          </p>
         ))}
         <p>
           The same for programs (OpenAPI {document.openapi}):{' '}
@@ -32,7 +34,9 @@ export function Start({ document }: { readonly document: ApiDocument }): JSX.Ele
           {Object.entries(document.components.securitySchemes).map(([name, { description }]) => (
             <tr key={name}>
               <td>{schemeNames[name] ?? name}</td>
-              <td class="grow">{description.replaceAll('`', '')}</td>
+              <td class="grow">
+                <Prose>{description}</Prose>
+              </td>
             </tr>
           ))}
         </Table>
@@ -58,9 +62,11 @@ export function Errors({ document }: { readonly document: ApiDocument }): JSX.El
             </td>
             <td>{statuses.join(' or ')}</td>
             <td class="grow">
-              <strong>{title}.</strong> {meaning.replaceAll('`', '')}
+              <strong>{title}.</strong> <Prose>{meaning}</Prose>
             </td>
-            <td class="grow">{remedy.replaceAll('`', '')}</td>
+            <td class="grow">
+              <Prose>{remedy}</Prose>
+            </td>
           </tr>
         ))}
       </Table>
@@ -99,7 +105,9 @@ export function ReplyHeaders({
             <td>
               <code>{name}</code>
             </td>
-            <td class="grow">{description.replaceAll('`', '')}</td>
+            <td class="grow">
+              <Prose>{description}</Prose>
+            </td>
           </tr>
         ))}
       </Table>

@@ -10,7 +10,7 @@ import {
   rowsOf,
   typeOf,
 } from '../openapi.ts';
-import { Empty, Panel, Table, Text } from '../parts/basics.tsx';
+import { Empty, Panel, Prose, Table, Text } from '../parts/basics.tsx';
 import { Input } from '../parts/field.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
@@ -111,7 +111,9 @@ function OperationDetails({
       </p>
       <p>{operation.summary}.</p>
       {operation.description.split('\n\n').map((paragraph) => (
-        <p key={paragraph}>{paragraph.replaceAll('`', '')}</p>
+        <p key={paragraph}>
+          <Prose>{paragraph}</Prose>
+        </p>
       ))}
       <TryIt placed={placed} parameters={parameters} />
       {principal.value === 'none' && operation['x-roles'] !== 'everyone' && (
@@ -129,7 +131,9 @@ function OperationDetails({
                 </td>
                 <td>{where}</td>
                 <td>{typeOf(document, schema)}</td>
-                <td class="grow">{description.replaceAll('`', '')}</td>
+                <td class="grow">
+                  <Prose>{description}</Prose>
+                </td>
               </tr>
             ))}
           </Table>
@@ -164,7 +168,9 @@ function Members({ document, schema, label }: MembersProps): JSX.Element | null 
             <code>{name}</code> {isRequired && <span class="soft">always</span>}
           </td>
           <td>{type}</td>
-          <td class="grow">{description.replaceAll('`', '')}</td>
+          <td class="grow">
+            <Prose>{description}</Prose>
+          </td>
         </tr>
       ))}
     </Table>
@@ -182,7 +188,9 @@ function Replies({ document, operation }: { readonly document: ApiDocument; read
   return (
     <>
       <Panel title={`Reply ${first?.[0] ?? ''}${content === undefined ? '' : `, ${content[0]}`}`}>
-        <p>{first?.[1].description.replaceAll('`', '')}</p>
+        <p>
+          <Prose>{first?.[1].description}</Prose>
+        </p>
         {content !== undefined && <Members document={document} schema={content[1].schema} label="Members of the reply" />}
         {content?.[1].example !== undefined && <Text of={exampleText(content[1].example)} label="An example of the reply" />}
         {first !== undefined && <ReplyHeaders document={document} reply={first[1]} />}
@@ -195,8 +203,12 @@ function Replies({ document, operation }: { readonly document: ApiDocument; read
               <td>
                 <code>{code}</code>
               </td>
-              <td class="grow">{document['x-error-codes'][code]?.meaning.replaceAll('`', '')}</td>
-              <td class="grow">{document['x-error-codes'][code]?.remedy.replaceAll('`', '')}</td>
+              <td class="grow">
+                <Prose>{document['x-error-codes'][code]?.meaning}</Prose>
+              </td>
+              <td class="grow">
+                <Prose>{document['x-error-codes'][code]?.remedy}</Prose>
+              </td>
             </tr>
           ))}
         </Table>

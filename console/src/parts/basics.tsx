@@ -100,3 +100,9 @@ export function Table({ label, columns, extra = [], children }: TableProps): JSX
     </div>
   );
 }
+
+/** A text of the API's description, in which what is between two backticks is code. */
+export function Prose({ children }: { readonly children: string | undefined }): JSX.Element {
+  const parts = (children ?? '').split('`');
+  return <>{parts.map((part, at) => (at % 2 === 0 ? part : <code key={`${at}`}>{part}</code>))}</>;
+}

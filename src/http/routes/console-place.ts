@@ -2,7 +2,8 @@
 const longestPlace = 1_000;
 
 /**
- * The address of a page of the console as a caller gave it, without `/console` in front. It is empty, or a path with a query. Empty too for anything that would lead elsewhere, so that a login cannot send people to another site.
+ * The address of a page of the console as a caller gave it, without `/console` in front: a path with a query. It is empty for anything that
+ * would lead elsewhere, so that a login cannot send people to another site.
  */
 export function consolePlace(given: string): string {
   if (given.length > longestPlace || !/^\/[\x21-\x7e]*$/u.test(given) || given.includes('\\')) return '';

@@ -23,8 +23,8 @@ interface Replies {
 }
 
 /**
- * The API for programs (OpenAPI) and for people (the API page of the console, or a short one where there is none). The first request of either writes both, because that takes
- * longer than the start of most parts.
+ * The API for programs (OpenAPI) and for people (the API page of the console, or a short one where there is none). The first request of
+ * either writes both, because that takes longer than the start of most parts.
  */
 export function documentationRoutes({ routes, hasConsole, ...facts }: DocumentationRoutesOptions): readonly Route[] {
   let written: Replies | undefined;
