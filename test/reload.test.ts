@@ -176,9 +176,13 @@ test('a reload names every key that it changed, and separately each key that nee
   const gateway = await started(adapterAt(old));
   const adapters = [adapterAt(old)];
   const outbound = { allow: [old.authority], redirects: 2 };
-  const changed = await reloadWith(gateway, { adapters, config: { server: { port: 1, logLevel: 'warn' }, outbound } });
+  const automations = { tasks: 1, retention: '1d' };
+  const changed = await reloadWith(gateway, {
+    adapters,
+    config: { server: { port: 1, logLevel: 'warn' }, outbound, automations },
+  });
   assert.deepEqual(changed.settings, ['server.logLevel', 'outbound.allow', 'outbound.redirects']);
-  assert.deepEqual(changed.restartNeeded, ['server.port']);
+  assert.deepEqual(changed.restartNeeded, ['server.port', 'automations.tasks', 'automations.retention']);
   const users = [{ username: 'ada', passwordHash: testPasswordHash, roles: ['readonly'], groups: [] }];
   rewrite(gateway, { adapters, config: { server: { port: 1 }, outbound }, users });
   const done = (await hangUp(gateway)).find(({ msg }) => msg === 'the configuration was taken in again');

@@ -118,6 +118,8 @@ const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
   ['server.publicUrl', ({ server }) => server.publicUrl],
   ['store.url', ({ store }) => store],
   ['audit', ({ audit }) => audit],
+  ['automations.tasks', ({ automations }) => automations.tasks],
+  ['automations.retention', ({ automations }) => automations.retention],
 ];
 
 function restartNeeded(started: Config, next: Config): readonly string[] {
