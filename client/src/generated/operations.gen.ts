@@ -492,7 +492,7 @@ export interface Operations {
   /**
    * Grant an approval
    *
-   * For its approvers. The grant counts for each rule whose approver the caller is. A second grant of the same caller changes nothing.
+   * Only approvers may grant. The grant counts for each rule of which the caller is an approver. A second grant of the same caller changes nothing.
    *
    * For every authenticated caller, with any role.
    */
@@ -500,7 +500,7 @@ export interface Operations {
   /**
    * Reject an approval
    *
-   * For its approvers. It ends the approval, also one that was granted and not used yet.
+   * Only approvers may reject. A rejection ends the approval, even one that was granted and not used yet.
    *
    * For every authenticated caller, with any role.
    */

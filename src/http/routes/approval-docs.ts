@@ -91,7 +91,25 @@ export const approvalListParameters: NonNullable<RouteDocs['queryParameters']> =
   { name: 'cursor', description: '`cursor` of the previous page, unchanged; the filters must stay the same.', schema: text },
 ];
 
-export const exampleApproval = {
+const exampleCall = {
+  route: 'restAction',
+  adapter: 'Local NSO',
+  method: 'POST',
+  path: '/restconf/data/tailf-ncs:devices/device=ce0/sync-to',
+  headers: { Accept: 'application/yang-data+json' },
+};
+
+const exampleRule = {
+  name: 'core-changes',
+  approvers: { roles: [], groups: ['noc-leads'] },
+  count: 1,
+  selfApproval: false,
+  grants: 0,
+  satisfied: false,
+};
+
+/** As a listing has it. */
+export const exampleListedApproval = {
   id: '019a9f3e-1c2b-7d4e-8f50-617283940516',
   status: 'waiting',
   mayDecide: true,
@@ -101,24 +119,22 @@ export const exampleApproval = {
   createdAt: '2026-03-01T22:00:00.000Z',
   expires: '2026-03-02T02:00:00.000Z',
   changedAt: '2026-03-01T22:00:00.000Z',
-  call: {
-    route: 'restAction',
-    adapter: 'Local NSO',
-    method: 'POST',
-    path: '/restconf/data/tailf-ncs:devices/device=ce0/sync-to',
-    headers: { Accept: 'application/yang-data+json' },
-    body: '{}',
-    redacted: false,
-  },
-  rules: [
-    {
-      name: 'core-changes',
-      approvers: { roles: [], groups: ['noc-leads'] },
-      count: 1,
-      selfApproval: false,
-      grants: 0,
-      satisfied: false,
-    },
-  ],
+  call: { ...exampleCall, redacted: false },
+  rules: [exampleRule],
   decisions: [],
 };
+
+export const exampleApproval = { ...exampleListedApproval, call: { ...exampleCall, body: '{}', redacted: false } };
+
+/** The same after the decision of its one approver. */
+export function exampleDecided(as: 'granted' | 'rejected') {
+  const at = '2026-03-01T22:05:00.000Z';
+  const grants = as === 'granted' ? 1 : 0;
+  return {
+    ...exampleApproval,
+    status: as,
+    changedAt: at,
+    rules: [{ ...exampleRule, grants, satisfied: grants === 1 }],
+    decisions: [{ as, principal: 'lea', at, reason: 'Checked with the change board.', rules: ['core-changes'] }],
+  };
+}

@@ -11,6 +11,8 @@ import {
   approvalSchema,
   decisionSchema,
   exampleApproval,
+  exampleDecided,
+  exampleListedApproval,
 } from './approval-docs.ts';
 import { shownApproval } from './approval-texts.ts';
 import { formatIn, formatParameter } from './preview-routes.ts';
@@ -28,18 +30,18 @@ export function approvalRoutes(approvals: ApprovalCatalogue): readonly Route[] {
       operationId: 'grantApproval',
       summary: 'Grant an approval',
       description:
-        'For its approvers. The grant counts for each rule whose approver the caller is. A second grant of the same caller changes nothing.',
+        'Only approvers may grant. The grant counts for each rule of which the caller is an approver. A second grant of the same caller changes nothing.',
       errors: ['approval-granted'],
-      shown: { status: 'granted' },
+      as: 'granted',
     }),
     decisionRoute({
       url: '/approvals/:id/reject',
       decide: (request) => approvals.reject(request),
       operationId: 'rejectApproval',
       summary: 'Reject an approval',
-      description: 'For its approvers. It ends the approval, also one that was granted and not used yet.',
+      description: 'Only approvers may reject. A rejection ends the approval, even one that was granted and not used yet.',
       errors: [],
-      shown: { status: 'rejected' },
+      as: 'rejected',
     }),
     previewRoute(approvals),
   ];
@@ -74,7 +76,7 @@ function listRoute(approvals: ApprovalCatalogue): Route {
       queryParameters: approvalListParameters,
       success: { status: 200, description: 'A page; `cursor` if there may be more.', schema: approvalPageSchema },
       errors: ['store-unavailable'],
-      example: { query: { status: 'waiting', limit: 1 }, reply: { list: [exampleApproval] } },
+      example: { query: { status: 'waiting', limit: 1 }, reply: { list: [exampleListedApproval] } },
     },
   };
 }
@@ -114,9 +116,9 @@ function decisionRoute(options: {
   readonly summary: string;
   readonly description: string;
   readonly errors: readonly ErrorCode[];
-  readonly shown: Readonly<Record<string, unknown>>;
+  readonly as: 'granted' | 'rejected';
 }): Route {
-  const { url, decide, operationId, summary, description, errors, shown } = options;
+  const { url, decide, operationId, summary, description, errors, as } = options;
   return {
     method: 'POST',
     url,
@@ -140,7 +142,7 @@ function decisionRoute(options: {
       example: {
         path: { id: exampleApproval.id },
         request: { reason: 'Checked with the change board.' },
-        reply: { ...exampleApproval, ...shown, mayDecide: false },
+        reply: { ...exampleDecided(as), mayDecide: false },
       },
     },
   };
