@@ -25,7 +25,7 @@ interface Meter {
   at: number;
 }
 
-/** A leaking bucket for each principal (the generic cell rate algorithm of ITU-T I.371): no timer, and no edge of a time window. */
+/** A leaky bucket for each principal (the generic cell rate algorithm of ITU-T I.371): no timer, and no edge of a time window. */
 export function createRateLimit({ calls, per, clock, principals = 100_000 }: RateLimitOptions): RateLimit {
   const capacity = calls * per;
   /** In the order of their last call: the first one can be forgotten first. */
