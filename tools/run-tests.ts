@@ -56,15 +56,23 @@ interface Job {
 }
 
 const total = { passed: 0, failed: 0, skipped: 0 };
+/** What the failed processes wrote of their failures: it is printed at the end, where a person looks first. */
+const failures: string[] = [];
+
+/** The failed tests of a process; where it ended without naming them, its last lines. */
+function failureOf(name: string, ending: string, output: string): string {
+  const at = output.lastIndexOf('\n✖ failing tests:');
+  return `\n${name} ended with ${ending}\n${at < 0 ? output.split('\n').slice(-40).join('\n') : output.slice(at)}`;
+}
 
 /** Runs files in one process, and prints what it wrote. */
 async function run({ name, files, options = [] }: Job): Promise<void> {
   const begun = performance.now();
   const args = ['--test', '--test-isolation=none', '--test-timeout=600000', ...options, ...files];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout: limit, killSignal: 'SIGKILL' });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: limit, killSignal: 'SIGKILL' });
   const chunks: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const [code] = (await once(child, 'close')) as [number | null];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   const output = Buffer.concat(chunks).toString();
   const count = (word: string): number => Number(new RegExp(`^ℹ ${word} (\\d+)$`, 'mu').exec(output)?.[1] ?? 0);
   total.passed += count('pass');
@@ -72,6 +80,7 @@ async function run({ name, files, options = [] }: Job): Promise<void> {
   // A process that ended without a summary has failed too.
   const failed = count('fail') + count('cancelled');
   total.failed += code === 0 ? failed : Math.max(1, failed);
+  if (failed > 0 || code !== 0) failures.push(failureOf(name, signal ?? `exit code ${code}`, output));
   console.log(`\n${name}: ${((performance.now() - begun) / 1000).toFixed(1)} s\n${output}`);
 }
 
@@ -107,5 +116,6 @@ async function work(): Promise<void> {
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) await run(job);
 }
 await Promise.all(Array.from({ length: concurrency }, work));
+for (const failure of failures) console.log(failure);
 console.log(`\nall tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
