@@ -42,8 +42,8 @@ const longest = [
   'test/begun-replies.test.ts',
   'test/catalogue-crashes.test.ts',
 ];
-/** Processes at the same time: more than the machine has processors, since many tests wait. */
-const concurrency = 6;
+/** Processes at the same time: more than the machine has processors, since many tests wait. More than four save no time. */
+const concurrency = 4;
 /** Milliseconds: a process that something keeps alive after its tests is killed, and counts as failed. */
 const limit = 1_200_000;
 /** Processes for the files that share one. */
