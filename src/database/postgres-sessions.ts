@@ -40,6 +40,8 @@ export function createPostgresSessions(options: PostgresSessionsOptions): Sessio
   });
   // The server ended an idle connection. The pool removes it, but an 'error' event without a listener would end the process.
   pool.on('error', () => {});
+  // So would an error that arrives with the packet that ends the login: the pool has taken its listener off, and `open` has none yet.
+  pool.on('connect', (client) => void client.on('error', () => {}));
   return {
     // Named, because the default of the database may be `serializable`, where unrelated calls would fail.
     begin: 'begin isolation level read committed',
