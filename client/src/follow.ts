@@ -39,7 +39,7 @@ export async function* followEvents(following: Following): AsyncGenerator<Stream
   }
 }
 
-/** Resolves with true where no events are left. */
+/** Resolves with true where no events are left. Throws where the stream ends without an event: a proxy that ends each stream gets a pause. */
 async function* openStream(
   { open, signal, onOpen }: Following,
   place: { last: string | undefined; failures: number },
@@ -52,11 +52,14 @@ async function* openStream(
     const response = await open(headers, either);
     if (response.status === 204) return true;
     onOpen?.();
+    let heard = 0;
     for await (const { id, data } of streamEvents(piecesOf(response, watch.heard))) {
+      heard += 1;
       place.failures = 0;
       place.last = id ?? place.last;
       yield { position: place.last, value: JSON.parse(data) as RunEvent, text: data };
     }
+    if (heard === 0) throw new GatewayError('The stream of events ended without an event.', { code: 'no-reply' });
     return false;
   } finally {
     watch.end();
