@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { connect } from 'node:tls';
+import { fixedKeys } from '../src/wiring/reload.ts';
 import { assertProblem, instancesOf, relay, responseOf, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { createAuthority } from './support/far-sides/certificate.ts';
@@ -279,4 +280,11 @@ test('a reload does not report a certificate as changed while HTTPS itself needs
     const { settings, restartNeeded } = await reloadWith(gateway, { config: { server: { tls } } });
     assert.deepEqual([settings.includes('server.tls'), restartNeeded], [false, ['server.tls']]);
   }
+});
+
+test('docs/reference/configuration.md names the keys that need a restart', () => {
+  const page = readFileSync(new URL('../docs/reference/configuration.md', import.meta.url), 'utf8');
+  const [, named = ''] = /\*\*A restart\*\* is necessary for ([^.]*(?:\.\w[^.]*)*)\. /u.exec(page) ?? [];
+  const keys = [...named.matchAll(/`([^`]+)`/gu)].map(([, key]) => key);
+  assert.deepEqual(keys.toSorted(), fixedKeys.map(([key]) => key).toSorted());
 });

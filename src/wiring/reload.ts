@@ -106,21 +106,39 @@ export function logConfigWarnings(log: Log, warnings: readonly ConfigProblem[]):
     log.warn('configuration', { file: `${file}:${line}`, reason: path === '' ? message : `${path}: ${message}` });
 }
 
-/** Keys that only a restart puts in force, and how to read them. For `server.tls` that is its presence: a reload replaces certificates. */
-const fixedKeys: readonly (readonly [string, (config: Config) => unknown])[] = [
-  ['server.host', ({ server }) => server.host],
-  ['server.port', ({ server }) => server.port],
+/** What puts a changed key in force. The compiler asks for each new key of these sections. */
+const effects: { readonly [S in 'server' | 'automations']: Readonly<Record<keyof Config[S], 'reload' | 'restart'>> } = {
+  server: {
+    host: 'restart',
+    port: 'restart',
+    // A reload replaces certificates, but cannot switch TLS on or off: see `fixedKeys`.
+    tls: 'reload',
+    requestBodyLimit: 'restart',
+    openMetrics: 'restart',
+    console: 'restart',
+    trustedProxies: 'restart',
+    publicUrl: 'restart',
+    rateLimit: 'reload',
+    logLevel: 'reload',
+  },
+  automations: { tasks: 'restart', retention: 'restart', secrets: 'reload' },
+};
+
+type FixedKey = readonly [key: string, read: (config: Config) => unknown];
+
+/** Keys that only a restart puts in force, and how to read them. */
+export const fixedKeys: readonly FixedKey[] = [
+  ...fixedIn('server'),
   ['server.tls', ({ server }) => server.tls !== undefined],
-  ['server.requestBodyLimit', ({ server }) => server.requestBodyLimit],
-  ['server.openMetrics', ({ server }) => server.openMetrics],
-  ['server.console', ({ server }) => server.console],
-  ['server.trustedProxies', ({ server }) => server.trustedProxies],
-  ['server.publicUrl', ({ server }) => server.publicUrl],
   ['store.url', ({ store }) => store],
   ['audit', ({ audit }) => audit],
-  ['automations.tasks', ({ automations }) => automations.tasks],
-  ['automations.retention', ({ automations }) => automations.retention],
+  ...fixedIn('automations'),
 ];
+
+function fixedIn<S extends keyof typeof effects>(section: S): readonly FixedKey[] {
+  const keys = Object.entries(effects[section]).filter(([, effect]) => effect === 'restart');
+  return keys.map(([key]) => [`${section}.${key}`, (config) => config[section][key as keyof Config[S]]]);
+}
 
 function restartNeeded(started: Config, next: Config): readonly string[] {
   return fixedKeys.filter(([, read]) => !sameConfig(read(started), read(next))).map(([key]) => key);
