@@ -180,7 +180,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'too-many-requests': {
     meaning:
-      'The caller has used up its calls under `server.rateLimit`, or has 1,000 open approvals. Or the gateway already verifies as many logins as it can at once.',
+      'The caller has used up its calls under `server.rateLimit`, or has 1,000 open approvals, or open approvals with bodies of 100 MiB together. Or the gateway already verifies as many logins as it can at once.',
     remedy:
       'Wait as long as `Retry-After` says. A token from `/login` needs no password verification; the operator can raise the rate limit.',
   },
