@@ -285,6 +285,6 @@ test('a reload does not report a certificate as changed while HTTPS itself needs
 test('docs/reference/configuration.md names the keys that need a restart', () => {
   const page = readFileSync(new URL('../docs/reference/configuration.md', import.meta.url), 'utf8');
   const [, named = ''] = /\*\*A restart\*\* is necessary for ([^.]*(?:\.\w[^.]*)*)\. /u.exec(page) ?? [];
-  const keys = [...named.matchAll(/`([^`]+)`/gu)].map(([, key]) => key);
+  const keys = [...named.matchAll(/`([^`]+)`/gu)].map(([, key = '']) => key);
   assert.deepEqual(keys.toSorted(), fixedKeys.map(([key]) => key).toSorted());
 });

@@ -135,9 +135,16 @@ export const fixedKeys: readonly FixedKey[] = [
   ...fixedIn('automations'),
 ];
 
-function fixedIn<S extends keyof typeof effects>(section: S): readonly FixedKey[] {
+function fixedIn(section: keyof typeof effects): readonly FixedKey[] {
   const keys = Object.entries(effects[section]).filter(([, effect]) => effect === 'restart');
-  return keys.map(([key]) => [`${section}.${key}`, (config) => config[section][key as keyof Config[S]]]);
+  return keys.map(([key]) => {
+    const read = (config: Config): unknown => membersOf(config, section)[key];
+    return [`${section}.${key}`, read];
+  });
+}
+
+function membersOf(config: Config, section: 'server' | 'access' | 'outbound' | 'automations'): Readonly<Record<string, unknown>> {
+  return { ...config[section] };
 }
 
 function restartNeeded(started: Config, next: Config): readonly string[] {
@@ -154,8 +161,7 @@ function changedSettings({
   // A reload replaces certificates, but cannot switch TLS on or off.
   if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
   const members = (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
-    const before: Readonly<Record<string, unknown>> = { ...current[section] };
-    const after: Readonly<Record<string, unknown>> = { ...next[section] };
+    const [before, after] = [membersOf(current, section), membersOf(next, section)];
     return Object.keys({ ...before, ...after })
       .filter((key) => !fixed.has(`${section}.${key}`) && !sameConfig(before[key], after[key]))
       .map((key) => `${section}.${key}`);
