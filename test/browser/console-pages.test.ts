@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { GatewayError } from '../../client/src/gateway.ts';
 import { httpReply, jsonReply } from '../support/far-sides/far-side.ts';
@@ -221,13 +220,3 @@ function foreignParts(): readonly string[] {
   const links = [...document.querySelectorAll('a')].filter(({ href }) => new URL(href).origin !== location.origin);
   return [...foreign, ...links].map(({ outerHTML }) => outerHTML);
 }
-
-const built = new URL('../../console/dist/', import.meta.url);
-
-test('the built console takes at most 60 kB to load, compressed', async () => {
-  const assets = await readdir(new URL('assets/', built));
-  const files = ['index.html', ...assets.map((name) => `assets/${name}`)];
-  const sizes = await Promise.all(files.map(async (name) => gzipSync(await readFile(new URL(name, built))).length));
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  assert.ok(total <= 60_000, `${total} bytes`);
-});
