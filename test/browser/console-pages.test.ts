@@ -16,12 +16,13 @@ import { scrollsSideways } from './person.ts';
 
 // What holds on every page of the console. Hostile text is in what a far side, a caller, a device or a name can fill.
 
-/** Each page in light with all rules of axe, then with those that depend on the look: dark, at 200 % and on a narrow screen. */
+/** Each page in light with all rules of axe, wide and narrow, then with those that depend on the look: dark, and at 200 %. */
 const looks = [
   { width: 1280, colorScheme: 'light', rules: undefined },
   { width: 1280, colorScheme: 'dark', rules: ['color-contrast'] },
   // 1280 pixels at 200 %.
   { width: 640, colorScheme: 'light', rules: ['target-size', 'scrollable-region-focusable'] },
+  { width: 360, colorScheme: 'light', rules: undefined },
   { width: 360, colorScheme: 'dark', rules: ['color-contrast', 'target-size', 'scrollable-region-focusable'] },
 ] as const;
 
