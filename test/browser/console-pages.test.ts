@@ -119,6 +119,7 @@ do:
       assert.equal(await scrollsSideways(page), false, `${where}: the page scrolls sideways`);
     }
     assert.deepEqual(await page.evaluate(foreignParts), [], what);
+    assert.deepEqual(await page.evaluate(movingParts), [], `${what} moves, though the person wants less motion`);
     assert.match(await page.title(), /Orchestration Gateway|Parts of the console/u);
   }
 
@@ -196,6 +197,16 @@ do:
     await page.context().close();
   });
 
+  test('lets a button fade where the person has nothing against motion, and nothing else', async () => {
+    const page = await stage.open('', {});
+    await openParts(page);
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    assert.deepEqual(await page.evaluate(movingParts), ['BUTTON background-color']);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    assert.deepEqual(await page.evaluate(movingParts), []);
+    await page.context().close();
+  });
+
   test('shows a page of a far side as text', async () => {
     const page = await stage.open('/explorer?kind=restRequest', { role: 'admin' });
     const faults = watched(page);
@@ -220,4 +231,17 @@ function foreignParts(): readonly string[] {
   ];
   const links = [...document.querySelectorAll('a')].filter(({ href }) => new URL(href).origin !== location.origin);
   return [...foreign, ...links].map(({ outerHTML }) => outerHTML);
+}
+
+/** The elements that fade, move or scroll by degrees, each kind once. Runs in the page. */
+function movingParts(): readonly string[] {
+  const moving = [...document.querySelectorAll('*')].flatMap((element) =>
+    [undefined, '::before', '::after'].flatMap((part) => {
+      const { transitionDuration, transitionProperty, animationName, scrollBehavior } = getComputedStyle(element, part);
+      const fades = transitionDuration.split(', ').some((duration) => duration !== '0s');
+      const isStill = !fades && animationName === 'none' && scrollBehavior === 'auto';
+      return isStill ? [] : [`${element.tagName} ${fades ? transitionProperty : animationName}`];
+    }),
+  );
+  return [...new Set(moving)];
 }
