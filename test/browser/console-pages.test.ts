@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { axeFindings } from './axe.ts';
 import { noChromium } from './chromium.ts';
 import { addAutomation, type ConsoleStage, consoleStage, shows } from './console-stage.ts';
-import { hostile, hostilePage, hostileWorkflow } from './hostile.ts';
+import { hostile, hostileForm, hostilePage, hostileWorkflow } from './hostile.ts';
 import { openParts } from './parts-page.ts';
 import { scrollsSideways } from './person.ts';
 
@@ -28,7 +28,7 @@ const looks = [
 
 describe('each page of the console', { skip: noChromium, concurrency: 3 }, () => {
   let stage: ConsoleStage;
-  const ids = { automation: '', run: '', suspended: '', approval: '', granted: '', previewed: '' };
+  const ids = { automation: '', formed: '', run: '', suspended: '', approval: '', granted: '', previewed: '' };
   const close: (() => void | Promise<void>)[] = [];
 
   before(async () => {
@@ -55,6 +55,9 @@ describe('each page of the console', { skip: noChromium, concurrency: 3 }, () =>
     const { admin, far } = stage;
     const body = { name: hostile, data: { description: hostile, gbac: { read: [hostile] }, input: { [hostile]: hostile } } };
     ids.automation = await addAutomation(admin, hostileWorkflow, body);
+    await admin.putForm({ path: { id: 'hostile' }, rawBody: JSON.stringify(hostileForm) });
+    const formed = { name: 'formed', data: { formId: 'hostile', workflowId: 'hostile.text' } };
+    ids.formed = (await admin.createAutomation({ body: formed })).value._id;
     const acts = `
 document: { dsl: '1.0.3', namespace: hostile, name: acts, version: '1.0.0' }
 do:
@@ -136,6 +139,7 @@ do:
     'of what is stored': () => [
       '/automations',
       `/automations/${ids.automation}`,
+      `/automations/${ids.formed}`,
       '/workflows',
       '/workflows/hostile.text',
       '/workflows/new',
@@ -204,6 +208,24 @@ do:
     assert.deepEqual(await page.evaluate(movingParts), ['BUTTON background-color']);
     await page.emulateMedia({ reducedMotion: 'reduce' });
     assert.deepEqual(await page.evaluate(movingParts), []);
+    await page.context().close();
+  });
+
+  test('of an automation shows each text of its form as it is stored', async () => {
+    const page = await stage.open(`/automations/${ids.formed}`, { role: 'admin' });
+    const form = page.getByRole('form', { name: 'Run now' });
+    await form.waitFor();
+    const labels = [`${hostile} (required)`, Object.keys(hostileForm.properties)[1], hostile, 'pattern'];
+    assert.deepEqual(await form.locator('label').allTextContents(), labels);
+    const shown = await form
+      .locator('input, select, textarea')
+      .evaluateAll((controls) => controls.map((control) => (control as HTMLInputElement).value));
+    assert.deepEqual(
+      shown,
+      Object.values(hostileForm.properties).map((field) => [field.default].flat().join('\n')),
+    );
+    assert.deepEqual(await form.locator('option').allTextContents(), ['–', hostile, Object.keys(hostileForm.properties)[1]]);
+    assert.equal((await form.getByText('<img src=x onerror=', { exact: false }).count()) > 3, true);
     await page.context().close();
   });
 

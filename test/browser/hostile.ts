@@ -34,5 +34,19 @@ do:
         error: { type: ${JSON.stringify(address)}, status: 500, title: ${text}, detail: ${text} }
 `;
 
+/** A form whose every text is hostile. */
+export const hostileForm = {
+  type: 'object',
+  title: hostile,
+  description: hostile,
+  properties: {
+    [hostile]: { type: 'string', title: hostile, description: hostile, default: hostile },
+    [address]: { type: 'string', enum: [hostile, address], description: hostile, default: address },
+    list: { type: 'array', items: { type: 'string', title: hostile }, title: hostile, description: hostile, default: [hostile] },
+    pattern: { type: 'string', pattern: '.*<img src=x onerror=.*', default: '"><img src=x onerror=1>' },
+  },
+  required: [hostile],
+};
+
 /** A far side that answers with a page. */
 export const hostilePage = `<!doctype html><title>x</title><body onload="document.title='owned'">${hostile}\u0007\u0000`;
