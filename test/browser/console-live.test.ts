@@ -52,6 +52,13 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     assert.equal(granted.status, 200);
   }
 
+  /** Past the connection that is cut. */
+  async function stateOf(run: string): Promise<unknown> {
+    const headers = { Authorization: stage.gateway.basicFor('readonly') };
+    const reply = await fetch(`http://127.0.0.1:${stage.gateway.port}/runs/${run}`, { headers });
+    return ((await reply.json()) as { readonly status: string }).status;
+  }
+
   async function hasEnded(page: Page): Promise<void> {
     await shows(page, /✓\s*completed[\s\S]*18446744073709551615/u);
     assert.deepEqual(await page.locator('.task-name').allInnerTexts(), ['first', 'push', 'last']);
@@ -77,6 +84,25 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await page.context().setOffline(false);
     await hasEnded(page);
   });
+
+  for (const [connection, cut] of [
+    ['broke meanwhile', () => stage.cut()],
+    ['lasted', () => {}],
+  ] as const) {
+    test(`catches up after its computer slept, where the connection ${connection}`, async () => {
+      const { page, run } = await openRun();
+      const wake = await putToSleep(page);
+      try {
+        cut();
+        await grant(run);
+        await until('the run has ended', async () => (await stateOf(run)) === 'completed');
+        stage.mend();
+      } finally {
+        wake();
+      }
+      await hasEnded(page);
+    });
+  }
 
   test('takes up its run by itself after the gateway restarted', async () => {
     const { page, run } = await openRun();
@@ -149,4 +175,16 @@ async function setVisibility(page: Page | undefined, state: 'hidden' | 'visible'
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => to });
     document.dispatchEvent(new Event('visibilitychange'));
   }, state);
+}
+
+/** Stops every process of the browser, as the sleep of a computer does: Chromium freezes no page that is visible. Answers what ends it. */
+async function putToSleep(page: Page): Promise<() => void> {
+  const devtools = await page.context().browser()?.newBrowserCDPSession();
+  const { processInfo = [] } = (await devtools?.send('SystemInfo.getProcessInfo')) ?? {};
+  assert.ok(processInfo.some(({ type }) => type === 'renderer'));
+  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
+    for (const { id } of processInfo) process.kill(id, name);
+  };
+  signal('SIGSTOP');
+  return () => signal('SIGCONT');
 }
