@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { createLoginCookie } from '../../src/access/login-binding.ts';
 import { audience } from '../support/far-sides/identity-provider.ts';
 import { consoleClientId, type LoginProvider, loginProvider } from '../support/far-sides/login-provider.ts';
 import { type Gateway, startGateway } from '../support/gateway/start-gateway.ts';
@@ -67,6 +68,58 @@ describe('a person without a session', { skip: noChromium }, () => {
     await page.getByText('no role').waitFor();
     await context.close();
   });
+
+  test('logs in in two tabs at the same time, and each gets to its own page', async () => {
+    provider.person = { sub: 's1', preferred_username: 'ann', roles: ['readonly'] };
+    const context = await browser.newContext();
+    const first = await tabAtIssuer(context, 'automations');
+    const second = await tabAtIssuer(context, 'workflows');
+    for (const { tab, page } of [second, first]) {
+      await tab.getByRole('button', { name: 'Log in here' }).click();
+      await tab.waitForURL(`http://localhost:${gateway.port}/console/${page}`);
+      await tab.getByText('ann', { exact: true }).waitFor();
+    }
+    await context.close();
+  });
+
+  test('reads that the login took too long where its cookie is gone, and gets to the page after another one', async () => {
+    provider.person = { sub: 's1', preferred_username: 'ann', roles: ['readonly'] };
+    const context = await browser.newContext();
+    const { tab } = await tabAtIssuer(context, 'automations');
+    // What the browser does after ten minutes.
+    await context.clearCookies({ name: 'orchestration_gateway_login' });
+    await tab.getByRole('button', { name: 'Log in here' }).click();
+    assert.match(await tab.getByRole('alert').innerText(), /began it too long ago. Log in again\.$/u);
+    assert.deepEqual(await axeFindings(tab), []);
+    await tab.getByRole('link', { name: /^Log in with/u }).click();
+    await tab.getByRole('button', { name: 'Log in here' }).click();
+    await tab.getByText('ann', { exact: true }).waitFor();
+    await context.close();
+  });
+
+  test('reads that a login took longer than ten minutes, where the browser has the cookie of a later one', async () => {
+    const context = await browser.newContext();
+    const { tab } = await tabAtIssuer(context, 'automations');
+    const cookies = (await context.cookies(`http://localhost:${gateway.port}/login/oidc`)).map(
+      ({ name, value }) => `${name}=${value}`,
+    );
+    const binding = createLoginCookie({ secure: false, path: '/login/oidc' }).read(cookies.join('; '));
+    const state = binding?.seal({ id: 'of an hour ago', issuer: provider.issuer, to: '/automations', expiresAt: Date.now() - 1 });
+    await tab.goto(`http://localhost:${gateway.port}/login/oidc/callback?code=any&state=${state}`);
+    await tab.waitForURL(/\/console\/login\?failure=expired&to=%2Fautomations$/u);
+    assert.equal(await tab.getByRole('alert').innerText(), 'The login took longer than ten minutes. Log in again.');
+    await tab.getByRole('link', { name: /^Log in with/u }).waitFor();
+    await context.close();
+  });
+
+  /** A tab that shows the page of the issuer, after a person began a login. */
+  async function tabAtIssuer(context: BrowserContext, page: string): Promise<{ readonly tab: Page; readonly page: string }> {
+    const tab = await context.newPage();
+    await tab.goto(`http://localhost:${gateway.port}/console/${page}`);
+    await tab.getByRole('link', { name: /^Log in with/u }).click();
+    await tab.getByRole('button', { name: 'Log in here' }).waitFor();
+    return { tab, page };
+  }
 
   test('reads the reference of the API at /docs: the error of a type, and an operation with its example', async () => {
     const context = await browser.newContext();
