@@ -104,6 +104,16 @@ describe('the console', { skip: noChromium }, () => {
     await page.context().close();
   });
 
+  test('calls a run by hand a run, and no scheduled one', async () => {
+    const id = ids['waits'] ?? '';
+    await stage.admin.runAutomation({ path: { id }, body: { input: { device: 'r1' } } });
+    const page = await stage.open(`/automations/${id}`, { role: 'admin' });
+    await shows(page, /Last scheduled run\s+–[\s\S]*Last runs[\s\S]*admin-user/u);
+    await page.getByRole('link', { name: 'Automations' }).click();
+    await page.getByRole('columnheader', { name: 'Last scheduled run' }).waitFor();
+    await page.context().close();
+  });
+
   test('offers a role what it may do, and shows the refusal of the gateway for the rest', async () => {
     const page = await stage.open('', { role: 'readonly' });
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();

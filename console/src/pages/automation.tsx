@@ -74,7 +74,7 @@ function AutomationFacts({ automation }: { readonly automation: Automation }): J
           data?.workflowId === undefined ? 'none' : <a href={hrefOf(['workflows', data.workflowId])}>{data.workflowId}</a>,
         ],
         ['Form', data?.formId],
-        ['Last run', <Time at={lastRunAt} />],
+        ['Last scheduled run', <Time at={lastRunAt} />],
         ['Readable by', groups(data?.gbac?.read) || undefined],
         ['Run by', groups(data?.gbac?.write) || undefined],
         [

@@ -13,7 +13,7 @@ const pageSize = 50;
 
 const sorts = [
   ['name', 'name'],
-  ['lastRunAt', 'last run'],
+  ['lastRunAt', 'last scheduled run'],
   ['nextRunAt', 'next due'],
   ['data.lastUpdated', 'last change'],
 ] as const;
@@ -65,7 +65,7 @@ export function Automations(): JSX.Element {
 
 function AutomationTable({ automations }: { readonly automations: readonly Automation[] }): JSX.Element {
   return (
-    <Table label="Automations" columns={['Automation', 'Workflow', 'Schedule', 'Next due', 'Last run']} extra={[2, 3, 5]}>
+    <Table label="Automations" columns={['Automation', 'Workflow', 'Schedule', 'Next due', 'Last scheduled run']} extra={[2, 3, 5]}>
       {automations.map(({ _id, name, data, nextRunAt, lastRunAt, repeatInterval }) => (
         <tr key={_id}>
           <td class="grow">
