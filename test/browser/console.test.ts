@@ -71,6 +71,8 @@ describe('the console', { skip: noChromium }, () => {
     const run = (await stage.admin.runAutomation({ path: { id: ids['acts'] ?? '' }, body: {} })).value.id;
     const reader = await stage.open(`/runs/${run}`, { role: 'readonly' });
     await shows(reader, /It is unknown whether this call happened[\s\S]*The role admin decides/u);
+    const once = /Cause: The far side broke the connection off|unknown|happened/gu;
+    assert.deepEqual((await text(reader)).match(once), ['unknown', 'happened', 'Cause: The far side broke the connection off']);
     assert.equal(await reader.getByRole('button', { name: 'Cancel the run' }).count(), 0);
     const page = await stage.open(`/runs/${run}`, { role: 'admin' });
     await page.getByRole('radio', { name: /^It happened/u }).check();

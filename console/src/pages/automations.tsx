@@ -65,7 +65,11 @@ export function Automations(): JSX.Element {
 
 function AutomationTable({ automations }: { readonly automations: readonly Automation[] }): JSX.Element {
   return (
-    <Table label="Automations" columns={['Automation', 'Workflow', 'Schedule', 'Next due', 'Last scheduled run']} extra={[2, 3, 5]}>
+    <Table
+      label="Automations"
+      columns={['Automation', 'Workflow', 'Schedule', 'Next due', 'Last scheduled run']}
+      extra={[2, 3, 5]}
+    >
       {automations.map(({ _id, name, data, nextRunAt, lastRunAt, repeatInterval }) => (
         <tr key={_id}>
           <td class="grow">

@@ -88,7 +88,7 @@ function TaskRow({ task, span }: { readonly task: RunTask; readonly span: Span }
       <span class="took" title={`${timeText(task.begin)} to ${task.end === undefined ? 'now' : timeText(task.end)}`}>
         {durationText(end - begin)}
       </span>
-      <TaskDetails task={task} />
+      {!isUndecided(task) && <TaskDetails task={task} />}
     </div>
   );
 }
@@ -114,12 +114,14 @@ function UnknownOutcome({
   readonly task: RunTask;
   readonly decided: () => void;
 }): JSX.Element {
+  // Before the cause the gateway says what this part of the page says.
+  const cause = task.error?.detail?.split('Cause: ')[1];
   return (
     <div class="decision">
       <p>
-        <strong>It is unknown whether this call happened.</strong> It left, and no reply came. Find out at the orchestrator, then
-        decide.
+        <strong>It is unknown whether this call happened.</strong> Find out at the orchestrator, then decide.
       </p>
+      {cause !== undefined && <p class="note">Cause: {cause}</p>}
       {may('reloadAdapters') ? <Decision run={run.id} task={task.id} decided={decided} /> : <p>The role admin decides.</p>}
     </div>
   );
