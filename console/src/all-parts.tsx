@@ -33,7 +33,7 @@ function Signs(): JSX.Element {
         </ul>
       </Panel>
       <Panel title="Live">
-        {(['connecting', 'live', 'away', 'ended'] as const).map((liveness) => (
+        {(['connecting', 'live', 'away', 'asking', 'ended'] as const).map((liveness) => (
           <LiveSign key={liveness} of={liveness} />
         ))}
       </Panel>

@@ -2,9 +2,13 @@ import { useEffect, useState } from 'preact/hooks';
 import type { StreamedEvent } from '#client/gateway.ts';
 import { throttled } from './load.ts';
 import { gateway, noticeEndOf } from './session.ts';
+import { useStreamTurn } from './stream-turn.ts';
 
-/** Whether the page gets news: `away` while the connection is broken and taken up again. */
-export type Liveness = 'connecting' | 'live' | 'away' | 'ended';
+/** Whether the page gets news: `away` while the connection is broken and taken up again, `asking` where other windows have the streams. */
+export type Liveness = 'connecting' | 'live' | 'away' | 'asking' | 'ended';
+
+/** Milliseconds between the questions of a page without a stream. */
+const askedEvery = 5_000;
 
 interface Source {
   /** Of one run; absent: of all that the caller may see. */
@@ -16,14 +20,21 @@ interface Source {
 /**
  * Calls `onNews` after events, and after each opening of the stream, for what happened while there was none; until the page is left. The
  * events of a run end with the run. A tab that is not visible has no stream, because browsers share six connections of HTTP/1.1 among all
- * tabs. Once it is visible again, or the computer has its network again, it opens the stream again.
+ * tabs. Once it is visible again, or the computer has its network again, it opens the stream again. Where many are visible the older ones
+ * ask every few seconds instead.
  */
 export function useLive({ run, every }: Source, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('connecting');
   const isVisible = useVisible();
+  const hasTurn = useStreamTurn(isVisible);
   const network = useNetwork();
   useEffect(() => {
     if (!isVisible) return undefined;
+    if (!hasTurn) {
+      setLiveness('asking');
+      const timer = setInterval(onNews, askedEvery);
+      return () => clearInterval(timer);
+    }
     const leave = new AbortController();
     const news = throttled(onNews, every);
     const options = {
@@ -50,7 +61,7 @@ export function useLive({ run, every }: Source, onNews: () => void): Liveness {
       leave.abort();
       news.end();
     };
-  }, [run, every, onNews, isVisible, network]);
+  }, [run, every, onNews, isVisible, hasTurn, network]);
   return liveness;
 }
 

@@ -59,6 +59,11 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     return ((await reply.json()) as { readonly status: string }).status;
   }
 
+  async function liveOnes(pages: readonly Page[]): Promise<number> {
+    const counts = await Promise.all(pages.map((one) => one.locator('.sign.live').count()));
+    return counts.filter((count) => count === 1).length;
+  }
+
   async function hasEnded(page: Page): Promise<void> {
     await shows(page, /✓\s*completed[\s\S]*18446744073709551615/u);
     assert.deepEqual(await page.locator('.task-name').allInnerTexts(), ['first', 'push', 'last']);
@@ -128,6 +133,23 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await shows(tabs[7] ?? page, /✓\s*completed/u);
     assert.match(await page.locator('main').innerText(), /…\s*waiting/u);
     await setVisibility(page, 'visible');
+    await hasEnded(page);
+  });
+
+  test('works in each of eight windows that are visible at the same time', async () => {
+    const { page, run } = await openRun();
+    const windows = [page];
+    while (windows.length < 8) {
+      const next = await openTab(page.context(), page.url());
+      await shows(next, /…\s*waiting/u);
+      windows.push(next);
+    }
+    await shows(page, /Asks every few seconds/u);
+    await until('four have a stream', async () => (await liveOnes(windows)) === 4);
+    await windows.pop()?.close();
+    await until('four have a stream again', async () => (await liveOnes(windows)) === 4);
+    await grant(run);
+    for (const each of windows) await shows(each, /✓\s*completed[\s\S]*last/u);
     await hasEnded(page);
   });
 

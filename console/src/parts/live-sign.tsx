@@ -5,6 +5,7 @@ const words: Readonly<Record<Liveness, string>> = {
   connecting: 'Connecting to the events…',
   live: 'Live',
   away: 'The connection broke. The console takes it up again, and misses nothing.',
+  asking: 'Asks every few seconds: newer windows of this browser have the event streams.',
   ended: '',
 };
 
