@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { randomKey } from './random-key.ts';
 
 /** Event streams of one browser at the same time. It shares six connections of HTTP/1.1 among its windows, and calls need some of them. */
 const streams = 4;
@@ -17,7 +18,7 @@ export function useStreamTurn(isVisible: boolean): boolean {
   const [newer, setNewer] = useState(0);
   useEffect(() => {
     if (!isVisible) return undefined;
-    const window = crypto.getRandomValues(new Uint32Array(4)).join('-');
+    const window = randomKey();
     const known = new Set<string>();
     const channel = new BroadcastChannel('orchestration-gateway-streams');
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel stays within its origin, and takes none

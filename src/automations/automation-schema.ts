@@ -33,7 +33,7 @@ const groups = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: documentLimits.text }), { maxItems: documentLimits.groups, description });
 
 const fieldsWith = (time: Time) => ({
-  lastRunAt: time('When it last ran.'),
+  lastRunAt: time('When its schedule last began a run.'),
   nextRunAt: time('When it runs next.'),
   repeatInterval: Type.String({ description: `A count and a unit, such as \`${repeatIntervalForm}\`; absent: not repeated.` }),
 });

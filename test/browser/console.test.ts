@@ -76,6 +76,7 @@ describe('the console', { skip: noChromium }, () => {
     assert.equal(await reader.getByRole('button', { name: 'Cancel the run' }).count(), 0);
     const page = await stage.open(`/runs/${run}`, { role: 'admin' });
     await page.getByRole('radio', { name: /^It happened/u }).check();
+    assert.equal(await page.getByRole('button', { name: 'Resume' }).count(), 0, 'the gateway would refuse it');
     await page.getByLabel('Reason').fill('the change is there');
     await page.getByLabel(/^Output of the task/u).fill('{"serial":18446744073709551615}');
     await page.getByRole('button', { name: 'Decide' }).click();
@@ -103,6 +104,28 @@ describe('the console', { skip: noChromium }, () => {
     await shows(page, /granted by engineering-user/u);
     stage.far.answer(() => jsonReply('{}'));
     assert.equal((await stage.admin.restAction({ ...call, approval: id })).status, 200);
+    await page.context().close();
+  });
+
+  test('starts one run where the reply to the first click was lost', async () => {
+    const id = ids['waits'] ?? '';
+    const started = async (): Promise<number> => (await stage.admin.listRuns({ query: { automation: id } })).value.list.length;
+    const before = await started();
+    const page = await stage.open(`/automations/${id}`, { role: 'admin' });
+    let clicks = 0;
+    await page.route('**/run', async (route) => {
+      clicks += 1;
+      if (clicks > 1) return await route.continue();
+      await route.fetch();
+      return await route.abort();
+    });
+    await page.getByLabel('Device (required)').fill('r2');
+    const run = page.getByRole('button', { name: 'Run', exact: true });
+    await run.click();
+    await page.getByRole('alert').waitFor();
+    await run.click();
+    await shows(page, /✓\s*completed/u);
+    assert.deepEqual([clicks, (await started()) - before], [2, 1]);
     await page.context().close();
   });
 
@@ -164,6 +187,8 @@ describe('the console', { skip: noChromium }, () => {
     assert.equal(stage.far.request.body.toString(), '{"n":18446744073709551615}');
     await page.getByText('The same call for a program').click();
     assert.match(await text(page), /curl -X POST[\s\S]*gateway\.restRequest\([\s\S]*requests\.request\(/u);
+    await page.getByRole('button', { name: 'Copy: curl' }).click();
+    await page.getByRole('button', { name: 'Copy it by hand: curl' }).waitFor();
     stage.far.answer(() => jsonReply(`"${'x'.repeat(8 * 1024 ** 2)}"`));
     await page.getByRole('button', { name: 'Send' }).click();
     await shows(page, /This is its begin/u);

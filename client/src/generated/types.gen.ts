@@ -434,7 +434,7 @@ export type Automation = {
      */
     lastModifiedBy?: string;
     /**
-     * When it last ran.
+     * When its schedule last began a run.
      */
     lastRunAt?: string;
     /**
@@ -631,7 +631,7 @@ export type GivenAutomation = {
      */
     lastModifiedBy?: unknown;
     /**
-     * When it last ran. RFC 3339, any offset; kept in UTC.
+     * When its schedule last began a run. RFC 3339, any offset; kept in UTC.
      */
     lastRunAt?: string;
     /**

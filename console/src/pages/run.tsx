@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Run } from '#client/gateway.ts';
+import type { Run, RunTask } from '#client/gateway.ts';
 import { goTo, hrefOf } from '../address.ts';
 import { change } from '../change.ts';
 import { useLive } from '../live.ts';
@@ -10,11 +10,12 @@ import { Facts, Panel, Text, Time } from '../parts/basics.tsx';
 import { LiveSign } from '../parts/live-sign.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
+import { randomKey } from '../random-key.ts';
 import { gateway, mayRun } from '../session.ts';
 import { errorKind, indentedJson, memberText } from '../texts.ts';
 import { ApprovalTable } from './approvals.tsx';
 import { tookText } from './run-table.tsx';
-import { Timeline } from './timeline.tsx';
+import { isUndecided, Timeline } from './timeline.tsx';
 
 const tasksShown = 1_000;
 
@@ -38,7 +39,7 @@ export function RunPage({ id }: { readonly id: string }): JSX.Element {
         <>
           {!isOver(run) && <LiveSign of={liveness} />}
           <RunFacts run={run} />
-          {mayRun() && <RunActions run={run} done={loaded.again} />}
+          {mayRun() && <RunActions run={run} tasks={tasks} done={loaded.again} />}
           {run.error !== undefined && <RunFault run={run} />}
           {!isOver(run) && <Waiting run={run} />}
           <Timeline run={run} tasks={tasks} decided={loaded.again} />
@@ -83,7 +84,13 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
   );
 }
 
-function RunActions({ run, done }: { readonly run: Run; readonly done: () => void }): JSX.Element {
+interface RunActionsProps {
+  readonly run: Run;
+  readonly tasks: readonly RunTask[];
+  readonly done: () => void;
+}
+
+function RunActions({ run, tasks, done }: RunActionsProps): JSX.Element {
   const path = { id: run.id };
   const then = async (made: Promise<unknown>): Promise<void> => {
     await made;
@@ -101,12 +108,12 @@ function RunActions({ run, done }: { readonly run: Run; readonly done: () => voi
         </Action>
       )}
       {!isOver(run) && run.status !== 'suspended' && <Action act={() => then(change('suspendRun', { path }))}>Suspend</Action>}
-      {run.status === 'suspended' && run.error === undefined && (
+      {run.status === 'suspended' && !tasks.some(isUndecided) && (
         <Action act={() => then(change('resumeRun', { path, body: {} }))}>Resume</Action>
       )}
       <Action
         act={async () => {
-          const { value } = await change('rerunRun', { path, idempotencyKey: crypto.randomUUID() });
+          const { value } = await change('rerunRun', { path, idempotencyKey: randomKey() });
           goTo(hrefOf(['runs', value.id]));
         }}
         confirm="Start a new run with the same input and the same version of the workflow?"

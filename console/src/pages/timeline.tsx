@@ -39,7 +39,8 @@ export function Timeline({ run, tasks, decided }: TimelineProps): JSX.Element {
   );
 }
 
-function isUndecided({ status, error }: RunTask): boolean {
+/** Whether people must decide what happened: until then the gateway refuses to resume the run. */
+export function isUndecided({ status, error }: RunTask): boolean {
   return status === 'suspended' && error?.type === unknownOutcome;
 }
 

@@ -44,11 +44,14 @@ export function Snippets({ of }: { readonly of: SnippetCall }): JSX.Element {
 
 function Copy({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
   const [word, setWord] = useState('Copy');
-  const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
-      () => setWord('Copied'),
-      () => setWord('Copy it by hand'),
-    );
+  const copy = async (): Promise<void> => {
+    try {
+      // Browsers have no clipboard on plain HTTP, except on localhost.
+      await navigator.clipboard.writeText(text);
+      setWord('Copied');
+    } catch {
+      setWord('Copy it by hand');
+    }
   };
   return (
     <button type="button" onClick={copy} aria-label={`${word}: ${what}`}>
