@@ -54,7 +54,7 @@ function Copy({ text, what }: { readonly text: string; readonly what: string }):
     }
   };
   return (
-    <button type="button" onClick={copy} aria-label={`${word}: ${what}`}>
+    <button type="button" onClick={() => void copy()} aria-label={`${word}: ${what}`}>
       {word}
     </button>
   );
