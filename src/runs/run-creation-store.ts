@@ -1,25 +1,25 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
-import type { NewRun } from './run-records.ts';
-import { rowOfRun } from './run-row.ts';
+import type { NewRun, StoredRun } from './run-records.ts';
+import { createdRun, rowOfRun } from './run-row.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 /** Thirteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const runsAtOnce = 500;
 
 /**
- * Creates the runs that do not exist yet, within a transaction of `Database.runs`, and answers their ids. They can be claimed at once.
+ * Creates the runs that do not exist yet, within a transaction of `Database.runs`, and answers these. They can be claimed at once.
  * `createdAt`: milliseconds since the epoch.
  */
 export async function createRunsIn(
   transaction: Transaction<Tables>,
   runs: readonly NewRun[],
   { now, createdAt }: { readonly now: RunStoreContext['now']; readonly createdAt: number },
-): Promise<readonly string[]> {
+): Promise<readonly StoredRun[]> {
   // In one order for all gateways: two transactions that create the same runs wait for each other, and cannot deadlock.
   const byId = new Map(runs.toReversed().map((run) => [run.id, run]));
   const given = [...byId.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1));
-  const created: string[] = [];
+  const created: StoredRun[] = [];
   for (let start = 0; start < given.length; start += runsAtOnce) {
     const some = given.slice(start, start + runsAtOnce);
     const rows = await transaction
@@ -49,7 +49,7 @@ export async function createRunsIn(
         })),
       )
       .execute();
-    created.push(...ids);
+    created.push(...fresh.map((run) => createdRun(run, createdAt)));
   }
   return created;
 }

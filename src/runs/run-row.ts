@@ -3,7 +3,7 @@ import type { Tables } from '#database/tables.ts';
 import type { RunStatus } from './interpreter/run-state.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 import type { StoredRunSummary } from './run-queries.ts';
-import type { EventRecord, NewEvent, NewRun, QueuedCommand, RunCommand } from './run-records.ts';
+import type { EventRecord, NewEvent, NewRun, QueuedCommand, RunCommand, StoredRun } from './run-records.ts';
 
 /** What the column `facts` of `run` has as JSON text. */
 type RunFacts = Pick<NewRun, 'automation' | 'seed' | 'principal' | 'delegated' | 'startedBy' | 'parent'>;
@@ -30,6 +30,11 @@ export function rowOfRun(run: NewRun, createdAt: number): Tables['run'] {
     facts: JSON.stringify({ automation, seed, principal, delegated, startedBy, parent } satisfies RunFacts),
     error: null,
   };
+}
+
+/** The run as the store has it after its creation. */
+export function createdRun(run: NewRun, createdAt: number): StoredRun {
+  return { ...run, status: 'pending', createdAt, startedAt: undefined, endedAt: undefined, output: undefined, error: undefined };
 }
 
 export const summaryColumns = [

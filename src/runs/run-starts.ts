@@ -89,8 +89,9 @@ async function create(
   { needs: { store }, finder }: { readonly needs: RunCatalogueNeeds; readonly finder: RunFinder },
   run: NewRun,
 ): Promise<StartedRun> {
-  await store.create([run]);
+  const [created] = await store.create([run]);
+  if (created !== undefined) return { run: created, replayed: false };
   const stored = await finder.whole(run.id);
   if (stored.input !== run.input) throw keyReused();
-  return { run: stored, replayed: stored.seed !== run.seed };
+  return { run: stored, replayed: true };
 }

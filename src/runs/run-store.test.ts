@@ -25,15 +25,11 @@ eachStore((store) => {
       startedBy: { schedule: '1 day', due: 5 },
       parent: { run: 'p', activity: 3, attempt: 1 },
     });
-    await runs.create([run, { ...run, input: 'other' }]);
-    await runs.create([{ ...run, input: '2', workflow: 'tests.two' }]);
     const none = { startedAt: undefined, endedAt: undefined, output: undefined, error: undefined };
-    assert.deepEqual(await runs.read(run.id), {
-      ...run,
-      status: 'pending',
-      createdAt: clock.now(),
-      ...none,
-    });
+    const stored = { ...run, status: 'pending', createdAt: clock.now(), ...none };
+    assert.deepEqual(await runs.create([run]), [stored]);
+    assert.deepEqual(await runs.create([{ ...run, input: '2', workflow: 'tests.two' }]), []);
+    assert.deepEqual(await runs.read(run.id), stored);
     assert.equal(await runs.read('none'), undefined);
   });
 

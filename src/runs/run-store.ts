@@ -37,8 +37,8 @@ import { type WriteOutcome, writeSteps } from './run-write-store.ts';
  * and comes back changes nothing. Every method rejects with `store-unavailable`; the caller tries again.
  */
 export interface RunStore {
-  /** Creates the runs that do not exist yet (by id); they can be claimed at once. */
-  create(runs: readonly NewRun[]): Promise<void>;
+  /** Creates the runs that do not exist yet (by id), and answers these as they are created. They can be claimed at once. */
+  create(runs: readonly NewRun[]): Promise<readonly StoredRun[]>;
   /** Runs `work` in a transaction of the part `runs`, and does in it what `work` answers. */
   readonly changeWith: ChangeRuns;
   /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
@@ -137,12 +137,15 @@ function gatheredWrites(context: RunStoreContext): Gathering<RunWrite, WriteOutc
   });
 }
 
-function gatheredCreations(context: RunStoreContext): Gathering<readonly NewRun[], undefined> {
-  return new Gathering({
+function gatheredCreations({ changes, now, clock }: RunStoreContext): Gathering<readonly NewRun[], readonly StoredRun[]> {
+  return new Gathering<readonly NewRun[], readonly StoredRun[]>({
     async write(items) {
-      const runs = items.flat();
-      if (runs.length > 0) await changeRunsWith(context, async () => ({ result: undefined, runs }));
-      return items.map(() => undefined);
+      const created = await changes.commit(async (transaction) => {
+        const result = await createRunsIn(transaction, items.flat(), { now, createdAt: clock.now() });
+        return { result, runs: result.map(({ id }) => id), events: false };
+      });
+      const byId = new Map(created.map((run) => [run.id, run]));
+      return items.map((runs) => runs.flatMap(({ id }) => byId.get(id) ?? []));
     },
     // Two requests with one Idempotency-Key create the same run, and the first of them counts.
     keyOf: ([first]) => first?.id ?? '',
@@ -173,7 +176,7 @@ function changeRunsWith<T>(context: RunStoreContext, work: ChangingWork<T>): Pro
       transaction,
       events.map((event) => ({ run: null, automation: null, event })),
     );
-    return { result, runs: [...created, ...commanded], events: events.length > 0 };
+    return { result, runs: [...created.map(({ id }) => id), ...commanded], events: events.length > 0 };
   });
 }
 

@@ -75,7 +75,7 @@ async function writeHeld(
   await writeStates(context, transaction, held, (run) => claims.get(run)?.has_values === 1);
   await writeTasks(context, transaction, held);
   const children = held.flatMap((write) => write.children);
-  const created = await createRunsIn(transaction, children, { now, createdAt: clock.now() });
+  const created = (await createRunsIn(transaction, children, { now, createdAt: clock.now() })).map(({ id }) => id);
   await consumeCommands(
     context,
     transaction,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
+import { SharedReads } from '#database/shared-reads.ts';
 import type { ReadingThreads } from './reading-threads.ts';
 import type { Workflow } from './workflow.ts';
 import type { WorkflowStore, WriterRole } from './workflow-store.ts';
@@ -45,18 +46,23 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
     }
     return found.workflow;
   };
+  const read = async (id: string, version: string | undefined): Promise<LoadedWorkflow | undefined> => {
+    const stored = await store.read({ id, version });
+    if (stored === undefined) return undefined;
+    // A version can be deleted and stored again with other content.
+    const key = `${id} ${stored.version} ${createHash('sha256').update(stored.text).digest('base64url')}`;
+    try {
+      return { workflow: await remember(key, stored.text), writtenAs: stored.writtenAs };
+    } catch (error) {
+      forget(key);
+      throw error;
+    }
+  };
+  const reads = new SharedReads<LoadedWorkflow | undefined>();
   return {
-    async load({ id, version }) {
-      const stored = await store.read({ id, version: version === 'latest' ? undefined : version });
-      if (stored === undefined) return undefined;
-      // A version can be deleted and stored again with other content.
-      const key = `${id} ${stored.version} ${createHash('sha256').update(stored.text).digest('base64url')}`;
-      try {
-        return { workflow: await remember(key, stored.text), writtenAs: stored.writtenAs };
-      } catch (error) {
-        forget(key);
-        throw error;
-      }
+    load({ id, version: named }) {
+      const version = named === 'latest' ? undefined : named;
+      return reads.read(JSON.stringify([id, version]), () => read(id, version));
     },
   };
 }
