@@ -1,3 +1,4 @@
+import { inCheckPhase } from '#base/check-phase.ts';
 import type { JqEnd, JqThreads } from './jq-threads.ts';
 
 interface BatchedInput {
@@ -48,10 +49,13 @@ export class JqBatches {
     const close = (): void => {
       if (this.#waiting.get(program) === batch) this.#waiting.delete(program);
     };
-    const end = this.#threads.run(() => {
-      close();
-      return { program, input: inputs.join('\n') };
-    });
+    // Runs that were claimed or written together evaluate in the same iteration of the event loop.
+    const end = new Promise<void>(inCheckPhase).then(() =>
+      this.#threads.run(() => {
+        close();
+        return { program, input: inputs.join('\n') };
+      }),
+    );
     // No later input may wait for a thread that did not start.
     end.catch(close);
     const batch: Batch = { inputs, characters: 0, end };
