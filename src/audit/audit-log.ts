@@ -181,8 +181,9 @@ function createCalls(options: {
     async intendOnce(facts, request, askPermit) {
       const { id, fingerprint } = request;
       let permit: Promise<IntentPermit | undefined> | undefined;
-      for (;;) {
-        const earlier = await earlierReply(request, { reads: facts.verb === 'GET' });
+      // A permit may be used up by an earlier call, which the look-up finds.
+      for (let isNew = request.isNew === true && askPermit === undefined; ; isNew = false) {
+        const earlier = isNew ? undefined : await earlierReply(request, { reads: facts.verb === 'GET' });
         if (earlier !== undefined) return earlier;
         permit ??= askPermit?.();
         try {

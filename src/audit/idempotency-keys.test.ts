@@ -73,6 +73,29 @@ eachStore((store) => {
     await assert.rejects(killed.intendOnce(call, one), { code: 'outcome-unknown' });
   });
 
+  test('a call that is new takes its key without a look-up, and gets the reply of an earlier call where there is one', async (t) => {
+    const database = await store.openAudit(t);
+    let reads = 0;
+    const counted = new Proxy(database, {
+      get(target, name) {
+        if (name === 'read') reads += 1;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };
+    const [log, other] = await twoGateways(counted, clock);
+    t.after(() => Promise.all([log.close(), other.close()]));
+    const one = { ...idempotentRequest(request), isNew: true };
+    reads = 0;
+    await make(log, one, 'the reply');
+    assert.equal(reads, 0);
+    const askPermit = () => assert.fail('the permit was asked');
+    for (const gateway of [log, other]) {
+      assert.deepEqual(await gateway.intendOnce(call, one), { earlierReply: 'the reply' });
+      assert.deepEqual(await gateway.intendOnce(call, one, askPermit), { earlierReply: 'the reply' });
+    }
+  });
+
   test('a call that only reads is made again once its gateway counts as dead', async (t) => {
     const database = await store.openAudit(t);
     let now = Date.UTC(2026, 10, 21);

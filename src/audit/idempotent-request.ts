@@ -11,6 +11,8 @@ export interface IdempotentRequest {
    * reply.
    */
   readonly secret: Buffer;
+  /** True: an earlier call is not expected, so it is looked up only where the key turns out to be taken. */
+  readonly isNew?: boolean;
 }
 
 /** `payload`: the body as received, and everything else of the request that goes to the far side. */

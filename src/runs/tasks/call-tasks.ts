@@ -1,4 +1,4 @@
-import { idempotentRequest } from '#audit/idempotent-request.ts';
+import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
@@ -184,8 +184,10 @@ function knownBefore(
 }
 
 /** The payload is no part of it: evaluated again, the arguments may differ, and the call must not be made twice for that. */
-function idempotentCall({ run, activity, attempt }: RunCall): ReturnType<typeof idempotentRequest> {
-  return idempotentRequest({ caller: run.principal.id, route: 'run', key: `${run.id}/${activity}/${attempt}`, payload: [] });
+function idempotentCall({ run, activity, attempt, begunAt }: RunCall): IdempotentRequest {
+  const key = `${run.id}/${activity}/${attempt}`;
+  const request = idempotentRequest({ caller: run.principal.id, route: 'run', key, payload: [] });
+  return { ...request, isNew: begunAt === undefined };
 }
 
 const forgotten: OutsideResult = {
