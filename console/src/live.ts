@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { StreamedEvent } from '#client/gateway.ts';
 import { throttled } from './load.ts';
 import { gateway, noticeEndOf } from './session.ts';
-import { useStreamTurn } from './stream-turn.ts';
+import { useStreamShare } from './stream-share.ts';
 
 /** Whether the page gets news: `away` while the connection is broken and taken up again, `asking` where other windows have the streams. */
 export type Liveness = 'connecting' | 'live' | 'away' | 'asking' | 'ended';
@@ -26,11 +26,11 @@ interface Source {
 export function useLive({ run, every }: Source, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('connecting');
   const isVisible = useVisible();
-  const hasTurn = useStreamTurn(isVisible);
+  const mayStream = useStreamShare(isVisible);
   const network = useNetwork();
   useEffect(() => {
     if (!isVisible) return undefined;
-    if (!hasTurn) {
+    if (!mayStream) {
       setLiveness('asking');
       const timer = setInterval(onNews, askedEvery);
       return () => clearInterval(timer);
@@ -61,7 +61,7 @@ export function useLive({ run, every }: Source, onNews: () => void): Liveness {
       leave.abort();
       news.end();
     };
-  }, [run, every, onNews, isVisible, hasTurn, network]);
+  }, [run, every, onNews, isVisible, mayStream, network]);
   return liveness;
 }
 

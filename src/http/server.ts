@@ -161,7 +161,7 @@ function createPlaces(most: number): RouteRunnerOptions['takePlace'] {
 }
 
 function createNodeServer(tls: Certificate | undefined): Server {
-  // request-checks.ts refuses a missing Host, as any other fault of a head.
+  // request-checks.ts refuses a missing Host, like any other fault of a head.
   const options = { ...inboundLimits, requireHostHeader: false };
   const server =
     tls === undefined

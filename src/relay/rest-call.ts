@@ -45,7 +45,7 @@ export interface OutboundSection {
 /** A call to an address that its caller names, and its redirects. Throws 400 where its body cannot be written. */
 export function restCall(options: {
   readonly request: RestCallRequest;
-  /** Absent: as the route answers. A status of 400 and above is a reply as any other. */
+  /** Absent: as the route answers. A status of 400 and above is a reply like any other. */
   readonly reply?: WholeReply | undefined;
   /** False: a redirect is the reply. */
   readonly follows?: boolean | undefined;

@@ -6,7 +6,7 @@ import { base64Stage, escapeStage } from './stage.ts';
 export interface WholeReply {
   /** `text`: as text where it is text, else in base64. `bytes`: always in base64. */
   readonly content: 'text' | 'bytes';
-  /** Of an orchestrator: whether a status of 400 and above is the error `upstream-error`, or a reply as any other. */
+  /** Of an orchestrator: whether a status of 400 and above is the error `upstream-error`, or a reply like any other. */
   readonly errors: 'refused' | 'passed';
 }
 

@@ -106,8 +106,8 @@ export function logConfigWarnings(log: Log, warnings: readonly ConfigProblem[]):
     log.warn('configuration', { file: `${file}:${line}`, reason: path === '' ? message : `${path}: ${message}` });
 }
 
-/** What puts a changed key in force. The compiler asks for each new key of these sections. */
-const effects: { readonly [S in 'server' | 'automations']: Readonly<Record<keyof Config[S], 'reload' | 'restart'>> } = {
+/** After what a changed key is in force. The compiler asks for each new key of these sections. */
+const inForceAfter: { readonly [S in 'server' | 'automations']: Readonly<Record<keyof Config[S], 'reload' | 'restart'>> } = {
   server: {
     host: 'restart',
     port: 'restart',
@@ -135,8 +135,8 @@ export const fixedKeys: readonly FixedKey[] = [
   ...fixedIn('automations'),
 ];
 
-function fixedIn(section: keyof typeof effects): readonly FixedKey[] {
-  const keys = Object.entries(effects[section]).filter(([, effect]) => effect === 'restart');
+function fixedIn(section: keyof typeof inForceAfter): readonly FixedKey[] {
+  const keys = Object.entries(inForceAfter[section]).filter(([, what]) => what === 'restart');
   return keys.map(([key]) => {
     const read = (config: Config): unknown => membersOf(config, section)[key];
     return [`${section}.${key}`, read];

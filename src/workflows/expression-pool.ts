@@ -17,7 +17,7 @@ export type Evaluated = { readonly results: readonly string[] } | { readonly fai
 
 /** Evaluates jq 1.8 expressions in threads of their own, so that none can hold up or end the gateway. */
 export interface ExpressionPool {
-  /** Never rejects because of an expression: a runaway one is a failure as any other. Rejects where the pool is closed. */
+  /** Never rejects because of an expression: a runaway one is a failure like any other. Rejects where the pool is closed. */
   evaluate(evaluation: Evaluation): Promise<Evaluated>;
   /** What is wrong with an expression that may use these variables; undefined where it compiles. It is not run. */
   problemOf(expression: string, variables: readonly string[]): Promise<string | undefined>;

@@ -107,15 +107,15 @@ describe('the console', { skip: noChromium }, () => {
     await page.context().close();
   });
 
-  test('starts one run where the reply to the first click was lost', async () => {
+  test('starts one run where the reply to the first click was lost, also where it is run again', async () => {
     const id = ids['waits'] ?? '';
     const started = async (): Promise<number> => (await stage.admin.listRuns({ query: { automation: id } })).value.list.length;
     const before = await started();
     const page = await stage.open(`/automations/${id}`, { role: 'admin' });
-    let clicks = 0;
-    await page.route('**/run', async (route) => {
-      clicks += 1;
-      if (clicks > 1) return await route.continue();
+    const sent: string[] = [];
+    await page.route(/\/(?:re)?run$/u, async (route) => {
+      sent.push(new URL(route.request().url()).pathname);
+      if (sent.length % 2 === 0) return await route.continue();
       await route.fetch();
       return await route.abort();
     });
@@ -125,7 +125,18 @@ describe('the console', { skip: noChromium }, () => {
     await page.getByRole('alert').waitFor();
     await run.click();
     await shows(page, /✓\s*completed/u);
-    assert.deepEqual([clicks, (await started()) - before], [2, 1]);
+    assert.deepEqual([sent.length, (await started()) - before], [2, 1]);
+    const first = page.url();
+    const rerun = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Run again' }).first().click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
+    };
+    await rerun();
+    await page.getByRole('alert').waitFor();
+    await rerun();
+    await page.waitForURL((url) => url.href !== first);
+    await shows(page, /✓\s*completed/u);
+    assert.deepEqual([sent.length, (await started()) - before], [4, 2]);
     await page.context().close();
   });
 

@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
 import type { Automation } from '#client/gateway.ts';
 import { goTo, hrefOf } from '../address.ts';
 import { change } from '../change.ts';
@@ -7,7 +6,7 @@ import { useSending } from '../parts/action.tsx';
 import { Panel } from '../parts/basics.tsx';
 import { Area, Field, Input, Select, textOf } from '../parts/field.tsx';
 import { Failure } from '../parts/loading.tsx';
-import { randomKey } from '../random-key.ts';
+import { useRetryKey } from '../retry-key.ts';
 import { type FlatMember, type FlatSchema, shownText, typedJson } from '../schema-form.ts';
 import { indentedJson, memberText } from '../texts.ts';
 
@@ -21,14 +20,12 @@ interface RunNowProps {
 
 /** A form from the schema of the input. It starts a run, and shows it. */
 export function RunNow({ automation, schema, input }: RunNowProps): JSX.Element {
-  const sent = useRef({ input: '', key: '' });
+  const withKey = useRetryKey();
   const { isBusy, error, submit } = useSending(async (form) => {
     const given = schema === undefined ? textOf(form, 'input').trim() || '{}' : inputOf(form, schema);
     const path = { id: automation._id };
-    // The same input keeps its key: a click after a broken connection starts no second run.
-    if (sent.current.input !== given) sent.current = { input: given, key: randomKey() };
-    const idempotencyKey = sent.current.key;
-    const { value } = await change('runAutomation', { path, rawBody: `{"input":${given}}`, idempotencyKey });
+    const rawBody = `{"input":${given}}`;
+    const { value } = await withKey(rawBody, (idempotencyKey) => change('runAutomation', { path, rawBody, idempotencyKey }));
     goTo(hrefOf(['runs', value.id]));
   });
   return (

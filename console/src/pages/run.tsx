@@ -10,7 +10,7 @@ import { Facts, Panel, Text, Time } from '../parts/basics.tsx';
 import { LiveSign } from '../parts/live-sign.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
-import { randomKey } from '../random-key.ts';
+import { useRetryKey } from '../retry-key.ts';
 import { gateway, mayRun } from '../session.ts';
 import { errorKind, indentedJson, memberText } from '../texts.ts';
 import { ApprovalTable } from './approvals.tsx';
@@ -92,6 +92,7 @@ interface RunActionsProps {
 
 function RunActions({ run, tasks, done }: RunActionsProps): JSX.Element {
   const path = { id: run.id };
+  const withKey = useRetryKey();
   const then = async (made: Promise<unknown>): Promise<void> => {
     await made;
     done();
@@ -113,7 +114,7 @@ function RunActions({ run, tasks, done }: RunActionsProps): JSX.Element {
       )}
       <Action
         act={async () => {
-          const { value } = await change('rerunRun', { path, idempotencyKey: randomKey() });
+          const { value } = await withKey(run.id, (idempotencyKey) => change('rerunRun', { path, idempotencyKey }));
           goTo(hrefOf(['runs', value.id]));
         }}
         confirm="Start a new run with the same input and the same version of the workflow?"

@@ -115,14 +115,15 @@ function UnknownOutcome({
   readonly task: RunTask;
   readonly decided: () => void;
 }): JSX.Element {
-  // Before the cause the gateway says what this part of the page says.
-  const cause = task.error?.detail?.split('Cause: ')[1];
+  const { detail = '' } = task.error ?? {};
+  // Before the cause, if it has one, the gateway says what this part of the page says.
+  const why = detail.slice(Math.max(0, detail.indexOf('Cause: ')));
   return (
     <div class="decision">
       <p>
         <strong>It is unknown whether this call happened.</strong> Find out at the orchestrator, then decide.
       </p>
-      {cause !== undefined && <p class="note">Cause: {cause}</p>}
+      {why !== '' && <p class="note">{why}</p>}
       {may('reloadAdapters') ? <Decision run={run.id} task={task.id} decided={decided} /> : <p>The role admin decides.</p>}
     </div>
   );

@@ -14,7 +14,7 @@ interface Note {
  * Whether this window may have an event stream: those that came into sight last may. Each window tells the others when it comes and goes, and
  * counts those that came after it. A window that crashed tells nothing, so older ones may count it until they come into sight again.
  */
-export function useStreamTurn(isVisible: boolean): boolean {
+export function useStreamShare(isVisible: boolean): boolean {
   const [newer, setNewer] = useState(0);
   useEffect(() => {
     if (!isVisible) return undefined;
