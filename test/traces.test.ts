@@ -278,6 +278,19 @@ test('a gateway that stops sends its last spans before it ends', { timeout: 60_0
   assert.equal(last.spans.filter((span) => span.traceId === traceId).length, 3);
 });
 
+test('a gateway that stops waits for the batch that is on its way', { timeout: 60_000 }, async (t) => {
+  far.answer(() => jsonReply('{}'));
+  const [other, busy] = await tracedGateway(t);
+  // The exporter sends the batch again after a second at most.
+  busy.answer(503);
+  const { traceId, traceparent } = callersTrace();
+  await relay(other, 'restQuery', 'Local NSO', query, { headers: { traceparent } });
+  await until('the collector refused the batch of the call', () => busy.requests.some(({ bytes }) => bytes.includes(traceId)));
+  busy.answer(200);
+  assert.equal(await other.stop(), 0);
+  assert.equal(busy.spans.filter((span) => span.traceId === traceId).length, 3);
+});
+
 for (const { name, url } of [
   { name: 'is down', url: async () => `http://127.0.0.1:${await closedPort()}` },
   {

@@ -19,16 +19,22 @@ interface OtlpExporterOptions {
   readonly onBatch: (spans: number, lostTo: string | undefined) => void;
 }
 
-/** OTLP/HTTP 1.x through the gateway's own `Sender`. Its `shutdown` aborts the exports in flight. */
-export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch }: OtlpExporterOptions): SpanExporter {
+export interface OtlpExporter extends SpanExporter {
+  /** Ends the exports in flight at once. Their spans count as lost. */
+  abort(): void;
+}
+
+/** OTLP/HTTP 1.x through the gateway's own `Sender`. Its `shutdown` waits for the exports in flight. */
+export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch }: OtlpExporterOptions): OtlpExporter {
   const serializer = settings.encoding === 'json' ? JsonTraceSerializer : ProtobufTraceSerializer;
-  const inFlight = new Set<CallScope>();
+  const scopes = new Set<CallScope>();
+  const inFlight = new Set<Promise<void>>();
 
   const deliver = async (spans: ReadableSpan[]): Promise<void> => {
     const bytes = Buffer.from(serializer.serializeRequest(spans) ?? []);
     const call = exportCall(settings, settings.compress ? gzipSync(bytes) : bytes, userAgent);
     const scope = new CallScope({ total: settings.timeout, clock });
-    inFlight.add(scope);
+    scopes.add(scope);
     try {
       for (let attempt = 0; ; attempt += 1) {
         const wait = await deliverOnce({ sender, call, scope, attempt });
@@ -36,7 +42,7 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
         await pause(scope, wait);
       }
     } finally {
-      inFlight.delete(scope);
+      scopes.delete(scope);
       scope.end();
     }
   };
@@ -55,10 +61,15 @@ export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch
   return {
     export(spans, done) {
       // oxlint-disable-next-line promise/no-callback-in-promise -- the SDK's interface is a callback
-      void delivered(spans).then(done);
+      const exported = delivered(spans).then(done);
+      inFlight.add(exported);
+      void exported.finally(() => inFlight.delete(exported));
     },
     shutdown: async () => {
-      for (const scope of inFlight) scope.abort(new Error('the gateway stops'));
+      await Promise.all(inFlight);
+    },
+    abort() {
+      for (const scope of scopes) scope.abort(new Error('the gateway stops'));
     },
   };
 }

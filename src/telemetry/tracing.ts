@@ -20,7 +20,6 @@ import {
   ParentBasedSampler,
   type Sampler,
   SamplingDecision,
-  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -28,6 +27,7 @@ import { inTime } from '#base/in-time.ts';
 import { randomHex } from '#base/random-hex.ts';
 import type { ReceivedTrace, TraceContext } from '#base/trace-context.ts';
 import type { Span, SpanAttributes, Tracing } from '#base/tracing.ts';
+import type { OtlpExporter } from './otlp-exporter.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
 interface StartedTracing extends Tracing {
@@ -42,7 +42,7 @@ const lastFlush = 2_000;
 export function startTracing(options: {
   readonly settings: TraceSettings;
   readonly version: string;
-  readonly exporter: SpanExporter;
+  readonly exporter: OtlpExporter;
 }): StartedTracing {
   const { settings, version, exporter } = options;
   const { batch } = settings;
@@ -91,7 +91,7 @@ export function startTracing(options: {
       // The log already has a line for an unavailable collector.
       const flushed = provider.shutdown().catch(() => {});
       await inTime(flushed, lastFlush, () => {});
-      await exporter.shutdown();
+      exporter.abort();
     },
   };
 }
