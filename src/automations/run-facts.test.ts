@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { anyText } from '#base/any-text.test-support.ts';
 import type { Automation } from './automation.ts';
 import { documentText, ownedText } from './automation-row.ts';
 
 // Texts that look like the members that are looked for, whole and in pieces.
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc
     .array(fc.constantFrom(',"repeatInterval":"', ',', '"', 'repeatInterval', ':', '\\', '}', '"}', ',"lastRunAt":"'), {
       maxLength: 6,

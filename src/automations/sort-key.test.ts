@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { anyText } from '#base/any-text.test-support.ts';
 import { exactKey, foldText, keyBehind, sortKey } from './sort-key.ts';
 
-const text = fc.string({ unit: 'binary' });
+const text = anyText();
 
 /** By code points, which is the documented order. */
 function byCodePoint(a: string, b: string): number {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '#base/any-text.test-support.ts';
 import { packRows, unpackRows } from './packed-values.ts';
 
 function passed(sent: readonly (readonly unknown[])[], ...counts: readonly number[]): readonly unknown[] {
   return [...unpackRows(structuredClone(packRows(sent)), counts)];
 }
 
-const value = fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.integer(), fc.constant(null));
+const value = fc.oneof(anyText(), fc.double({ noNaN: true }), fc.integer(), fc.constant(null));
 const rows = fc.integer({ min: 1, max: 5 }).chain((width) => fc.array(fc.array(value, { minLength: width, maxLength: width })));
 
 test('rows of texts, numbers and nulls come out of a message as they went in', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '#base/any-text.test-support.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { renderReply } from './relay-reply.ts';
 import { base64Stage, charsetStage, escapeStage, instanceDataStage, jsonStage, type Stage, utf8Stage } from './stage.ts';
@@ -9,7 +10,7 @@ import { base64Stage, charsetStage, escapeStage, instanceDataStage, jsonStage, t
 /** Random text, and the sizes of its chunks. */
 const cutText = fc
   .record({
-    text: fc.string({ unit: 'binary', maxLength: 200 }),
+    text: anyText({ maxLength: 200 }),
     sizes: fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
   })
   .filter(({ text }) => text.isWellFormed());

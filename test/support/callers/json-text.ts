@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyText } from '../../../src/base/any-text.test-support.ts';
 
 /**
  * Random JSON texts for the properties of lossless.test.ts: they often hold what a parser and a serialiser would
@@ -13,9 +14,9 @@ export const numberText: fc.Arbitrary<string> = fc.oneof(
   fc.stringMatching(/^-?(0|[1-9][0-9]{0,60})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,5})?$/),
 );
 
-const plainCharacter = fc
-  .string({ unit: 'binary', minLength: 1, maxLength: 1 })
-  .filter((character) => character >= ' ' && character !== '"' && character !== '\\' && character.isWellFormed());
+const plainCharacter = anyText({ minLength: 1, maxLength: 1 }).filter(
+  (character) => character >= ' ' && character !== '"' && character !== '\\' && character.isWellFormed(),
+);
 const escape = fc.oneof(
   fc.constantFrom(
     '\\"',
