@@ -236,10 +236,14 @@ eachStore((store) => {
   });
 
   test('times from before the tables of schedules do not run, and an interval goes on after them', async (t) => {
-    const gateway = await opened(t, store, '2026-05-01T12:30Z');
-    const { clock, scheduler, catalogue, database } = gateway;
+    const clock = createStoppedClock(Date.parse('2026-05-01T12:30Z'));
+    const database = await store.open(t);
+    await storeWorkflow(database);
+    // Before the scheduler, which reads it once.
     const applied_at = Date.parse('2026-05-01T12:00Z');
     await database.runs.updateTable('schema_migration').set({ applied_at }).where('number', '=', 10).execute();
+    const gateway = gatewayOn(t, { database, clock });
+    const { scheduler, catalogue } = gateway;
     const nextRunAt = '2026-04-01T00:00:00.000Z';
     const old = [
       { _id: 'once', name: 'once', data, nextRunAt },

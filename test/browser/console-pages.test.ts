@@ -107,7 +107,7 @@ do:
     });
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 40[34]/u.test(message.text())) faults.push(message.text());
+      if (message.type() === 'error' && !/status of 40[134]/u.test(message.text())) faults.push(message.text());
     });
     return faults;
   }
