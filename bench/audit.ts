@@ -10,7 +10,7 @@
  * 1 ms over a query's.
  */
 import { Pool } from 'undici';
-import { startGateway } from '../test/support/gateway/start-gateway.ts';
+import { startGatewayProcess } from '../test/support/gateway/start-gateway.ts';
 import { foundPostgres, sqliteStore, storeUrl, type TestStore } from '../test/support/stores/stores.ts';
 import { answeringFarSide } from './answering-far-side.ts';
 import { quantile } from './statistics.ts';
@@ -50,7 +50,7 @@ async function run(store: TestStore): Promise<void> {
   const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
   try {
     const url = await answeringFarSide(owner);
-    const gateway = await startGateway(owner, {
+    const gateway = await startGatewayProcess(owner, {
       config: { store: { url: storeUrl(await store.fresh(owner)) } },
       adapters: [{ name: 'Far', kind: 'rest', url, concurrency: callers }],
     });

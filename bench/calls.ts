@@ -8,7 +8,7 @@
  */
 import { Client } from 'pg';
 import { Pool } from 'undici';
-import { startGateway } from '../test/support/gateway/start-gateway.ts';
+import { startGatewayProcess } from '../test/support/gateway/start-gateway.ts';
 import { ownPostgres } from '../test/support/stores/own-postgres.ts';
 import { answeringFarSide } from './answering-far-side.ts';
 import { processorSeconds } from './process-tree.ts';
@@ -30,7 +30,7 @@ async function committed(client: Client): Promise<number> {
 try {
   const postgres = await ownPostgres(owner);
   const url = await answeringFarSide(owner);
-  const gateway = await startGateway(owner, {
+  const gateway = await startGatewayProcess(owner, {
     config: { store: { url: postgres.url } },
     adapters: [{ name: 'Orchestrator', kind: 'rest', url, concurrency: 64 }],
   });

@@ -9,7 +9,7 @@
  */
 import { Pool } from 'undici';
 import { closedPort, farSide, jsonReply } from '../test/support/far-sides/far-side.ts';
-import { startGateway } from '../test/support/gateway/start-gateway.ts';
+import { startGatewayProcess } from '../test/support/gateway/start-gateway.ts';
 import { type PacedFigures, pacedLoad } from './paced-load.ts';
 import { median, quantile } from './statistics.ts';
 
@@ -33,7 +33,7 @@ async function openCall(): Promise<Call> {
   const frozen = await farSide(owner, () => undefined);
   const dead = `http://127.0.0.1:${await closedPort()}`;
   const settings = { kind: 'nso', health: { interval: '1s' }, breaker: { failures: 5, openFor: '1s' } };
-  const gateway = await startGateway(owner, {
+  const gateway = await startGatewayProcess(owner, {
     adapters: [
       { ...settings, name: 'measured', url: healthy.url },
       { ...settings, name: 'healthy', url: healthy.url },

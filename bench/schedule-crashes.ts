@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../test/support/callers/http-client.ts';
-import type { Gateway } from '../test/support/gateway/start-gateway.ts';
+import type { GatewayProcess } from '../test/support/gateway/start-gateway.ts';
 import { countingFarSide } from '../test/support/runs/counting-far-side.ts';
 import { actionTask, type SeenRun } from '../test/support/runs/run-caller.ts';
 import { adminAt, runGateway } from '../test/support/runs/run-stage.ts';
@@ -32,7 +32,7 @@ const url = storeUrl(await foundPostgres.fresh(owner));
 const far = await countingFarSide(owner);
 far.answerAfter(() => 20);
 const names = ['a', 'b', 'c'];
-const gateways: Gateway[] = [];
+const gateways: GatewayProcess[] = [];
 for (const name of names) gateways.push(await runGateway(owner, far, { url, name }));
 const [killed, other] = gateways;
 assert.ok(killed !== undefined && other !== undefined);

@@ -12,14 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { collector } from '../test/support/far-sides/collector.ts';
-import {
-  basic,
-  childEnvironment,
-  collect,
-  configurationOf,
-  readyPort,
-  testPassword,
-} from '../test/support/gateway/start-gateway.ts';
+import { childEnvironment, collect, readyPort } from '../test/support/gateway/gateway-process.ts';
+import { basic, configurationOf, testPassword } from '../test/support/gateway/start-gateway.ts';
 import { answeringFarSide } from './answering-far-side.ts';
 import { processorSeconds } from './process-tree.ts';
 import { median } from './statistics.ts';

@@ -12,7 +12,8 @@ import { logConfigWarnings } from '#wiring/reload.ts';
 /** The members of Node's `process` that `serve` uses. */
 export interface ServingProcess extends ProcessMemory {
   readonly stdout: Writable;
-  readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** Without `fd` it is a stream of a test, and the log is written to the stream itself. */
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly fd?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly execArgv: readonly string[];
   on(event: Signal | 'exit', handler: () => void): unknown;
@@ -34,10 +35,7 @@ export async function serve(
   ready: (url: string) => void = () => {},
 ): Promise<number> {
   const { config, warnings } = options;
-  const log = createLog({
-    level: config.server.logLevel,
-    ...(process.stderr.isTTY === true ? { destination: readableLines(process.stderr) } : {}),
-  });
+  const log = createLog({ level: config.server.logLevel, ...logDestination(process) });
   process.on('exit', () => log.end());
   const refusal = unsafeEnvironment(process);
   if (refusal !== undefined) {
@@ -64,6 +62,12 @@ export async function serve(
   if (unprinted !== undefined) log.warn('the line "listening on …" was not printed', { reason: unprinted.message });
   ready(gateway.url);
   return drained;
+}
+
+/** Empty: the log writes to the descriptor of standard error. */
+function logDestination({ stderr }: ServingProcess): Partial<Parameters<typeof createLog>[0]> {
+  if (stderr.isTTY === true) return { destination: readableLines(stderr) };
+  return stderr.fd === undefined ? { destination: stderr } : {};
 }
 
 /** Switches the log level to debug, and back to the level before (to info, if that was debug or trace). The log has a line for each change. */

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { approvalCaller, people } from './support/approvals/approval-caller.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type Gateway, type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { runCaller, type TaskDocument } from './support/runs/run-caller.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
@@ -28,7 +28,8 @@ const ask: TaskDocument = {
   },
 };
 
-async function started(owner: Owner, store: TestStore) {
+/** `kills`: the gateway has a process of its own, which `killAndRestart` kills. */
+async function started(owner: Owner, store: TestStore, { kills = false } = {}) {
   const far = await farSide(owner);
   far.answer(() => jsonReply('{"done":true}'));
   const options = {
@@ -42,7 +43,7 @@ async function started(owner: Owner, store: TestStore) {
     adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
     environment: { TOKEN: 'hush-hush-hush' },
   };
-  let gateway: Gateway = await startGateway(owner, options);
+  let gateway: Gateway | GatewayProcess = await (kills ? startGatewayProcess : startGateway)(owner, options);
   const runs = runCaller(() => gateway, gateway.basicFor('admin'));
   const caller = approvalCaller(() => gateway);
   const automation = async (name: string, tasks: readonly TaskDocument[], secrets = true) => {
@@ -73,13 +74,17 @@ async function started(owner: Owner, store: TestStore) {
     });
     return id;
   };
-  const restart = async (signal: NodeJS.Signals): Promise<void> => {
-    await gateway.stop(signal);
+  const restart = async (): Promise<void> => {
     gateway = await gateway.restart();
+  };
+  const killAndRestart = async (): Promise<void> => {
+    assert.ok('pid' in gateway);
+    await gateway.stop('SIGKILL');
+    await restart();
   };
   /** Puts a configuration without rules in force. */
   const dropRules = () => reloadWith(gateway, { ...options, config: { ...options.config, approvals: [] } });
-  return { far, runs, automation, waiting, restart, dropRules, ...caller };
+  return { far, runs, automation, waiting, restart, killAndRestart, dropRules, ...caller };
 }
 
 function suiteOf(store: TestStore): void {
@@ -96,13 +101,13 @@ function suiteOf(store: TestStore): void {
   beforeEach(() => shared.far.answer(() => jsonReply('{"done":true}')));
 
   test('a run waits for two people and then for the approval of its call, over restarts, and makes the call once', async (t) => {
-    const { far, runs, automation, waiting, restart, read, grant } = await started(t, store);
+    const { far, runs, automation, waiting, restart, killAndRestart, read, grant } = await started(t, store, { kills: true });
     const { id: run } = await runs.start(await automation('both', [ask, act]), { input: { site: 'Oslo' } });
     const question = await waiting(run);
     const asked = await read('lea', question);
     assert.deepEqual([asked.message, asked.run, asked.call], ['Go on with Oslo?', run, undefined]);
     assert.equal((await runs.read(run)).status, 'waiting');
-    await restart('SIGKILL');
+    await killAndRestart();
     assert.equal((await grant('lea', question)).status, 'waiting');
     assert.equal((await grant('leo', question)).status, 'granted');
 
@@ -112,7 +117,7 @@ function suiteOf(store: TestStore): void {
     assert.equal(shown.call?.body, '{"token":"***","n":1.5}');
     assert.equal((await read('ann', question)).status, 'used');
     assert.equal((await runs.reaches(run, 'waiting')).status, 'waiting');
-    await restart('SIGTERM');
+    await restart();
     assert.equal(far.requests.length, 0);
     await grant('lea', call);
     const ended = await runs.reaches(run, 'completed', 'faulted');
@@ -176,7 +181,9 @@ function suiteOf(store: TestStore): void {
   });
 
   test('what people decide about a call of a run holds where no rule asks for it any more', async (t) => {
-    const { far, runs, automation, waiting, dropRules, restart, decide, grant, read } = await started(t, store);
+    const { far, runs, automation, waiting, dropRules, killAndRestart, decide, grant, read } = await started(t, store, {
+      kills: true,
+    });
     const id = await automation('asked', [act]);
     const [rejected, granted] = await Promise.all([runs.start(id), runs.start(id)]);
     const [one, other] = await Promise.all([waiting(rejected.id), waiting(granted.id)]);
@@ -184,7 +191,7 @@ function suiteOf(store: TestStore): void {
     await decide('lea', one, 'reject');
     assert.match((await runs.reaches(rejected.id, 'completed', 'faulted')).error?.type ?? '', /approval-rejected$/u);
     assert.equal(far.requests.length, 0);
-    await restart('SIGKILL');
+    await killAndRestart();
     await grant('lea', other);
     assert.equal((await runs.reaches(granted.id, 'completed', 'faulted')).status, 'completed');
     assert.deepEqual([far.requests.length, (await read('lea', other)).status], [1, 'used']);

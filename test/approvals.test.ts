@@ -5,7 +5,7 @@ import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { basic, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { basic, type Gateway, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
@@ -26,7 +26,8 @@ const approvals = [
 const device = 'restconf/data/tailf-ncs:devices/device=core-1';
 const json = { accept, contentType: 'application/json' };
 
-async function started(owner: Owner, store?: string) {
+/** A far side, and what a gateway in front of it is started with. */
+async function stage(owner: Owner, store?: string) {
   const far = await farSide(owner);
   far.answer(() => jsonReply('{"done":true}'));
   const { port } = new URL(far.url);
@@ -40,6 +41,11 @@ async function started(owner: Owner, store?: string) {
     // Of kind nso, the gateway would read the YANG library for each preview.
     adapters: [{ name: 'Local NSO', kind: 'restconf', url: far.url, auth: { type: 'none' } }],
   };
+  return { far, options };
+}
+
+async function started(owner: Owner, store?: string) {
+  const { far, options } = await stage(owner, store);
   const gateway = await startGateway(owner, options);
   const caller = approvalCaller(() => gateway);
   return { far, gateway, options, act: actingAs(caller), ...caller };
@@ -47,8 +53,8 @@ async function started(owner: Owner, store?: string) {
 
 /** As `started`, with a gateway that `restart` kills and starts again. */
 async function killable(owner: Owner, store: string) {
-  const { far, gateway: first } = await started(owner, store);
-  let gateway = first;
+  const { far, options } = await stage(owner, store);
+  let gateway = await startGatewayProcess(owner, options);
   const caller = approvalCaller(() => gateway);
   const restart = async (): Promise<void> => {
     await gateway.stop('SIGKILL');

@@ -10,7 +10,8 @@ import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { relay } from './support/callers/calls.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { command, shell, spawnCommand } from './support/gateway/command.ts';
-import { collect, executable, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { collect, executable } from './support/gateway/gateway-process.ts';
+import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // `audit list` while a gateway runs on the same store, and the records that are dropped while the store is away.

@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import { openConnection, type Reply } from './support/callers/http-client.ts';
-import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { basic, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
 // POST /automation_catalog/import and GET /automation_catalog/export.
 
 const spoolDirectory = join(dirname(temporaryFile({ after }, 'marker', '')), 'spool');
 mkdirSync(spoolDirectory);
-const gateway = await startGateway(
+const gateway = await startGatewayProcess(
   { after },
   { environment: { TMPDIR: spoolDirectory }, config: { server: { requestBodyLimit: '1KiB' } } },
 );

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply, Request } from './support/callers/http-client.ts';
 import { canLimitFiles, limitFileSize, makeReadOnly, smallDisk } from './support/faults/small-disk.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 
 // A full disk, and a file without write permission. Writes get a 503 that says what to do, and reads go on. Writes work again without a
@@ -15,11 +15,11 @@ const route = '/automation_catalog/automations';
 
 /** A gateway and a token of its admin. A login is not possible later: the store must record the attempt. */
 interface Session {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayProcess;
   readonly authorization: string;
 }
 
-async function session(gateway: Gateway): Promise<Session> {
+async function session(gateway: GatewayProcess): Promise<Session> {
   return { gateway, authorization: `Bearer ${await gateway.tokenFor('admin')}` };
 }
 
@@ -97,8 +97,8 @@ async function refusedUntilMended(
   await readsGoOn(asking, location, ['before', 'imported 1', 'imported 2', 'later']);
 }
 
-function start(owner: Owner, file?: string): Promise<Gateway> {
-  return startGateway(owner, file === undefined ? {} : { config: { store: { url: `sqlite:${file}` } } });
+function start(owner: Owner, file?: string): Promise<GatewayProcess> {
+  return startGatewayProcess(owner, file === undefined ? {} : { config: { store: { url: `sqlite:${file}` } } });
 }
 
 test('R73: on a full disk writes get a 503 that says so, reads go on, and writes work again once there is room', async (t) => {

@@ -8,7 +8,7 @@ import { type CatalogueLoad, catalogueLoad, proofCallers, proofUsers } from './s
 import { proveCatalogue } from './support/catalogue/catalogue-proof.ts';
 import { readerGroup } from './support/catalogue/catalogue-writer.ts';
 import { crashSeed } from './support/crashes/crash-rounds.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { seededRandom } from './support/seeded-random.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 
@@ -18,13 +18,13 @@ const route = '/automation_catalog/automations';
 
 eachStore((store) => {
   let options: StoreOptions;
-  let gateways: Gateway[];
+  let gateways: GatewayProcess[];
   const closers: (() => void | Promise<void>)[] = [];
   before(async () => {
     const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
     options = await store.fresh(owner);
     const config = { store: { url: storeUrl(options) } };
-    const started = await Promise.all([1, 2, 3].map(() => startGateway(owner, { config, users: proofUsers })));
+    const started = await Promise.all([1, 2, 3].map(() => startGatewayProcess(owner, { config, users: proofUsers })));
     gateways = started;
   });
   after(async () => {
@@ -52,7 +52,7 @@ eachStore((store) => {
   test('a change of groups on one gateway is in force for the next request on the other', async () => {
     const [one, other] = pair(gateways);
     const callers = await proofCallers(one);
-    const write = (gateway: Gateway, method: string, target: string, body: object): Promise<Reply> =>
+    const write = (gateway: GatewayProcess, method: string, target: string, body: object): Promise<Reply> =>
       send(gateway.port, {
         method,
         target,
@@ -62,7 +62,7 @@ eachStore((store) => {
         },
         body: JSON.stringify(body),
       });
-    const sees = async (gateway: Gateway, target: string): Promise<readonly [number, number]> => {
+    const sees = async (gateway: GatewayProcess, target: string): Promise<readonly [number, number]> => {
       const headers = { Authorization: callers.reader };
       const single = await send(gateway.port, { target, headers });
       const page = await send(gateway.port, { target: `${route}?limit=0`, headers });
@@ -100,15 +100,15 @@ eachStore((store) => {
   });
 });
 
-function pair([one, other]: readonly Gateway[]): readonly [Gateway, Gateway] {
+function pair([one, other]: readonly GatewayProcess[]): readonly [GatewayProcess, GatewayProcess] {
   assert.ok(one !== undefined && other !== undefined);
   return [one, other];
 }
 
 interface Blow {
   readonly load: CatalogueLoad;
-  readonly staying: Gateway;
-  readonly victim: Gateway;
+  readonly staying: GatewayProcess;
+  readonly victim: GatewayProcess;
   /** The number of answered writes before the kill. */
   readonly after: number;
 }

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { closedPort, type FarSide, farSide, freePort, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import type { BalancedReply } from './support/gateway/balanced-request.ts';
 import { type Haproxy, noHaproxy, startHaproxy } from './support/gateway/haproxy.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { foundPostgres, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
@@ -19,7 +19,7 @@ const action = '/orchestrator_manager/restAction/Orchestrator';
 const actionBody = JSON.stringify({ params: { path: '/x', accept: 'application/json' }, body: { n: 1 } });
 
 interface Cluster {
-  readonly gateways: [Gateway, Gateway];
+  readonly gateways: [GatewayProcess, GatewayProcess];
   readonly orchestrator: FarSide;
   readonly haproxy: Haproxy;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,8 +36,8 @@ async function cluster(owner: Owner): Promise<Cluster> {
   const store = { url: storeUrl(await foundPostgres.fresh(owner)) };
   const orchestrator = await farSide(owner, done);
   const ports = [await freePort(), await freePort()] as const;
-  const start = (port: number): Promise<Gateway> =>
-    startGateway(owner, {
+  const start = (port: number): Promise<GatewayProcess> =>
+    startGatewayProcess(owner, {
       config: { server: { port, trustedProxies: ['127.0.0.1'] }, store },
       adapters: [{ name: 'Orchestrator', kind: 'rest', url: orchestrator.url, concurrency: 200 }],
     });
@@ -108,7 +108,7 @@ async function overHttp2({ url, ca }: Haproxy, methods: readonly string[]): Prom
   return statuses;
 }
 
-function requestsIn(gateway: Gateway): readonly { readonly route?: string; readonly sourceAddress?: string }[] {
+function requestsIn(gateway: GatewayProcess): readonly { readonly route?: string; readonly sourceAddress?: string }[] {
   return gateway.stderr
     .filter((line) => line.startsWith('{') && line.includes('"msg":"request"'))
     .map((line) => JSON.parse(line) as { readonly route?: string; readonly sourceAddress?: string })
@@ -132,7 +132,7 @@ describe('HAProxy as the guide configures it', { skip: missing }, () => {
       const reply = await haproxy.send({ path: '/whoami', headers: forged, from: '127.0.0.7' });
       assert.equal(reply.status, 200, reply.text);
     }
-    const askedOf = (gateway: Gateway): ReturnType<typeof requestsIn> =>
+    const askedOf = (gateway: GatewayProcess): ReturnType<typeof requestsIn> =>
       requestsIn(gateway).filter(({ route }) => route === '/whoami');
     await until('all are logged', () => gateways.flatMap(askedOf).length >= 20);
     for (const gateway of gateways) {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { command, shell, spawnCommand } from './support/gateway/command.ts';
-import { configurationOf, executable, startGateway } from './support/gateway/start-gateway.ts';
+import { executable } from './support/gateway/gateway-process.ts';
+import { configurationOf, startGateway } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 
 // `import FILE` and `export`: each test has a store of its own.

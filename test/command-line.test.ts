@@ -11,9 +11,10 @@ import { responseOf, restCall } from './support/callers/calls.ts';
 import { send } from './support/callers/http-client.ts';
 import { farSide } from './support/far-sides/far-side.ts';
 import { command, shell, spawnCommand } from './support/gateway/command.ts';
+import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
-import { basic, collect, configurationOf, readyPort, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { basic, configurationOf, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // The executable as a process: docs/reference/command-line.md. src/cli/cli.test.ts has each command in more detail.

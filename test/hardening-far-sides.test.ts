@@ -8,7 +8,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { createAuthority, type Identity, selfSigned } from './support/far-sides/certificate.ts';
 import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { mostMemory } from './support/gateway/most-memory.ts';
-import { startGateway } from './support/gateway/start-gateway.ts';
+import { startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { listen } from './support/listen.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
@@ -20,7 +20,7 @@ const timeouts = { dns: '2s', connect: '2s', firstByte: '1s', idle: '1s', total:
 const refusing = await closedPort();
 const authority = createAuthority();
 const caFile = temporaryFile({ after }, 'ca.pem', authority.cert);
-const gateway = await startGateway(
+const gateway = await startGatewayProcess(
   { after },
   {
     config: { outbound: { allow: ['127.0.0.0/8'], timeouts, responseLimit: '1MiB', tls: { caFile } } },
@@ -118,7 +118,7 @@ test('R56: a reply over the limit is never complete, and memory has a bound', as
 
 test('R56: replies with one byte a chunk take little more memory than their bytes', async (t) => {
   if (process.platform !== 'linux') t.skip('needs /proc');
-  const patient = await startGateway(t, { config: { outbound: { allow: ['127.0.0.0/8'] } } });
+  const patient = await startGatewayProcess(t, { config: { outbound: { allow: ['127.0.0.0/8'] } } });
   // A gateway with a late event loop refuses calls: all calls arrive before the first byte of an answer is sent.
   const asked: Socket[] = [];
   far.answer((_, socket) => void asked.push(socket));

@@ -16,14 +16,14 @@ import type { Reply } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { accessConfig, openAccess } from './support/gateway/access.ts';
 import { command } from './support/gateway/command.ts';
-import { configurationOf, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { configurationOf, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { sqliteStore } from './support/stores/stores.ts';
 
 // Rows 8, 74, 75, 77 to 79, 97 and 98 of docs/security.md: the process, its load, its store, its clock and its environment.
 
 const far = await farSide({ after });
 
-const gateway = await startGateway({ after }, { config: { outbound: { allow: [far.authority] } } });
+const gateway = await startGatewayProcess({ after }, { config: { outbound: { allow: [far.authority] } } });
 
 const login = (): Promise<Reply> => post(gateway, '/login', { username: 'admin-user', password: testPassword });
 const call = { uri: far.url, verb: 'GET', responseHeaders: false };

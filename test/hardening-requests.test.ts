@@ -4,7 +4,7 @@ import { assertProblem, instancesOf, pointersOf, post, relay, responseOf, restCa
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { mostMemory } from './support/gateway/most-memory.ts';
-import { startGateway } from './support/gateway/start-gateway.ts';
+import { startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 
 // Rows 13 to 18 and 20 to 35 of docs/security.md: the content of callers' requests.
 
@@ -256,7 +256,7 @@ test('R32: the body of a GET is ignored up to the limit; beyond the limit it is 
 test('R32: a body with one byte a chunk takes little more memory than its bytes', async (t) => {
   if (process.platform !== 'linux') t.skip('needs /proc');
   // This body makes the event loop late, so that the gateway would refuse calls of other tests.
-  const patient = await startGateway(t, {
+  const patient = await startGatewayProcess(t, {
     config: { server: { requestBodyLimit: '2MiB' }, outbound: { allow: [far.authority] } },
   });
   far.answer(() => jsonReply('{}'));

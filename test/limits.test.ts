@@ -11,7 +11,13 @@ import { createResolver } from '../src/outbound/resolver.ts';
 import { assertProblem, post, relay, restCall } from './support/callers/calls.ts';
 import { type Connection, openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
-import { basic, type Gateway, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
+import {
+  basic,
+  type GatewayProcess,
+  startGatewayProcess,
+  testPassword,
+  testPasswordHash,
+} from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // What the gateway accepts at once: look-ups, calls of one caller, connections, work in all.
@@ -24,11 +30,11 @@ const users = ['ada', 'grace'].map((username) => ({ username, passwordHash: test
 const ada = { Authorization: basic('ada', testPassword) };
 const grace = { Authorization: basic('grace', testPassword) };
 
-const gateway = await startGateway(
+const gateway = await startGatewayProcess(
   { after },
   { config, adapters: [adapter, { ...adapter, name: 'narrow', concurrency: 1, queue: 0 }] },
 );
-const rateLimited = await startGateway(
+const rateLimited = await startGatewayProcess(
   { after },
   {
     users,
@@ -37,7 +43,7 @@ const rateLimited = await startGateway(
   },
 );
 /** The gateway keeps 80 files for itself and a third of the others for calls: 60. */
-const fewFiles = await startGateway({ after }, { config, users, openFiles: 260 });
+const fewFiles = await startGatewayProcess({ after }, { config, users, openFiles: 260 });
 const call = { uri: far.url, verb: 'GET', responseHeaders: false };
 
 interface ThreadHoldingLookup {
@@ -174,7 +180,7 @@ test('R98: no caller is limited without server.rateLimit', async () => {
 });
 
 /** Stops and continues the process repeatedly until the result is called, so that its event loop is always late. */
-function hold(t: TestContext, gateway: Gateway): () => void {
+function hold(t: TestContext, gateway: GatewayProcess): () => void {
   const ended = new AbortController();
   const release = (): void => {
     ended.abort();

@@ -11,14 +11,8 @@ import { type Problem, post, relay, restCall } from './support/callers/calls.ts'
 import type { Reply } from './support/callers/http-client.ts';
 import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import {
-  basic,
-  childEnvironment,
-  configurationOf,
-  executable,
-  type Gateway,
-  startGateway,
-} from './support/gateway/start-gateway.ts';
+import { childEnvironment, executable } from './support/gateway/gateway-process.ts';
+import { basic, configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;

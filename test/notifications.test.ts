@@ -5,7 +5,7 @@ import { assertProblem, post } from './support/callers/calls.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { WebhookReceiver } from './support/far-sides/webhook-receiver.ts';
 import { askToReload, reloadWith, rewrite } from './support/gateway/reloading.ts';
-import { basic, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { basic, type Gateway, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
@@ -124,7 +124,7 @@ eachStore((store) => {
 test('what a receiver did not get before a restart, it gets after it, and a killed gateway loses nothing', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   receiver.answer = () => httpReply({ status: 503 });
-  const gateway = await startGateway(t, settings([receiver]));
+  const gateway = await startGatewayProcess(t, settings([receiver]));
   await receiving(gateway);
   await needsApproval(gateway);
   const [first] = await receiver.has(1);

@@ -8,7 +8,7 @@ import { startCanary } from './support/far-sides/canary.ts';
 import { connectProxy } from './support/far-sides/connect-proxy.ts';
 import { farSide, freePort, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 
 // The destination policy through the whole gateway: no connection reaches an address that the policy denies, in any spelling of
 // the address. The canaries are listeners on every loopback address of a case, and count the connections.
@@ -371,7 +371,7 @@ describe('R12: the gateway’s own listener', () => {
   });
 
   test('is denied at the one address of its host name on which it listens; another address of the name has no listener', async (t) => {
-    const own = await startGateway(t, {
+    const own = await startGatewayProcess(t, {
       config: { server: { host: 'localhost' }, outbound: { allow: ['0.0.0.0/0', '::/0'] } },
       environment: { NODE_OPTIONS: `--import ${new URL('support/far-sides/two-localhosts.ts', import.meta.url).href}` },
     });

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { closedPort, type FarSide, farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { childEnvironment } from './support/gateway/gateway-process.ts';
 import { type Nginx, noNginx, startNginx } from './support/gateway/nginx.ts';
-import { childEnvironment, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { missing } from './support/installed.ts';
 
 // Clients of other projects, as Debian packages them: HTTPie and Ansible's module uri, each directly and through nginx.

@@ -10,8 +10,9 @@ import { type ConnectProxy, connectProxy } from './support/far-sides/connect-pro
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command, spawnCommand } from './support/gateway/command.ts';
+import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { collect, configurationOf, type Gateway, readyPort, startGateway } from './support/gateway/start-gateway.ts';
+import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
 // Calls of restCall and of adapters through a proxy. The proxy is an HTTP server on loopback. Its tunnels to public

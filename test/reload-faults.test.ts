@@ -8,8 +8,9 @@ import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
 import { type Reply, send } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
+import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { askToReload, hangUp, logCaughtUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
-import { basic, collect, configurationOf, type Gateway, readyPort, startGateway } from './support/gateway/start-gateway.ts';
+import { basic, configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 

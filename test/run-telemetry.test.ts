@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { errorName } from '../src/runs/interpreter/task-error.ts';
 import { collector, type ReceivedSpan } from './support/far-sides/collector.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -184,7 +184,7 @@ test('a run that someone suspends and cancels is a warning and a line at info', 
 });
 
 test('a run whose gateway was killed is counted and logged as taken over, once', { timeout: 120_000 }, async (t) => {
-  const first = await startGateway(t, { adapters: [{ name: 'Far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
+  const first = await startGatewayProcess(t, { adapters: [{ name: 'Far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
   far.answer(() => undefined);
   const { id } = await begin(first, 'survives', [query]);
   await until('the query is in flight', () => far.requests.length > 0);

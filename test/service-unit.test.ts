@@ -6,7 +6,8 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { send } from './support/callers/http-client.ts';
-import { childEnvironment, collect, configurationOf, readyPort } from './support/gateway/start-gateway.ts';
+import { childEnvironment, collect, readyPort } from './support/gateway/gateway-process.ts';
+import { configurationOf } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 

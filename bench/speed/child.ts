@@ -4,7 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childEnvironment, collect, readyPort } from '../../test/support/gateway/start-gateway.ts';
+import { childEnvironment, collect, readyPort } from '../../test/support/gateway/gateway-process.ts';
 import type { Owner } from '../../test/support/owner.ts';
 
 /** A process to measure, with its children. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configurationOf, executable, testPassword } from '../../test/support/gateway/start-gateway.ts';
+import { executable } from '../../test/support/gateway/gateway-process.ts';
+import { configurationOf, testPassword } from '../../test/support/gateway/start-gateway.ts';
 import type { Owner } from '../../test/support/owner.ts';
 import { type Started, start, temporaryDirectory } from './child.ts';
 import { program } from './far-side.ts';

@@ -6,7 +6,7 @@ import { type AuditRecord, createAuditReader } from '../../../src/audit/audit-re
 import { verifyAudit } from '../../../src/audit/audit-verification.ts';
 import { noLog } from '../../../src/base/log.ts';
 import { type Database, openDatabase } from '../../../src/database/database.ts';
-import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 import { seededRandom } from '../seeded-random.ts';
@@ -63,7 +63,7 @@ export async function auditCrashRounds(
   const ledger: Ledger = { arrived: new Map(), acknowledged: new Map(), keyed: new Map() };
   const farPort = await countingFarSide(owner, ledger);
   const far = `http://127.0.0.1:${farPort}`;
-  const first = await startGateway(owner, {
+  const first = await startGatewayProcess(owner, {
     config: { store: { url: storeUrl(store) }, outbound: { allow: [`127.0.0.1:${farPort}`] } },
     adapters: [{ name: 'Far', kind: 'rest', url: far, concurrency: lanes }],
   });
@@ -105,7 +105,7 @@ async function countingFarSide(owner: Owner, { arrived }: Ledger): Promise<numbe
 }
 
 interface Load {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayProcess;
   readonly far: string;
   readonly authorization: string;
   readonly ledger: Ledger;
@@ -154,7 +154,7 @@ async function load({ gateway, far, authorization, ledger, killAfter, name }: Lo
 
 /** Sends the requests with a key again: no call is made twice, and an answered request gets the same reply. */
 async function repeat(
-  gateway: Gateway,
+  gateway: GatewayProcess,
   { keyed, acknowledged, arrived }: Ledger,
   repeated: { -readonly [Name in keyof Repeated]: number },
 ): Promise<void> {

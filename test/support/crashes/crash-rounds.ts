@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { catalogueLoad, proofCallers, proofUsers } from '../catalogue/catalogue-load.ts';
 import { proveCatalogue } from '../catalogue/catalogue-proof.ts';
 import { spawnCommand } from '../gateway/command.ts';
-import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
 import type { Owner } from '../owner.ts';
 import { type SeededRandom, seededRandom } from '../seeded-random.ts';
 import { storeUrl, type TestStore } from '../stores/stores.ts';
@@ -30,7 +30,7 @@ const lanes = 4;
 export async function crashRounds(owner: Owner, { store, rounds, seed, report }: CrashRoundsOptions): Promise<CrashRoundsResult> {
   const random = seededRandom(seed);
   const options = await store.fresh(owner);
-  const first = await startGateway(owner, { config: { store: { url: storeUrl(options) } }, users: proofUsers });
+  const first = await startGatewayProcess(owner, { config: { store: { url: storeUrl(options) } }, users: proofUsers });
   const callers = await proofCallers(first);
   let gateway = first;
   const load = catalogueLoad({ seed, lanes, authorization: callers.admin });
@@ -51,7 +51,10 @@ export async function crashRounds(owner: Owner, { store, rounds, seed, report }:
 }
 
 /** The moment of the kill: some time after the first acknowledged write, or after a certain number of them. */
-function deadlyMoment(random: SeededRandom, gateway: Gateway): { readonly wrote: () => void; readonly killed: Promise<unknown> } {
+function deadlyMoment(
+  random: SeededRandom,
+  gateway: GatewayProcess,
+): { readonly wrote: () => void; readonly killed: Promise<unknown> } {
   const { promise, resolve } = Promise.withResolvers<number | string>();
   const kill = (): void => void gateway.stop('SIGKILL').then(resolve);
   const after = random.whole(1, 40);
@@ -67,7 +70,7 @@ function deadlyMoment(random: SeededRandom, gateway: Gateway): { readonly wrote:
   };
 }
 
-async function killStart({ configFile, directory }: Gateway, delay: number): Promise<void> {
+async function killStart({ configFile, directory }: GatewayProcess, delay: number): Promise<void> {
   const child = spawnCommand(['serve', '--config', configFile], { directory });
   child.stdout?.resume();
   child.stderr?.resume();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
 import type { Owner } from '../owner.ts';
 import { type CountingFarSide, countingFarSide } from '../runs/counting-far-side.ts';
 import { actionTask, queryTask, type RunCaller, runCaller, type SeenRun, type SeenTask } from '../runs/run-caller.ts';
@@ -59,7 +59,7 @@ export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOption
   const far = await countingFarSide(owner);
   const delays = seededRandom(seed + 1);
   far.answerAfter(() => delays.whole(0, 60));
-  const first = await startGateway(owner, {
+  const first = await startGatewayProcess(owner, {
     config: { store: { url: storeUrl(await options.store.fresh(owner)) } },
     adapters: [{ name: 'Far', kind: 'nso', url: far.url, concurrency: 16 }],
   });
@@ -87,7 +87,7 @@ export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOption
 }
 
 /** Kills the gateway some milliseconds after an action arrived, or after a while. */
-async function killAtRandom(gateway: Gateway, far: CountingFarSide, random: SeededRandom): Promise<void> {
+async function killAtRandom(gateway: GatewayProcess, far: CountingFarSide, random: SeededRandom): Promise<void> {
   const goal = far.arrivals.length + random.whole(1, runsARound * actionsOfARun);
   const [longest, later] = [random.whole(1_000, 8_000), random.whole(0, 25)];
   const from = performance.now();
@@ -97,7 +97,7 @@ async function killAtRandom(gateway: Gateway, far: CountingFarSide, random: Seed
 }
 
 /** A request to a killed gateway fails; it is made again after the restart. */
-function ignoreDead(gateway: Gateway): (error: unknown) => Promise<void> {
+function ignoreDead(gateway: GatewayProcess): (error: unknown) => Promise<void> {
   return async (error) => {
     if (error instanceof assert.AssertionError) throw error;
     await gateway.stop('SIGKILL');

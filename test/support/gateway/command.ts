@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { childEnvironment, executable } from './start-gateway.ts';
+import { childEnvironment, executable } from './gateway-process.ts';
 
 interface Outcome {
   readonly code: number | null;

@@ -11,7 +11,7 @@ import { freePort } from '../far-sides/far-side.ts';
 import { missing } from '../installed.ts';
 import type { Owner } from '../owner.ts';
 import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
-import { childEnvironment, collect } from './start-gateway.ts';
+import { childEnvironment, collect } from './gateway-process.ts';
 
 /** The configuration of docs/guides/scaling.md. */
 const configuration = fileURLToPath(new URL('../../../docs/guides/haproxy.cfg', import.meta.url));

@@ -11,7 +11,7 @@ import { accepts } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 import { until } from '../until.ts';
 import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
-import { childEnvironment, collect } from './start-gateway.ts';
+import { childEnvironment, collect } from './gateway-process.ts';
 
 const guide = readFileSync(new URL('../../../docs/guides/nginx.conf', import.meta.url), 'utf8');
 

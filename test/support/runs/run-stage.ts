@@ -1,4 +1,4 @@
-import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
 import type { Owner } from '../owner.ts';
 import { type CountingFarSide, countingFarSide } from './counting-far-side.ts';
 import { type RunCaller, runCaller } from './run-caller.ts';
@@ -13,7 +13,7 @@ interface StageOptions {
 export async function runStage(
   owner: Owner,
   options: StageOptions = {},
-): Promise<{ readonly far: CountingFarSide; readonly gateway: Gateway; readonly caller: RunCaller }> {
+): Promise<{ readonly far: CountingFarSide; readonly gateway: GatewayProcess; readonly caller: RunCaller }> {
   const far = await countingFarSide(owner);
   const gateway = await runGateway(owner, far, options);
   return { far, gateway, caller: await adminAt(gateway) };
@@ -24,15 +24,15 @@ export function runGateway(
   owner: Owner,
   far: CountingFarSide,
   { url, environment = {}, name = '' }: StageOptions & { readonly name?: string } = {},
-): Promise<Gateway> {
-  return startGateway(owner, {
+): Promise<GatewayProcess> {
+  return startGatewayProcess(owner, {
     ...(url !== undefined && { config: { store: { url } } }),
     adapters: [{ name: 'Far', kind: 'rest', url: `${far.url}${name === '' ? '' : `/${name}`}`, concurrency: 64 }],
     environment,
   });
 }
 
-export async function adminAt(gateway: Gateway): Promise<RunCaller> {
+export async function adminAt(gateway: GatewayProcess): Promise<RunCaller> {
   const authorization = `Bearer ${await gateway.tokenFor('admin')}`;
   return runCaller(() => gateway, authorization);
 }

@@ -16,8 +16,6 @@ export interface EmptyStores {
   take(): Promise<StoreOptions>;
   /** No connection to the store may be open. */
   giveBack(store: StoreOptions): Promise<void>;
-  /** Removes what `giveBack` kept. */
-  close(): Promise<void>;
 }
 
 type Fresh = (owner: Owner) => Promise<StoreOptions>;
@@ -42,13 +40,14 @@ export function emptySqliteStores(): EmptyStores {
     async giveBack(store) {
       if (store.kind === 'sqlite') await rm(join(store.file, '..'), { recursive: true, force: true });
     },
-    async close() {},
   };
 }
 
 export function emptyPostgresStores(fresh: Fresh): EmptyStores {
   const free: StoreOptions[] = [];
   const closing: (() => unknown)[] = [];
+  // Files of tests that run in this process one after the other use the same stores.
+  process.once('beforeExit', () => void Promise.all(closing.map((close) => close())));
   let emptying: Promise<string> | undefined;
   return {
     async take() {
@@ -65,9 +64,6 @@ export function emptyPostgresStores(fresh: Fresh): EmptyStores {
       if (statements === undefined) throw new Error('The store was not taken here.');
       await withClient(store, (client) => client.query(statements));
       free.push(store);
-    },
-    async close() {
-      for (const close of closing.splice(0)) await close();
     },
   };
 }
