@@ -15,6 +15,8 @@ interface Source {
   readonly run?: string;
   /** Called at most once in this many milliseconds. */
   readonly every: number;
+  /** There will be no more news. A stream ends by itself then; a page without one stops asking. */
+  readonly isOver?: boolean;
 }
 
 /**
@@ -23,13 +25,19 @@ interface Source {
  * tabs. Once it is visible again, or the computer has its network again, it opens the stream again. Where many are visible the older ones
  * ask every few seconds instead.
  */
-export function useLive({ run, every }: Source, onNews: () => void): Liveness {
+export function useLive({ run, every, isOver = false }: Source, onNews: () => void): Liveness {
   const [liveness, setLiveness] = useState<Liveness>('connecting');
   const isVisible = useVisible();
   const mayStream = useStreamShare(isVisible);
   const network = useNetwork();
+  // Not `isOver` itself: the stream, which is about to end, would be opened again.
+  const hasAskedAll = isOver && !mayStream;
   useEffect(() => {
     if (!isVisible) return undefined;
+    if (hasAskedAll) {
+      setLiveness('ended');
+      return undefined;
+    }
     if (!mayStream) {
       setLiveness('asking');
       const timer = setInterval(onNews, askedEvery);
@@ -61,7 +69,7 @@ export function useLive({ run, every }: Source, onNews: () => void): Liveness {
       leave.abort();
       news.end();
     };
-  }, [run, every, onNews, isVisible, mayStream, network]);
+  }, [run, every, onNews, isVisible, mayStream, hasAskedAll, network]);
   return liveness;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { jsonReply } from '../support/far-sides/far-side.ts';
 import { testPassword } from '../support/gateway/start-gateway.ts';
@@ -150,6 +151,11 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await until('four have a stream again', async () => (await liveOnes(windows)) === 4);
     await grant(run);
     for (const each of windows) await shows(each, /✓\s*completed[\s\S]*last/u);
+    // The oldest window has no stream, and asked every five seconds.
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await delay(6_000);
+    assert.deepEqual(asked, []);
     await hasEnded(page);
   });
 

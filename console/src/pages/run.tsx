@@ -32,7 +32,8 @@ export function RunPage({ id }: { readonly id: string }): JSX.Element {
     },
     [id],
   );
-  const liveness = useLive({ run: id, every: 500 }, loaded.again);
+  const { value } = loaded;
+  const liveness = useLive({ run: id, every: 500, isOver: value !== undefined && isOver(value.run) }, loaded.again);
   return (
     <Loading of={loaded}>
       {({ run, text, tasks, hasMore }) => (
