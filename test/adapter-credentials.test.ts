@@ -7,7 +7,7 @@ import { connectProxy } from './support/far-sides/connect-proxy.ts';
 import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { tokenEndpoint } from './support/far-sides/token-endpoint.ts';
-import { basic, startGateway } from './support/gateway/start-gateway.ts';
+import { basic, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
@@ -69,7 +69,7 @@ const using = (client: string, more: object = {}): Readonly<Record<string, unkno
 });
 const clients =
   'first crowd brief ahead revoked-query revoked-action revoked-request stubborn down forgetful slow silent leaving trial moved';
-const gateway = await startGateway(
+const gateway = await startGatewayProcess(
   { after },
   {
     adapters: [

@@ -6,7 +6,7 @@ import { connectProxy } from './support/far-sides/connect-proxy.ts';
 import { closedPort, farSide, httpReply, jsonReply, restconfRoot } from './support/far-sides/far-side.ts';
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { startGateway } from './support/gateway/start-gateway.ts';
+import { startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 // The state of each adapter instance, from its calls and its probes, and POST /adapters/:adapterId/test.
@@ -47,7 +47,7 @@ interface Trial {
 const accept = 'application/yang-data+json';
 const ask = { params: { path: 'x', accept } };
 
-const gateway = await startGateway({ after });
+const gateway = await startGatewayProcess({ after });
 
 /** NSO without high availability. */
 function nso({ target }: { readonly target: string }): Buffer {

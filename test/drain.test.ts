@@ -10,7 +10,7 @@ import { type Connection, openConnection, type Reply, requestBytes } from './sup
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
 import { logLines } from './support/gateway/reloading.ts';
-import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { configurationOf, type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { accepts } from './support/listen.ts';
 import { until } from './support/until.ts';
 
@@ -20,8 +20,8 @@ const far = await farSide({ after });
 const large = Buffer.alloc(300 * 1024, 'x');
 const accept = '*/*';
 
-function started(t: TestContext): Promise<Gateway> {
-  return startGateway(t, {
+function started(t: TestContext): Promise<GatewayProcess> {
+  return startGatewayProcess(t, {
     config: { outbound: { allow: [far.authority] } },
     adapters: [{ name: 'a', kind: 'rest', url: far.url, auth: { type: 'none' }, concurrency: 300 }],
   });

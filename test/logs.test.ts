@@ -12,7 +12,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { childEnvironment, executable } from './support/gateway/gateway-process.ts';
-import { basic, configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { basic, configurationOf, type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ const owner = { after };
 const far = await farSide(owner);
 const query = { params: { path: 'data/x', accept: 'application/json' } };
 const withQuery = { params: { ...query.params, path: 'data/x?secret=hunter2' } };
-const gateway = await startGateway(owner, {
+const gateway = await startGatewayProcess(owner, {
   config: { outbound: { allow: [far.authority] } },
   adapters: [
     { name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' }, denyPaths: { actions: ['**'] } },
@@ -30,12 +30,12 @@ const gateway = await startGateway(owner, {
   ],
 });
 
-function linesOf(of: Gateway): readonly Line[] {
+function linesOf(of: GatewayProcess): readonly Line[] {
   return of.stderr.map((text) => JSON.parse(text) as Line);
 }
 
 /** The lines of a request, once the log has `count` of them. */
-async function linesAbout(of: Gateway, requestId: string, count = 1): Promise<readonly Line[]> {
+async function linesAbout(of: GatewayProcess, requestId: string, count = 1): Promise<readonly Line[]> {
   for (;;) {
     const found = linesOf(of).filter((line) => line['requestId'] === requestId);
     if (found.length >= count) return found;
@@ -296,7 +296,7 @@ test('SIGUSR2 switches the lines of attempts on, and a second one switches them 
 test('SIGUSR2 returns to the configured level, and logs both changes even at level error', {
   timeout: 30_000,
 }, async (t) => {
-  const quiet = await startGateway(t, { config: { server: { logLevel: 'error' } } });
+  const quiet = await startGatewayProcess(t, { config: { server: { logLevel: 'error' } } });
   const reasons = (): readonly unknown[] => linesOf(quiet).flatMap(({ reason }) => reason ?? []);
   for (const count of [1, 2]) {
     quiet.kill('SIGUSR2');
@@ -308,7 +308,7 @@ test('SIGUSR2 returns to the configured level, and logs both changes even at lev
 });
 
 test('checkpoints of the audit log are in the log at every level', async (t) => {
-  const quiet = await startGateway(t, { config: { server: { logLevel: 'fatal' } } });
+  const quiet = await startGatewayProcess(t, { config: { server: { logLevel: 'fatal' } } });
   await quiet.stop();
   const messages = linesOf(quiet).map(({ level, msg }) => `${String(level)} ${String(msg)}`);
   assert.deepEqual(messages, ['info audit checkpoint', 'info audit checkpoint']);

@@ -8,7 +8,7 @@ import { openConnection, requestBytes, send, sendBytes } from './support/callers
 import { senderTo, sendThrough } from './support/callers/send-through.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 
 // Faults that were found and corrected; each test failed before the correction.
 
@@ -245,7 +245,7 @@ describe('a request or reply', () => {
 });
 
 describe('a drain does not wait for a connection without a call in flight', () => {
-  const drained = async (gateway: Gateway): Promise<void> => {
+  const drained = async (gateway: GatewayProcess): Promise<void> => {
     const started = performance.now();
     const code = await gateway.stop('SIGTERM');
     assert.ok(performance.now() - started < 15_000, 'the drain took as long as its limit');
@@ -255,7 +255,9 @@ describe('a drain does not wait for a connection without a call in flight', () =
   test('after an error reply', async (t) => {
     let answer = (): void => {};
     const far = await farSide(t, () => new Promise((resolve) => (answer = () => resolve(httpReply({ status: 500 })))));
-    const gateway = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
+    const gateway = await startGatewayProcess(t, {
+      adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
+    });
     const connection = await openConnection(gateway.port);
     const body = JSON.stringify({ params: { path: 'x', accept: 'x/y' }, body: {} });
     const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' };
@@ -271,7 +273,9 @@ describe('a drain does not wait for a connection without a call in flight', () =
 
   test('after a caller left with a second request in the queue of its connection', async (t) => {
     const far = await farSide(t);
-    const gateway = await startGateway(t, { adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }] });
+    const gateway = await startGatewayProcess(t, {
+      adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
+    });
     const connection = await openConnection(gateway.port);
     const headers = {
       Authorization: gateway.basicFor('admin'),
@@ -291,7 +295,7 @@ describe('a drain does not wait for a connection without a call in flight', () =
   });
 
   test('that sent half a request', async (t) => {
-    const gateway = await startGateway(t);
+    const gateway = await startGatewayProcess(t);
     const connection = await openConnection(gateway.port);
     connection.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
     await new Promise((resolve) => setTimeout(resolve, 100));

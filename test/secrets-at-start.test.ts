@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { closedPort } from './support/far-sides/far-side.ts';
 import { command } from './support/gateway/command.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
-import { configurationOf, startGateway } from './support/gateway/start-gateway.ts';
+import { configurationOf, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
 
 // Row 93 of docs/security.md, before the first call: the errors of a faulty configuration show no secret.
@@ -108,7 +108,7 @@ test('R93: the error of an unreachable store does not show the password of its U
 });
 
 test('R93: the warnings about secrets in the configuration file name the key, not the secret', async (t) => {
-  const gateway = await startGateway(t, {
+  const gateway = await startGatewayProcess(t, {
     config: { server: { logLevel: 'trace' } },
     adapters: [
       {

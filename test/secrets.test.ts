@@ -6,7 +6,14 @@ import { post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
-import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
+import {
+  basic,
+  type GatewayProcess,
+  hashOf,
+  startGatewayProcess,
+  testPassword,
+  testPasswordHash,
+} from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
 import { until } from './support/until.ts';
 
@@ -66,7 +73,7 @@ const adapters = [
     proxy: { url: far.url, username: secret('proxy user'), password: secret('proxy password') },
   },
 ];
-const gateway = await startGateway(
+const gateway = await startGatewayProcess(
   { after },
   {
     adapters,
@@ -357,7 +364,7 @@ test('R93: no secret of a caller or a far side is in the store, except in the re
   assert.ok(foundInStore(gateway).includes('password'));
 });
 
-function foundInStore({ directory }: Gateway): readonly string[] {
+function foundInStore({ directory }: GatewayProcess): readonly string[] {
   const files = readdirSync(directory).filter((name) => /^gateway\.(?:audit\.)?db/u.test(name));
   assert.ok(files.includes('gateway.db') && files.includes('gateway.audit.db'));
   return secret.foundIn(files.map((name) => readFileSync(join(directory, name), 'latin1')).join('\n'));

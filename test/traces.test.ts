@@ -7,7 +7,7 @@ import { type Collector, collector, type ReceivedSpan } from './support/far-side
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command } from './support/gateway/command.ts';
-import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { configurationOf, type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
@@ -35,10 +35,14 @@ function environment(receiver: Pick<Collector, 'url'>, more: Readonly<Record<str
 const far = await farSide(owner);
 const adapters = [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'basic', username: 'gw', password: 'hunter4' } }];
 
-async function tracedGateway(of: Owner, more: Readonly<Record<string, string>> = {}): Promise<[Gateway, Collector]> {
+async function tracedGateway(
+  of: Owner,
+  more: Readonly<Record<string, string>> = {},
+  start: (...options: Parameters<typeof startGateway>) => Promise<Gateway> = startGateway,
+): Promise<[Gateway, Collector]> {
   const receiver = await collector(of);
   const config = { outbound: { allow: [far.authority] } };
-  return [await startGateway(of, { config, adapters, environment: environment(receiver, more) }), receiver];
+  return [await start(of, { config, adapters, environment: environment(receiver, more) }), receiver];
 }
 
 const [gateway, receiver] = await tracedGateway(owner, {
@@ -270,7 +274,7 @@ test('a collector with TLS gets spans where its certificate is of the authority 
 
 test('a gateway that stops sends its last spans before it ends', { timeout: 60_000 }, async (t) => {
   far.answer(() => jsonReply('{}'));
-  const [other, last] = await tracedGateway(t, { OTEL_BSP_SCHEDULE_DELAY: '600000' });
+  const [other, last] = await tracedGateway(t, { OTEL_BSP_SCHEDULE_DELAY: '600000' }, startGatewayProcess);
   const { traceId, traceparent } = callersTrace();
   await relay(other, 'restQuery', 'Local NSO', query, { headers: { traceparent } });
   assert.equal(last.requests.length, 0);
@@ -280,7 +284,7 @@ test('a gateway that stops sends its last spans before it ends', { timeout: 60_0
 
 test('a gateway that stops waits for the batch that is on its way', { timeout: 60_000 }, async (t) => {
   far.answer(() => jsonReply('{}'));
-  const [other, busy] = await tracedGateway(t);
+  const [other, busy] = await tracedGateway(t, {}, startGatewayProcess);
   // The exporter sends the batch again after a second at most.
   busy.answer(503);
   const { traceId, traceparent } = callersTrace();
@@ -304,7 +308,7 @@ for (const { name, url } of [
 ]) {
   test(`a collector that ${name} fails no call, and delays the end by its limit at most`, { timeout: 60_000 }, async (t) => {
     far.answer(() => jsonReply('{}'));
-    const other = await startGateway(t, { adapters, environment: environment({ url: await url(t) }) });
+    const other = await startGatewayProcess(t, { adapters, environment: environment({ url: await url(t) }) });
     for (let count = 0; count < 20; count += 1) assert.equal((await relay(other, 'restQuery', 'Local NSO', query)).status, 200);
     await delay(200);
     assert.equal((await relay(other, 'restQuery', 'Local NSO', query)).status, 200);

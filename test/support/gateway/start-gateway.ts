@@ -79,8 +79,8 @@ export function startGateway(owner: Owner, options: GatewayOptions = {}): Promis
 }
 
 /**
- * As `startGateway`, but starts the executable. For tests that kill or pause the gateway, measure its process, or set variables and
- * options that Node itself reads.
+ * As `startGateway`, but starts the executable. For tests that kill, pause or measure the process, see it end, or read all that it
+ * writes. For variables and options that Node itself reads as well.
  */
 export function startGatewayProcess(owner: Owner, { openFiles, ...options }: ProcessOptions = {}): Promise<GatewayProcess> {
   return launchProcess(owner, settle(options), openFiles);
