@@ -26,8 +26,8 @@ const measuring = 'src/base/garbage-collection.test.ts';
 /** These files measure their process, so each has one of its own. */
 const alone = values.unit ? [measuring] : [measuring, 'test/node-contract.test.ts'];
 /**
- * `npm test` leaves these out. They drive programs other than Node.js and PostgreSQL, or take more than five seconds of processor time
- * with the processes that they start. They begin first, because many of them take longest.
+ * `npm test` leaves these out. They drive programs other than Node.js and PostgreSQL, or make faults and overload in rounds, or try every
+ * combination. They begin first, because many of them take longest.
  */
 const long = [
   'test/run-faults.test.ts',
