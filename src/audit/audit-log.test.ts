@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -226,6 +226,7 @@ eachStore((store) => {
 
   test('R95: verification reports a chain that is missing or begins late, and a checkpoint kept elsewhere shows what the store alone cannot', async (t) => {
     const file = join(tmpdir(), `checkpoints-${randomBytes(6).toString('hex')}`);
+    t.after(() => rm(file, { force: true }));
     const database = await endedChain(t, store, file);
     const next = await begin(database, { checkpointFile: file });
     await act(next.log);
