@@ -20,6 +20,9 @@ const timeouts = { dns: '2s', connect: '2s', firstByte: '1s', idle: '1s', total:
 const refusing = await closedPort();
 const authority = createAuthority();
 const caFile = temporaryFile({ after }, 'ca.pem', authority.cert);
+/** The memory of a process is read there. */
+const noProc = process.platform !== 'linux' && 'needs /proc';
+
 const gateway = await startGatewayProcess(
   { after },
   {
@@ -92,8 +95,7 @@ test('R55: malformed HTTP is 502, and the gateway keeps running', async () => {
   assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
 });
 
-test('R56: a reply over the limit is never complete, and memory has a bound', async (t) => {
-  if (process.platform !== 'linux') t.skip('needs /proc');
+test('R56: a reply over the limit is never complete, and memory has a bound', { skip: noProc }, async () => {
   far.answer(() => jsonReply('{}'));
   responseOf(await restCall(gateway, call('GET')));
   const before = mostMemory(gateway.pid);
@@ -116,8 +118,7 @@ test('R56: a reply over the limit is never complete, and memory has a bound', as
   assert.ok(mostMemory(gateway.pid) - before < 100, `${mostMemory(gateway.pid) - before} MiB`);
 });
 
-test('R56: replies with one byte a chunk take little more memory than their bytes', async (t) => {
-  if (process.platform !== 'linux') t.skip('needs /proc');
+test('R56: replies with one byte a chunk take little more memory than their bytes', { skip: noProc }, async (t) => {
   const patient = await startGatewayProcess(t, { config: { outbound: { allow: ['127.0.0.0/8'] } } });
   // A gateway with a late event loop refuses calls: all calls arrive before the first byte of an answer is sent.
   const asked: Socket[] = [];

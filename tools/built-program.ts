@@ -10,7 +10,7 @@ const servingModules = ['src/serve.ts', 'src/config/load-config.ts'];
 
 /**
  * Bundles the gateway into a directory of its own for the tests, and returns the path of its executable. A start reads some fifty files
- * in place of four thousand, which takes half of the processor time. The tests start the gateway some 300 times.
+ * in place of four thousand, which takes half of the processor time. The tests start it some 100 times.
  *
  * The directory has the shape of the repository: modules look next to themselves for WebAssembly, package.json, the workflows of the demo
  * and the console.

@@ -22,9 +22,10 @@ const { values } = parseArgs({
 });
 /** Tests of units start no gateway, except in their own process. */
 if (!values.unit) process.env['TESTED_PROGRAM'] = await builtProgram();
-const measuring = 'src/base/garbage-collection.test.ts';
 /** These files measure their process, so each has one of its own. */
-const alone = values.unit ? [measuring] : [measuring, 'test/node-contract.test.ts'];
+const alone = ['src/base/garbage-collection.test.ts', 'test/node-contract.test.ts'].filter(
+  (file) => !values.unit || file.startsWith('src/'),
+);
 /**
  * `npm test` leaves these out. They drive programs other than Node.js and PostgreSQL, or make faults and overload in rounds, or try every
  * combination. They begin first, because many of them take longest.

@@ -27,49 +27,43 @@ export interface OtlpExporter extends SpanExporter {
 /** OTLP/HTTP 1.x through the gateway's own `Sender`. Its `shutdown` waits for the exports in flight. */
 export function createOtlpExporter({ settings, sender, clock, userAgent, onBatch }: OtlpExporterOptions): OtlpExporter {
   const serializer = settings.encoding === 'json' ? JsonTraceSerializer : ProtobufTraceSerializer;
-  const scopes = new Set<CallScope>();
-  const inFlight = new Set<Promise<void>>();
+  const inFlight = new Map<CallScope, Promise<void>>();
 
-  const deliver = async (spans: ReadableSpan[]): Promise<void> => {
+  const deliver = async (spans: ReadableSpan[], scope: CallScope): Promise<void> => {
     const bytes = Buffer.from(serializer.serializeRequest(spans) ?? []);
     const call = exportCall(settings, settings.compress ? gzipSync(bytes) : bytes, userAgent);
-    const scope = new CallScope({ total: settings.timeout, clock });
-    scopes.add(scope);
-    try {
-      for (let attempt = 0; ; attempt += 1) {
-        const wait = await deliverOnce({ sender, call, scope, attempt });
-        if (wait === undefined) return;
-        await pause(scope, wait);
-      }
-    } finally {
-      scopes.delete(scope);
-      scope.end();
+    for (let attempt = 0; ; attempt += 1) {
+      const wait = await deliverOnce({ sender, call, scope, attempt });
+      if (wait === undefined) return;
+      await pause(scope, wait);
     }
   };
 
-  const delivered = async (spans: ReadableSpan[]): Promise<ExportResult> => {
+  const delivered = async (spans: ReadableSpan[], scope: CallScope): Promise<ExportResult> => {
     try {
-      await deliver(spans);
+      await deliver(spans, scope);
       onBatch(spans.length, undefined);
       return { code: ExportResultCode.SUCCESS };
     } catch (error) {
       onBatch(spans.length, error instanceof GatewayError ? error.code : 'aborted');
       return { code: ExportResultCode.FAILED };
+    } finally {
+      inFlight.delete(scope);
+      scope.end();
     }
   };
 
   return {
     export(spans, done) {
+      const scope = new CallScope({ total: settings.timeout, clock });
       // oxlint-disable-next-line promise/no-callback-in-promise -- the SDK's interface is a callback
-      const exported = delivered(spans).then(done);
-      inFlight.add(exported);
-      void exported.finally(() => inFlight.delete(exported));
+      inFlight.set(scope, delivered(spans, scope).then(done));
     },
     shutdown: async () => {
-      await Promise.all(inFlight);
+      await Promise.all(inFlight.values());
     },
     abort() {
-      for (const scope of scopes) scope.abort(new Error('the gateway stops'));
+      for (const scope of inFlight.keys()) scope.abort(new Error('the gateway stops'));
     },
   };
 }

@@ -13,15 +13,12 @@ export function childEnvironment(extra: Readonly<Record<string, string>> = {}): 
   return { ...environment, ...extra };
 }
 
-export interface RunningProcess extends RunningGateway<NodeJS.Signals> {
+interface RunningProcess extends RunningGateway<NodeJS.Signals> {
   readonly pid: number;
 }
 
 /** Runs the executable as a process of its own. `openFiles` is `ulimit -n`. */
-export async function serveAsProcess(
-  { directory, configFile, environment }: Served,
-  openFiles: number | undefined,
-): Promise<RunningProcess> {
+export function serveAsProcess({ directory, configFile, environment }: Served, openFiles: number | undefined): RunningProcess {
   const limited = openFiles === undefined ? '' : `ulimit -n ${openFiles} && `;
   const child = spawn('sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, executable, 'serve', '--config', configFile], {
     cwd: directory,
@@ -41,7 +38,7 @@ export async function serveAsProcess(
       await exit;
       return end() ?? 'unknown';
     },
-    port: await readyPort(child, output),
+    ready: readyPort(child, output),
   };
 }
 

@@ -5,9 +5,10 @@ export interface Served {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A gateway that listens, in this process or in a child. */
+/** A gateway, in this process or in a child. */
 export interface RunningGateway<Signal> {
-  readonly port: number;
+  /** Resolves to its port once it listens. Rejects with its lines where it ends before that. */
+  readonly ready: Promise<number>;
   /** The lines of standard output so far. */
   readonly stdout: readonly string[];
   /** The lines of standard error so far. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Reply, type Request, send } from '../callers/http-client.ts';
 import type { Owner } from '../owner.ts';
-import { type HandledSignal, serveHere } from './gateway-here.ts';
-import { type RunningProcess, serveAsProcess } from './gateway-process.ts';
+import { serveAsProcess } from './gateway-process.ts';
 import type { RunningGateway, Served } from './running-gateway.ts';
+import { type HandledSignal, serveHere } from './serve-here.ts';
 
 export const testRoles = ['admin', 'engineering', 'other', 'readonly', 'apiread'] as const;
 export type TestRole = (typeof testRoles)[number];
@@ -119,7 +119,7 @@ interface Settled extends Served {
 }
 
 async function launchHere(owner: Owner, settled: Settled): Promise<Gateway> {
-  const gateway = gatewayOf(owner, settled, await serveHere(settled));
+  const gateway = await gatewayOf(owner, settled, serveHere(settled));
   return {
     ...gateway,
     async restart() {
@@ -130,8 +130,8 @@ async function launchHere(owner: Owner, settled: Settled): Promise<Gateway> {
 }
 
 async function launchProcess(owner: Owner, settled: Settled, openFiles: number | undefined): Promise<GatewayProcess> {
-  const running: RunningProcess = await serveAsProcess(settled, openFiles);
-  const gateway = gatewayOf(owner, settled, running);
+  const running = serveAsProcess(settled, openFiles);
+  const gateway = await gatewayOf(owner, settled, running);
   return {
     ...gateway,
     pid: running.pid,
@@ -142,9 +142,12 @@ async function launchProcess(owner: Owner, settled: Settled, openFiles: number |
   };
 }
 
-function gatewayOf<Signal>(owner: Owner, settled: Settled, running: RunningGateway<Signal | 'SIGTERM'>): GatewayOf<Signal> {
+async function gatewayOf<Signal>(
+  owner: Owner,
+  settled: Settled,
+  running: RunningGateway<Signal | 'SIGTERM'>,
+): Promise<GatewayOf<Signal>> {
   const { directory, configFile, removes } = settled;
-  const { port } = running;
   let asked = false;
   const stop = async (signal: Signal | 'SIGTERM' = 'SIGTERM'): Promise<number | string> => {
     asked = true;
@@ -162,6 +165,7 @@ function gatewayOf<Signal>(owner: Owner, settled: Settled, running: RunningGatew
     console.error(`the gateway died by itself:\n${running.stderr.slice(-20).join('\n')}`);
     throw new Error('the gateway died by itself; its last lines are above');
   });
+  const port = await running.ready;
   const tokens = new Map<TestRole, Promise<string>>();
   const basicFor = (role: TestRole): string => basic(`${role}-user`, testPassword);
   return {

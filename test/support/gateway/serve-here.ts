@@ -18,11 +18,11 @@ interface Serving {
 }
 
 /** From the bundle where there is one: its modules and its threads load in half the time. */
-const modules = executable.endsWith('.js') ? ['serve.js', 'load-config.js'] : ['serve.ts', 'config/load-config.ts'];
-const { serve, loadConfig } = Object.assign(
-  {},
-  ...(await Promise.all(modules.map((file) => import(new URL(file, pathToFileURL(executable)).href)))),
-) as Serving;
+function load(bundled: string, source: string): Promise<unknown> {
+  return import(new URL(executable.endsWith('.js') ? bundled : source, pathToFileURL(executable)).href);
+}
+const { serve } = (await load('serve.js', 'serve.ts')) as Pick<Serving, 'serve'>;
+const { loadConfig } = (await load('load-config.js', 'config/load-config.ts')) as Pick<Serving, 'loadConfig'>;
 
 /** The signals that a gateway handles. */
 export type HandledSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
@@ -31,7 +31,7 @@ export type HandledSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
  * Runs `serve` in this process, with a `process` of its own. A start takes a third of the processor time of a child, and this process
  * compiles the code once for all of its gateways.
  */
-export async function serveHere({ directory, configFile, environment }: Served): Promise<RunningGateway<HandledSignal>> {
+export function serveHere({ directory, configFile, environment }: Served): RunningGateway<HandledSignal> {
   const stdout = new Lines();
   const stderr = new Lines();
   const signals = new EventEmitter();
@@ -57,8 +57,9 @@ export async function serveHere({ directory, configFile, environment }: Served):
     off: (event: string, handler: () => void) => signals.off(event, handler),
     exit: exit as (code: number) => never,
   };
-  const served = serve({ ...(await loadAgain()), configFile, loadAgain }, own, (url) => ready.resolve(Number(new URL(url).port)));
-  served.then(exit, (error: unknown) => {
+  const serving = async (): Promise<number> =>
+    serve({ ...(await loadAgain()), configFile, loadAgain }, own, (url) => ready.resolve(Number(new URL(url).port)));
+  serving().then(exit, (error: unknown) => {
     stderr.write(`${String(error)}\n`);
     exit(1);
   });
@@ -70,7 +71,7 @@ export async function serveHere({ directory, configFile, environment }: Served):
     endNow: () => void signals.emit('SIGTERM'),
     end: () => end,
     ended: () => ended.promise,
-    port: await ready.promise,
+    ready: ready.promise,
   };
 }
 
