@@ -1,54 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { array, assert as assertProperty, asyncProperty, constantFrom, oneof } from 'fast-check';
-import { anyText } from '#base/any-text.test-support.ts';
 import { ConfigError, formatConfigProblem } from './config-problem.ts';
+import { callers, directory, hash, load, only, problemsOf } from './load-config.test-support.ts';
 import { type LoadedConfig, loadConfig } from './load-config.ts';
-
-const hash = '$argon2id$v=19$m=19456,t=2,p=1$4HejRiHLPdRxMwXvErdzdg$lItNXzQnuPFeI8MHBPPjAkprBDyM4dr+0j+JUriYZCY';
-const callers = `access:\n  users:\n    - { username: admin, passwordHash: '${hash}', roles: [admin] }\n`;
-
-interface Given {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly files?: Readonly<Record<string, string | Uint8Array>>;
-}
-
-async function directory(t: TestContext): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'config-'));
-  t.after(() => rm(made, { recursive: true, force: true }));
-  return made;
-}
-
-async function load(
-  t: TestContext,
-  yaml: string | Uint8Array,
-  { env = {}, files = {} }: Given = {},
-): Promise<LoadedConfig & { cwd: string }> {
-  const cwd = await directory(t);
-  for (const [name, content] of Object.entries({ ...files, 'gateway.yaml': yaml })) await writeFile(join(cwd, name), content);
-  return { ...(await loadConfig({ file: 'gateway.yaml', env, cwd })), cwd };
-}
-
-/** The problems as the operator sees them. */
-async function problemsOf(t: TestContext, yaml: string | Uint8Array, given: Given = {}): Promise<readonly string[]> {
-  return load(t, yaml, given).then(
-    () => [],
-    (error: unknown) => {
-      if (!(error instanceof ConfigError)) throw error;
-      return error.problems.map(formatConfigProblem);
-    },
-  );
-}
-
-async function only(t: TestContext, yaml: string, expected: RegExp, given: Given = {}): Promise<void> {
-  const problems = await problemsOf(t, yaml, given);
-  assert.equal(problems.length, 1, problems.join('\n'));
-  assert.match(problems[0] ?? '', expected);
-}
 
 test('every section but access has its documented default', async (t) => {
   const { config, warnings, cwd } = await load(t, callers);
@@ -174,53 +131,6 @@ test('a file without access, an empty file and a missing file each have a proble
   const cwd = await directory(t);
   await mkdir(join(cwd, 'gateway.yaml'));
   await assert.rejects(loadConfig({ file: 'gateway.yaml', env: {}, cwd }), ConfigError);
-});
-
-test('a file that is too large, not UTF-8, or nested too deeply is refused', async (t) => {
-  await only(t, `#${'x'.repeat(1024 ** 2)}\n`, /is larger than 1048576 bytes/u);
-  assert.match((await problemsOf(t, Buffer.from('access: "\xff"', 'latin1')))[0] ?? '', /is not UTF-8 text/u);
-  assert.match((await problemsOf(t, `access: ${'['.repeat(20_000)}`))[0] ?? '', /nested too deeply/u);
-  const manyKeys = Array.from({ length: 100_001 }, (_, index) => `k${index.toString(36)}: a\n`).join('');
-  assert.match((await problemsOf(t, manyKeys))[0] ?? '', /more than 100,000 values/u);
-});
-
-test('the limit of values counts each value of a file once, even if several checks read it', async (t) => {
-  const hash = '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE';
-  const users = Array.from(
-    { length: 5_000 },
-    (_, at) => `- { username: u${at}, passwordHash: "${hash}", roles: [readonly], groups: [g] }`,
-  );
-  const { config } = await load(t, `access:\n  users:\n  ${users.join('\n  ')}\n`);
-  assert.equal(config.access.users.length, 5_000);
-});
-
-test('an alias replaces a whole value; too many aliased values, a missing anchor and a cycle are problems', async (t) => {
-  const { config } = await load(
-    t,
-    `${callers}adapters:
-  - { name: A, kind: rest, url: "http://a", timeouts: &patient { total: 1h } }
-  - { name: B, kind: rest, url: "http://b", timeouts: *patient }
-`,
-  );
-  assert.equal(config.adapters[1]?.timeouts.total, 3_600_000);
-  const urls = Array.from({ length: 1000 }, (_, index) => `"http://h${index}"`).join(', ');
-  const bomb = `${callers}adapters:\n  - &a { name: A, kind: rest, urls: [${urls}] }\n${'  - *a\n'.repeat(1000)}`;
-  await only(t, bomb, /more than 100,000 values/u);
-  await only(t, `${callers}adapters: *nowhere`, /adapters: is an alias \(\*name\) without its anchor/u);
-  await only(t, `${callers}adapters: &a [*a]`, /adapters\[0\]: is a list; write a mapping/u);
-});
-
-test('repeated keys, tags, other YAML versions and merge keys are refused', async (t) => {
-  await only(t, `${callers}server: {}\nserver: { port: 1 }`, /:5:1: server: is given twice/u);
-  await only(t, `${callers}server: { host: !name x }`, /server\.host: carries a YAML tag/u);
-  await only(t, `${callers}server: { port: !!int 80 }`, /server\.port: carries a YAML tag/u);
-  await only(t, `${callers}server: !tag { port: 80 }`, /server: carries a YAML tag/u);
-  await only(t, `%YAML 1.1\n---\n${callers}`, /%YAML directive/u);
-  await only(t, `${callers}---\nserver: {}`, /a second document/u);
-  await only(t, `${callers}server: { <<: { port: 1 } }`, /merge keys/u);
-  await only(t, `${callers}server: { host: "a\\uD800" }`, /well-formed Unicode/u);
-  await only(t, `${callers}server:\n\tport: 1`, /:5:1: is not valid YAML: a tab/u);
-  await only(t, `${callers}server:\n  port: 1\n   host: a`, /:5:9: is not valid YAML: the line below is indented deeper/u);
 });
 
 test('a value of a wrong type is a problem that names the right type, and is not converted', async (t) => {
@@ -541,54 +451,6 @@ test('dot segments are refused in the path of a URL, and allowed in its query', 
   const given = { env: { S: 'secret' } };
   assert.deepEqual(await problemsOf(t, auth('https://login.example/token?next=/a/../b'), given), []);
   await only(t, auth('https://login.example/a/..?b=c'), /tokenUrl: has "\." or "\.\." segments/u, given);
-});
-
-test('any text either loads or has problems with a position in the text', async (t) => {
-  const cwd = await directory(t);
-  const word = constantFrom(
-    'server',
-    'access',
-    'adapters',
-    'users',
-    '- ',
-    ': ',
-    '\n',
-    '  ',
-    '{',
-    '}',
-    '[',
-    ']',
-    '*a',
-    '&a ',
-    '!x ',
-    '"',
-    "'",
-    '|',
-    '#',
-    'port',
-    '3000',
-    'off',
-    '\t',
-    '?',
-    '---',
-    ',',
-  );
-  await assertProperty(
-    asyncProperty(array(oneof(word, anyText({ maxLength: 4 })), { maxLength: 30 }), async (words) => {
-      const text = words.join('');
-      await writeFile(join(cwd, 'gateway.yaml'), text);
-      const problems = await loadConfig({ file: 'gateway.yaml', env: {}, cwd }).then(
-        () => undefined,
-        (error: unknown) => (error instanceof ConfigError ? error.problems : Promise.reject(error)),
-      );
-      if (problems === undefined) return;
-      assert.ok(problems.length > 0);
-      const lines = text.split('\n').length;
-      for (const { line, column, message } of problems)
-        assert.ok(line >= 1 && line <= lines + 1 && column >= 1 && message !== '');
-    }),
-    { numRuns: 100 },
-  );
 });
 
 test('automations have tasks, a retention of at least an hour, and secrets by name', async (t) => {
