@@ -34,7 +34,7 @@ function tagOf(text: string): string {
 function connect(t: TestContext, store: StoreOptions): Kysely<Tables> {
   const sessions =
     store.kind === 'sqlite'
-      ? new SqliteSessions({ file: store.file, kind: 'write' })
+      ? new SqliteSessions({ file: store.file, kind: 'write', cache: 2_048 })
       : createPostgresSessions({ url: store.url, connections: 1, statementLimit: 10_000, idleLimit: 60_000 });
   t.after(() => sessions.close());
   return new Kysely<Tables>({ dialect: createSessionDialect(store.kind, sessions) });

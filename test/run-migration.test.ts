@@ -18,7 +18,7 @@ import { eachStore } from './support/stores/stores.ts';
 function connect(t: TestContext, store: StoreOptions): Kysely<Tables> {
   const sessions =
     store.kind === 'sqlite'
-      ? new SqliteSessions({ file: fileOf('runs', store.file), kind: 'write' })
+      ? new SqliteSessions({ file: fileOf('runs', store.file), kind: 'write', cache: 2_048 })
       : createPostgresSessions({ url: store.url, connections: 1, statementLimit: 10_000, idleLimit: 5_000 });
   t.after(() => sessions.close());
   return new Kysely<Tables>({ dialect: createSessionDialect(store.kind, sessions) });

@@ -6,6 +6,8 @@ export interface SqliteWorkerData {
   readonly readOnly: boolean;
   /** A second file, whose tables the connection sees too. */
   readonly attached?: string | undefined;
+  /** KiB of pages of `file` that the connection keeps in memory. SQLite allocates them as they are read or written. */
+  readonly cache: number;
 }
 
 /** A request of the main thread to the SQLite worker. The reply has the same `id`. */

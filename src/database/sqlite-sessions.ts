@@ -21,6 +21,8 @@ interface SqliteSessionsOptions {
    * write locks of both files.
    */
   readonly attached?: string;
+  /** KiB of pages that each connection keeps in memory. */
+  readonly cache: number;
 }
 
 /**
@@ -77,9 +79,9 @@ export class SqliteSessions implements SessionSource {
       if (idle === undefined) break;
       if (!idle.gone) return idle;
     }
-    const { file, kind, attached } = this.#options;
+    const { file, kind, attached, cache } = this.#options;
     if (kind === 'write') await prepareFile(file);
-    return SqliteConnection.open({ file, readOnly: kind === 'read', attached });
+    return SqliteConnection.open({ file, readOnly: kind === 'read', attached, cache });
   }
 
   #takeBack(connection: SqliteConnection): void {

@@ -19,12 +19,12 @@ interface Prepared {
   readonly givesRows: boolean;
 }
 
-function openFile({ file, readOnly, attached }: SqliteWorkerData): DatabaseSync {
+function openFile({ file, readOnly, attached, cache }: SqliteWorkerData): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly });
   // Another process (the command line, a back-up) may have the write lock: SQLite waits for it, in milliseconds.
   database.exec('pragma busy_timeout = 5000');
-  // In KiB, allocated as needed (2 MiB by default): room for the upper levels of every index of a large catalogue.
-  database.exec(`pragma cache_size = -${readOnly ? 32_768 : 65_536}`);
+  // Negative: KiB instead of pages (sqlite.org/pragma.html#pragma_cache_size).
+  database.exec(`pragma cache_size = -${cache}`);
   // The statement journal is kept in memory: an import would make four million writes to a temporary file.
   if (!readOnly) database.exec('pragma temp_store = memory');
   if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');

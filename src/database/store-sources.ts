@@ -13,14 +13,23 @@ export interface StoreSources {
   readonly readers: SessionSource;
 }
 
+/**
+ * KiB of pages that a connection of SQLite keeps in memory; SQLite's default is 2 MiB. An import into a large catalogue writes all over its
+ * indexes, so their upper levels are to stay. Runs and audit entries are added at the end of their tables, and are seldom read again: a
+ * larger cache would only fill with them.
+ */
+const cacheOf = { catalogue: 65_536, added: 8_192, reader: 32_768 } as const;
+
 /** `files` as `filesOf` answers them. */
 export function sqliteSources([own, runs]: readonly StoreFile[]): StoreSources {
   if (own === undefined) throw new Error('A part of a SQLite store has a file.');
-  const writers = new SqliteSessions({ file: own.file, kind: 'write' });
+  const writerOf = ({ part, file }: StoreFile): SqliteSessions =>
+    new SqliteSessions({ file, kind: 'write', cache: part === 'main' ? cacheOf.catalogue : cacheOf.added });
+  const writers = writerOf(own);
   return {
     writers,
-    runWriters: runs === undefined ? writers : new SqliteSessions({ file: runs.file, kind: 'write' }),
-    readers: new SqliteSessions({ file: own.file, kind: 'read', ...(runs && { attached: runs.file }) }),
+    runWriters: runs === undefined ? writers : writerOf(runs),
+    readers: new SqliteSessions({ file: own.file, kind: 'read', cache: cacheOf.reader, ...(runs && { attached: runs.file }) }),
   };
 }
 
