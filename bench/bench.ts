@@ -2,7 +2,7 @@
  * What the gateway costs, with the marks and results of docs/performance.md.
  *
  *   npm run bench -- [small] [large] [many] [soak] [two] [runs] [--rounds 15] [--seconds 2] [--callers 32] [--mebibytes 1024] [--minutes 10]
- *                    [--runs 500] [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
+ *                    [--runs 2000] [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
  *   npm run bench -- --cpu-prof DIRECTORY [--route restQuery] [--seconds 10]
  *
  * Without a section all of them run, for about half an hour. Linux only: processor time and memory are read from /proc.
@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
     callers: { type: 'string', default: '32' },
     mebibytes: { type: 'string', default: '1024' },
     minutes: { type: 'string', default: '10' },
-    runs: { type: 'string', default: '500' },
+    runs: { type: 'string', default: '2000' },
     rows: { type: 'string' },
     route: { type: 'string', default: 'restQuery' },
     write: { type: 'string' },

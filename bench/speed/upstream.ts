@@ -1,6 +1,6 @@
 /**
  * The far side of every measurement, a process of its own. It answers `/list/BYTES` with a list of that size, other requests with a small
- * JSON text. Prints its ready line. Over IPC it sends the number of complete requests so far.
+ * JSON text, `/after/MILLISECONDS/…` after that time. Prints its ready line. Over IPC it sends the number of complete requests so far.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,8 +40,10 @@ const server = createServer((request, response) => {
   request.resume().on('end', () => {
     count += 1;
     const bytes = /^\/list\/(\d+)$/u.exec(request.url ?? '')?.[1];
-    if (bytes === undefined) response.writeHead(200, smallHeaders).end(small);
-    else streamList(response, Number(bytes));
+    const wait = /^\/after\/(\d+)\//u.exec(request.url ?? '')?.[1];
+    if (bytes !== undefined) streamList(response, Number(bytes));
+    else if (wait !== undefined) setTimeout(() => response.writeHead(200, smallHeaders).end(small), Number(wait));
+    else response.writeHead(200, smallHeaders).end(small);
   });
 });
 // Connections of a relay stay open while another one is measured, so that none pays for new ones.
