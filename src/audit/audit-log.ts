@@ -14,7 +14,7 @@ import { createIdempotencyKeys, type EarlierReply } from './idempotency-keys.ts'
 import type { IdempotentRequest } from './idempotent-request.ts';
 import type { IntentPermit } from './intent-permit.ts';
 import { createKeptReplies } from './kept-replies.ts';
-import { type KeyEffect, KeysTaken, PermitsLost } from './key-effect.ts';
+import { type KeyChange, KeysTaken, PermitsLost } from './key-change.ts';
 import { RepeatedRefusals } from './repeated-refusals.ts';
 import { withinSize } from './size-limit.ts';
 
@@ -63,14 +63,14 @@ export interface Intended {
   step(facts: AuditFacts): Promise<void>;
   /**
    * Resolves once the outcome is durable. If the store does not accept it, resolves too: the outcome is kept in memory until the
-   * store does. `key`: the effect on the idempotency key, if the call has one.
+   * store does. `key`: the change to the idempotency key, if the call has one.
    */
-  outcome(facts: AuditFacts, key?: KeyEffect): Promise<void>;
+  outcome(facts: AuditFacts, key?: KeyChange): Promise<void>;
   /**
    * Adds what became known after `outcome`, such as the size of a long reply, or that the reply was aborted. Written within a
    * second. `key` as in `outcome`.
    */
-  amend(facts: AuditFacts, key?: KeyEffect): void;
+  amend(facts: AuditFacts, key?: KeyChange): void;
 }
 
 interface AuditLogOptions {
@@ -149,7 +149,7 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
   };
 }
 
-function entryOf(clock: Clock, kind: EntryKind, call: number, facts: AuditFacts, key?: KeyEffect): UnchainedEntry {
+function entryOf(clock: Clock, kind: EntryKind, call: number, facts: AuditFacts, key?: KeyChange): UnchainedEntry {
   const { principal, adapter } = facts;
   return { kind, call, at: clock.now(), principal, adapter, facts: JSON.stringify(facts), key };
 }
@@ -162,7 +162,7 @@ function createCalls(options: {
 }): Pick<AuditLog, 'intend' | 'intendOnce' | 'record'> {
   const { queue, clock, earlierReply } = options;
   let calls = 0;
-  const intend = async (facts: AuditFacts, permit?: IntentPermit, taken?: KeyEffect): Promise<Intended> => {
+  const intend = async (facts: AuditFacts, permit?: IntentPermit, taken?: KeyChange): Promise<Intended> => {
     calls += 1;
     const call = calls;
     try {

@@ -5,9 +5,9 @@ import type { Tables } from '#database/tables.ts';
 import type { ChainedEntry, ChainLink } from './audit-entry.ts';
 import { type AuditKey, newAuditKey, readAuditKey } from './audit-key.ts';
 import { type ChainHead, emptyChain } from './hash-chain.ts';
-import { applyKeyEffects } from './idempotency-store.ts';
+import { applyKeyChanges } from './idempotency-store.ts';
 import type { IntentPermit } from './intent-permit.ts';
-import { type CallKeyEffect, PermitsLost } from './key-effect.ts';
+import { type CallKeyChange, PermitsLost } from './key-change.ts';
 
 /** What the writer of one chain needs from the store. Every method rejects with `store-unavailable` if the store is away. */
 export interface AuditStore {
@@ -20,7 +20,7 @@ export interface AuditStore {
    * Writes all entries or none. Rejects with KeysTaken if another call has a key that these entries take, and with PermitsLost if a
    * permit cannot be used.
    */
-  append(entries: readonly ChainedEntry[], effects: AppendEffects, durability: Durability): Promise<void>;
+  append(entries: readonly ChainedEntry[], changes: AppendChanges, durability: Durability): Promise<void>;
   /** Records that the gateway of this chain runs. When it resolves, all earlier entries are on the disk. */
   beat(chain: string, aliveUntil: number): Promise<void>;
   /** `at`: the time of the last entry. From it, verification knows whether pruning may have deleted that entry. */
@@ -28,8 +28,8 @@ export interface AuditStore {
 }
 
 /** What else is written with the entries, in one transaction. */
-export interface AppendEffects {
-  readonly keys: readonly CallKeyEffect[];
+export interface AppendChanges {
+  readonly keys: readonly CallKeyChange[];
   readonly permits: readonly { readonly permit: IntentPermit; readonly call: number }[];
 }
 
@@ -90,7 +90,7 @@ export function createAuditStore(database: Database): AuditStore {
           return;
         }
         await connection.transaction().execute(async (transaction) => {
-          await applyKeyEffects(transaction, keys, dialect);
+          await applyKeyChanges(transaction, keys, dialect);
           await usePermits(transaction, permits);
           await insert[dialect](transaction, entries);
         });
@@ -105,7 +105,7 @@ export function createAuditStore(database: Database): AuditStore {
 }
 
 /** Throws PermitsLost; the caller must then roll the transaction back. */
-async function usePermits(transaction: Transaction<Tables>, permits: AppendEffects['permits']): Promise<void> {
+async function usePermits(transaction: Transaction<Tables>, permits: AppendChanges['permits']): Promise<void> {
   const lost = new Set<number>();
   for (const { permit, call } of permits.toSorted((one, other) => (one.permit.key < other.permit.key ? -1 : 1)))
     if (!(await permit.use(transaction))) lost.add(call);

@@ -1,9 +1,9 @@
 import type { Clock } from '#base/clock.ts';
 import type { ChainLink } from './audit-entry.ts';
 import type { AuditKey } from './audit-key.ts';
-import type { AppendEffects, AuditStore, Durability } from './audit-store.ts';
+import type { AppendChanges, AuditStore, Durability } from './audit-store.ts';
 import { type ChainHead, chained, emptyChain, type UnchainedEntry } from './hash-chain.ts';
-import { type CallKeyEffect, IntentsRefused } from './key-effect.ts';
+import { type CallKeyChange, IntentsRefused } from './key-change.ts';
 
 /** Appends entries to one chain: all entries of a batch or none. */
 export interface ChainWriter {
@@ -66,10 +66,10 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
     aliveUntil = until;
   };
 
-  const effectOf = ({ key: effect, call, at }: UnchainedEntry): readonly CallKeyEffect[] =>
-    effect === undefined ? [] : [{ ...effect, chain, call, at }];
+  const keyChangeOf = ({ key: change, call, at }: UnchainedEntry): readonly CallKeyChange[] =>
+    change === undefined ? [] : [{ ...change, chain, call, at }];
 
-  const permitOf = ({ permit, call }: UnchainedEntry): AppendEffects['permits'] =>
+  const permitOf = ({ permit, call }: UnchainedEntry): AppendChanges['permits'] =>
     permit === undefined ? [] : [{ permit, call }];
 
   return {
@@ -79,7 +79,7 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       try {
         // After an outage the chain may count as dead, and other gateways would take this call for one whose gateway was killed.
         if (aliveUntil - clock.now() < aliveFor / 2) await beat();
-        await store.append(made.entries, { keys: entries.flatMap(effectOf), permits: entries.flatMap(permitOf) }, durability);
+        await store.append(made.entries, { keys: entries.flatMap(keyChangeOf), permits: entries.flatMap(permitOf) }, durability);
         head = made.head;
       } catch (error) {
         if (error instanceof IntentsRefused) throw error;

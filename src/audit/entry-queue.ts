@@ -3,7 +3,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
-import { IntentsRefused } from './key-effect.ts';
+import { IntentsRefused } from './key-change.ts';
 import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
 /**

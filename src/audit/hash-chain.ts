@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { type ChainedEntry, type EntryKind, storable } from './audit-entry.ts';
 import type { IntentPermit } from './intent-permit.ts';
-import type { KeyEffect } from './key-effect.ts';
+import type { KeyChange } from './key-change.ts';
 
 /** The end of a chain, which the next entry follows. */
 export interface ChainHead {
@@ -21,7 +21,7 @@ export interface UnchainedEntry {
   readonly adapter?: string | undefined;
   readonly facts: string;
   /** Applied in the same transaction; not part of the chain. */
-  readonly key?: KeyEffect | undefined;
+  readonly key?: KeyChange | undefined;
   /** Of an intent: used up in the same transaction. */
   readonly permit?: IntentPermit | undefined;
 }

@@ -1,30 +1,30 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
-import { type CallKeyEffect, KeysTaken } from './key-effect.ts';
+import { type CallKeyChange, KeysTaken } from './key-change.ts';
 
 /** Milliseconds for which a key is kept. */
 const keptFor = 86_400_000;
 
 /** Throws KeysTaken; the caller must then roll the transaction back. */
-export async function applyKeyEffects(
+export async function applyKeyChanges(
   transaction: Transaction<Tables>,
-  effects: readonly CallKeyEffect[],
+  changes: readonly CallKeyChange[],
   dialect: Database['dialect'],
 ): Promise<void> {
   // All gateways take keys in one order, so that transactions with several keys cannot deadlock.
-  const taken = effects.filter((effect) => effect.kind === 'take').toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  const taken = changes.filter((change) => change.kind === 'take').toSorted((one, other) => (one.id < other.id ? -1 : 1));
   if (taken.length > 0) await take(transaction, taken);
-  const ended = effects.filter((effect) => effect.kind === 'end');
+  const ended = changes.filter((change) => change.kind === 'end');
   if (ended.length > 0) {
     const rows = JSON.stringify(ended.map(({ chain, call, state, reply }) => [chain, call, state, reply ?? null]));
     await endCalls[dialect](rows).execute(transaction);
   }
-  for (const { chain, call } of effects.filter((effect) => effect.kind === 'release'))
+  for (const { chain, call } of changes.filter((change) => change.kind === 'release'))
     await transaction.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
 }
 
-type Take = Extract<CallKeyEffect, { readonly kind: 'take' }>;
+type Take = Extract<CallKeyChange, { readonly kind: 'take' }>;
 
 async function take(transaction: Transaction<Tables>, taken: readonly Take[]): Promise<void> {
   await transaction

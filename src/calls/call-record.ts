@@ -15,7 +15,7 @@ import type { ApprovalPermit } from './approval-gate.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallFacts } from './call-facts.ts';
 import { type Explanation, explanationOf } from './explanation.ts';
-import { type CallResult, keyEffect, type RenderError, readKeptReply } from './kept-reply.ts';
+import { type CallResult, keyChange, type RenderError, readKeptReply } from './kept-reply.ts';
 import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shortened } from './record-facts.ts';
 
 /** Where a request comes from: what its entrance knows of it. */
@@ -217,7 +217,7 @@ export class CallRecord {
   /** Puts on record what came of the call. Resolves once it is durable. */
   async recordOutcome(result: CallResult): Promise<void> {
     try {
-      const key = this.idempotent === undefined ? undefined : this.#keyEffect(result, this.idempotent);
+      const key = this.idempotent === undefined ? undefined : this.#keyChange(result, this.idempotent);
       this.isKept = key?.kind === 'end' && key.reply !== undefined;
       const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
       this.#recordedBytes = facts.bytesReceived ?? 0;
@@ -234,8 +234,8 @@ export class CallRecord {
     if (this.facts.traffic?.traffic.left !== true) await this.#permit?.release();
   }
 
-  #keyEffect(result: CallResult, request: IdempotentRequest): ReturnType<typeof keyEffect> {
-    return keyEffect({
+  #keyChange(result: CallResult, request: IdempotentRequest): ReturnType<typeof keyChange> {
+    return keyChange({
       result,
       request,
       requestId: this.requestId,
@@ -266,7 +266,7 @@ export class CallRecord {
       // A long reply brought more bytes, or broke off.
       const brokeOff = this.#recordedWell ? this.failure : undefined;
       if (brokeOff !== undefined || hasGrown(this.#recordedBytes, this.facts)) {
-        const key = brokeOff && this.idempotent && this.#keyEffect({ failure: brokeOff }, this.idempotent);
+        const key = brokeOff && this.idempotent && this.#keyChange({ failure: brokeOff }, this.idempotent);
         this.#intended.amend(outcomeFacts(this, failure), key);
       }
     } else if (isRecorded(this, this.#origin)) {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { idempotentRequest, unsealed } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { keyEffect, readKeptReply } from './kept-reply.ts';
+import { keyChange, readKeptReply } from './kept-reply.ts';
 
 const request = idempotentRequest({ caller: 'admin', route: 'r', key: 'k', payload: [] });
 
 /** What is kept of a state-changing call that left and failed so. */
 function keptOf(failure: GatewayError): string {
   const traffic = { traffic: { attempts: 1, left: true, bytesSent: 0, bytesReceived: 0 } };
-  const effect = keyEffect({
+  const change = keyChange({
     result: { failure },
     request,
     requestId: 'one',
@@ -21,8 +21,8 @@ function keptOf(failure: GatewayError): string {
     }),
     mayKeep: () => true,
   });
-  assert.ok(effect.kind === 'end' && effect.reply !== undefined);
-  return unsealed(request, effect.reply);
+  assert.ok(change.kind === 'end' && change.reply !== undefined);
+  return unsealed(request, change.reply);
 }
 
 test('a kept error is answered again as its entrance wrote it, with its code', () => {

@@ -1,5 +1,5 @@
 import { type IdempotentRequest, sealed } from '#audit/idempotent-request.ts';
-import type { KeyEffect } from '#audit/key-effect.ts';
+import type { KeyChange } from '#audit/key-change.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
 import type { CallFacts } from './call-facts.ts';
@@ -29,7 +29,7 @@ interface KeptReply extends RenderedReply {
  * What becomes of the Idempotency-Key once its call has ended. The reply is kept where the far side answered, or certainly failed. The key
  * is free again where nothing left the gateway, or where a reading failed.
  */
-export function keyEffect({
+export function keyChange({
   result,
   request,
   requestId,
@@ -44,8 +44,8 @@ export function keyEffect({
   readonly renderError: RenderError;
   /** Whether the store has room for a sealed reply of that length. */
   readonly mayKeep: (length: number) => boolean;
-}): KeyEffect {
-  const keep = (kept: KeptReply): KeyEffect => {
+}): KeyChange {
+  const keep = (kept: KeptReply): KeyChange => {
     const reply = sealed(request, JSON.stringify(kept));
     return { kind: 'end', state: 'done', ...(mayKeep(reply.length) && { reply }) };
   };

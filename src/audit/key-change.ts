@@ -1,13 +1,13 @@
-/** The effect of an audit entry on the idempotency key of its call, in the same transaction. */
-export type KeyEffect =
+/** The change of an audit entry to the idempotency key of its call, in the same transaction. */
+export type KeyChange =
   | { readonly kind: 'take'; readonly id: string; readonly fingerprint: string }
   /** The call has ended. `reply` is sealed; undefined if it is not stored. */
   | { readonly kind: 'end'; readonly state: 'done' | 'unknown'; readonly reply?: string }
   /** Nothing left the gateway, so the key is free again. */
   | { readonly kind: 'release' };
 
-/** A KeyEffect with its call. `at` is in milliseconds since the epoch. */
-export type CallKeyEffect = KeyEffect & { readonly chain: string; readonly call: number; readonly at: number };
+/** A KeyChange with its call. `at` is in milliseconds since the epoch. */
+export type CallKeyChange = KeyChange & { readonly chain: string; readonly call: number; readonly at: number };
 
 /** Some intents of a batch may not be written. The transaction wrote nothing. */
 export class IntentsRefused extends Error {
