@@ -15,10 +15,23 @@ export interface GatewaySide extends Side {
   readonly port: number;
   /** A bearer token of an admin. */
   readonly token: string;
+  readonly store: RunsStore;
   /** Stores a workflow with these tasks and an automation that runs it. Answers the automation's `_id`. */
   automation(name: string, document: readonly object[]): Promise<string>;
   /** Starts one run. */
   start(automation: string): Promise<void>;
+}
+
+/** Where the gateway has its runs: a server, or the path of a SQLite file. */
+export type RunsStore = OwnServer | string;
+
+/** Counts the runs of a gateway that ended well. */
+export function endedRuns(owner: Owner, store: RunsStore): Promise<() => Promise<number>> {
+  return runCounter(owner, {
+    store,
+    good: `select count(*) from run where status = 'completed'`,
+    bad: `select count(*) from run where status in ('faulted', 'cancelled', 'suspended')`,
+  });
 }
 
 interface GatewaySideOptions {
@@ -50,17 +63,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     return { ...started, pool, token: await tokenOf(started.port) };
   };
   let running = await open();
-  const post = async (path: string, body: object): Promise<unknown> => {
-    const reply = await running.pool.request({
-      method: 'POST',
-      path,
-      headers: { authorization: `Bearer ${running.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await reply.body.text();
-    if (reply.statusCode !== 201 && reply.statusCode !== 200) throw new Error(`${path}: ${reply.statusCode} ${text}`);
-    return JSON.parse(text);
-  };
+  const post = (path: string, body: object): Promise<unknown> => postTo(running, path, body);
   const known = new Map<string, Promise<string>>();
   const automation: GatewaySide['automation'] = async (name, document) => {
     const head = { dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' };
@@ -74,12 +77,9 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     known.set(name, made);
     return made;
   };
-  const begin = async (id: string): Promise<void> => void (await post(`/automation_catalog/automations/${id}/run`, { input }));
-  const ended = await runCounter(owner, {
-    store: server ?? join(directory, 'gateway.runs.db'),
-    good: `select count(*) from run where status = 'completed'`,
-    bad: `select count(*) from run where status in ('faulted', 'cancelled', 'suspended')`,
-  });
+  const begin = (id: string): Promise<void> => startRun(running, id);
+  const store = server ?? join(directory, 'gateway.runs.db');
+  const ended = await endedRuns(owner, store);
   return {
     name: 'gateway',
     serverPid: server?.pid,
@@ -92,6 +92,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     get token() {
       return running.token;
     },
+    store,
     automation,
     start: begin,
     ended,
@@ -112,4 +113,23 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
       running = await open();
     },
   };
+}
+
+interface GatewayCaller {
+  readonly pool: Pool;
+  /** A bearer token. */
+  readonly token: string;
+}
+
+/** Starts a run of the automation with this `_id`. */
+export async function startRun(caller: GatewayCaller, automation: string): Promise<void> {
+  await postTo(caller, `/automation_catalog/automations/${automation}/run`, { input });
+}
+
+async function postTo({ pool, token }: GatewayCaller, path: string, body: object): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const reply = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(body) });
+  const text = await reply.body.text();
+  if (reply.statusCode !== 201 && reply.statusCode !== 200) throw new Error(`${path}: ${reply.statusCode} ${text}`);
+  return JSON.parse(text);
 }

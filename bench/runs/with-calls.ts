@@ -1,9 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { Pool } from 'undici';
 import type { Owner } from '../../test/support/owner.ts';
 import { pacedLoad } from '../paced-load.ts';
+import { program } from '../speed/far-side.ts';
 import { table } from '../speed/report.ts';
 import { median, quantile } from '../statistics.ts';
+import type { BusyOrder } from './busy-runs.ts';
 import { type GatewaySide, gatewaySide } from './gateway-side.ts';
 import { tasksOf } from './jobs.ts';
 
@@ -53,7 +56,7 @@ export async function callsBesideRuns(owner: Owner, { rounds, seconds, upstream 
     for (const [index, { runs, wait }] of cases.entries()) {
       const before = await side.ended();
       const began = performance.now();
-      const busy = keepBusy(side, automations.get(wait) ?? '', runs);
+      const endRuns = await keepBusy(side, automations.get(wait) ?? '', runs);
       const [relayed, straight] = await Promise.all([
         pacedLoad(call, { seconds, perSecond }),
         pacedLoad(direct, { seconds, perSecond: directPerSecond }),
@@ -61,7 +64,7 @@ export async function callsBesideRuns(owner: Owner, { rounds, seconds, upstream 
       const failed = relayed.latencies.length - (relayed.statuses.get(200) ?? 0);
       if (failed > 0) throw new Error(`${failed} relayed calls failed`);
       const rate = ((await side.ended()) - before) / ((performance.now() - began) / 1000);
-      await busy.stop();
+      await endRuns();
       if (round === 0) continue;
       seen[index]?.runs.push(rate);
       seen[index]?.p50.push(quantile(relayed.latencies, 0.5));
@@ -120,26 +123,16 @@ function callOf(owner: Owner, side: GatewaySide): Call {
   };
 }
 
-/** Keeps so many runs under way: each that has ended is followed by another. */
-function keepBusy(side: GatewaySide, automation: string, runs: number): { stop(): Promise<void> } {
-  const stopping = new AbortController();
-  const work = async (): Promise<void> => {
-    let created = await side.ended();
-    if (runs === 0) return;
-    while (!stopping.signal.aborted) {
-      const missing = runs - (created - (await side.ended()));
-      await Promise.all(Array.from({ length: missing }, () => side.start(automation)));
-      created += missing;
-      await sleep(5);
-    }
-    while ((await side.ended()) < created) await sleep(20);
-  };
-  const working = work();
-  working.catch(() => undefined);
-  return {
-    async stop() {
-      stopping.abort();
-      await working;
-    },
+/** Keeps runs under way from a process of its own, so that it does not delay the measured calls. Answers how to end them. */
+async function keepBusy(side: GatewaySide, automation: string, runs: number): Promise<() => Promise<void>> {
+  if (runs === 0) return async () => {};
+  const busy = fork(program('../runs/busy-runs.ts'));
+  const exited = once(busy, 'exit') as Promise<[number | null]>;
+  await once(busy, 'message');
+  busy.send({ port: side.port, token: side.token, store: side.store, automation, runs } satisfies BusyOrder);
+  return async () => {
+    busy.send('stop');
+    const [code] = await exited;
+    if (code !== 0) throw new Error('the runs next to the calls failed');
   };
 }

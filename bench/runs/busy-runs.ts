@@ -1,0 +1,43 @@
+/**
+ * A process that keeps runs under way in a gateway: each that has ended is followed by another. It gets a `BusyOrder` over IPC, and ends on
+ * the next message once all of its runs have ended.
+ */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { endedRuns, type RunsStore, startRun } from './gateway-side.ts';
+
+export interface BusyOrder {
+  readonly port: number;
+  readonly token: string;
+  readonly store: RunsStore;
+  /** `_id` of the automation. */
+  readonly automation: string;
+  /** Runs that are under way at any moment. */
+  readonly runs: number;
+}
+
+/** Milliseconds between two looks for runs that have ended. */
+const interval = 5;
+
+await using closing = new AsyncDisposableStack();
+process.on('disconnect', () => process.exit());
+const asked = once(process, 'message') as Promise<[BusyOrder]>;
+process.send?.('ready');
+const [{ port, token, store, automation, runs }] = await asked;
+let stops = false;
+process.once('message', () => (stops = true));
+
+const ended = await endedRuns({ after: (close) => closing.defer(async () => close()) }, store);
+const pool = new Pool(`http://127.0.0.1:${port}`, { connections: runs });
+closing.defer(() => pool.destroy());
+
+let created = await ended();
+while (!stops) {
+  const missing = runs - (created - (await ended()));
+  await Promise.all(Array.from({ length: missing }, () => startRun({ pool, token }, automation)));
+  created += missing;
+  await sleep(interval);
+}
+while ((await ended()) < created) await sleep(interval);
+process.disconnect?.();
