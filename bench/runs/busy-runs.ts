@@ -25,15 +25,15 @@ process.on('disconnect', () => process.exit());
 const asked = once(process, 'message') as Promise<[BusyOrder]>;
 process.send?.('ready');
 const [{ port, token, store, automation, runs }] = await asked;
-let stops = false;
-process.once('message', () => (stops = true));
+const stopping = new AbortController();
+process.once('message', () => stopping.abort());
 
 const ended = await endedRuns({ after: (close) => closing.defer(async () => close()) }, store);
 const pool = new Pool(`http://127.0.0.1:${port}`, { connections: runs });
 closing.defer(() => pool.destroy());
 
 let created = await ended();
-while (!stops) {
+while (!stopping.signal.aborted) {
   const missing = runs - (created - (await ended()));
   await Promise.all(Array.from({ length: missing }, () => startRun({ pool, token }, automation)));
   created += missing;
