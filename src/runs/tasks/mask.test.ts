@@ -86,3 +86,14 @@ test('$secrets has the secrets that a workflow names, a reload brings new ones, 
   assert.deepEqual(values.variable(['login']), { text: '{"login":"new-value"}' });
   assert.equal(values.maskText('the new-value'), 'the ***');
 });
+
+test('the parts of a secret are masked, which a workflow can use by themselves, and a user name is not', () => {
+  const masked = (secret: string, text: string): string =>
+    createSecretValues(() => ({ login: new Secret(secret) })).maskText(text);
+  assert.equal(masked('admin:pass:word', 'admin sent pass:word'), 'admin sent ***');
+  const object = JSON.stringify({ username: 'admin', password: 'correct-horse', codes: [123456, { spare: 'battery-staple' }] });
+  assert.equal(masked(object, `admin sent correct-horse, 123456 and battery-staple`), 'admin sent ***, *** and ***');
+  const sent = Buffer.from('admin:correct-horse').toString('base64');
+  assert.match(masked(object, `Basic ${sent}`), /^Basic .{0,2}\*\*\*.{0,2}=*$/u);
+  assert.equal(masked('{"password": "correct-horse"', 'the password "correct-horse"'), 'the password***');
+});

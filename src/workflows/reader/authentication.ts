@@ -75,7 +75,6 @@ function secret(
   const message = quoted(`the secret ${name} has no username:password`);
   const split = `index(":") as $__colon | if $__colon == null then error(${message}) else {username: .[:$__colon], password: .[$__colon + 1:]} end`;
   const read = scheme === 'basic' ? split : '{token: .}';
-  return {
-    jq: inner({ jq: `$secrets[${quoted(name)}] | if type == "object" then . else ${read} end` }),
-  };
+  const members = '(try fromjson catch null) as $__members | if ($__members | type) == "object" then $__members';
+  return { jq: inner({ jq: `$secrets[${quoted(name)}] | ${members} else ${read} end` }) };
 }
