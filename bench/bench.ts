@@ -5,7 +5,7 @@
  *                    [--runs 2000] [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
  *   npm run bench -- --cpu-prof DIRECTORY [--route restQuery] [--seconds 10]
  *
- * Without a section all of them run, for about half an hour. Linux only: processor time and memory are read from /proc.
+ * Without a section all of them run, for an hour and a half. Linux only: processor time and memory are read from /proc.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A process that keeps runs under way in a gateway: each that has ended is followed by another. It gets a `BusyOrder` over IPC, and ends on
- * the next message once all of its runs have ended.
+ * A process that keeps runs under way in a gateway: each that has ended is followed by another. It gets a `BusyOrder` over IPC, says that it
+ * begins, and ends on the next message once all of its runs have ended.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,6 +33,7 @@ const pool = new Pool(`http://127.0.0.1:${port}`, { connections: runs });
 closing.defer(() => pool.destroy());
 
 let created = await ended();
+process.send?.('begun');
 while (!stopping.signal.aborted) {
   const missing = runs - (created - (await ended()));
   await Promise.all(Array.from({ length: missing }, () => startRun({ pool, token }, automation)));

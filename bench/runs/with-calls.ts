@@ -54,15 +54,17 @@ export async function callsBesideRuns(owner: Owner, { rounds, seconds, upstream 
   // The first round compiles code.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [index, { runs, wait }] of cases.entries()) {
+      const endRuns = await keepBusy(owner, side, { automation: automations.get(wait) ?? '', runs });
       const before = await side.ended();
       const began = performance.now();
-      const endRuns = await keepBusy(side, automations.get(wait) ?? '', runs);
       const [relayed, straight] = await Promise.all([
         pacedLoad(call, { seconds, perSecond }),
         pacedLoad(direct, { seconds, perSecond: directPerSecond }),
       ]);
-      const failed = relayed.latencies.length - (relayed.statuses.get(200) ?? 0);
-      if (failed > 0) throw new Error(`${failed} relayed calls failed`);
+      for (const { latencies, statuses } of [relayed, straight]) {
+        const failed = latencies.length - (statuses.get(200) ?? 0);
+        if (failed > 0) throw new Error(`${failed} calls failed`);
+      }
       const rate = ((await side.ended()) - before) / ((performance.now() - began) / 1000);
       await endRuns();
       if (round === 0) continue;
@@ -124,15 +126,23 @@ function callOf(owner: Owner, side: GatewaySide): Call {
 }
 
 /** Keeps runs under way from a process of its own, so that it does not delay the measured calls. Answers how to end them. */
-async function keepBusy(side: GatewaySide, automation: string, runs: number): Promise<() => Promise<void>> {
+async function keepBusy(
+  owner: Owner,
+  side: GatewaySide,
+  { automation, runs }: Pick<BusyOrder, 'automation' | 'runs'>,
+): Promise<() => Promise<void>> {
   if (runs === 0) return async () => {};
   const busy = fork(program('../runs/busy-runs.ts'));
-  const exited = once(busy, 'exit') as Promise<[number | null]>;
-  await once(busy, 'message');
-  busy.send({ port: side.port, token: side.token, store: side.store, automation, runs } satisfies BusyOrder);
-  return async () => {
-    busy.send('stop');
-    const [code] = await exited;
-    if (code !== 0) throw new Error('the runs next to the calls failed');
+  owner.after(() => void busy.kill());
+  const exited = once(busy, 'exit');
+  const tell = async (message: BusyOrder | 'stop', answer: Promise<unknown>): Promise<void> => {
+    // A process that has ended takes no message. Its exit code is looked at.
+    busy.send(message, () => undefined);
+    await answer;
+    if (busy.exitCode !== null && busy.exitCode !== 0) throw new Error('the runs next to the calls failed');
   };
+  const heard = (): Promise<unknown> => Promise.race([once(busy, 'message'), exited]);
+  await heard();
+  await tell({ port: side.port, token: side.token, store: side.store, automation, runs }, heard());
+  return () => tell('stop', exited);
 }

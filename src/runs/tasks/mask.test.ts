@@ -87,13 +87,34 @@ test('$secrets has the secrets that a workflow names, a reload brings new ones, 
   assert.equal(values.maskText('the new-value'), 'the ***');
 });
 
-test('the parts of a secret are masked, which a workflow can use by themselves, and a user name is not', () => {
-  const masked = (secret: string, text: string): string =>
-    createSecretValues(() => ({ login: new Secret(secret) })).maskText(text);
+test('a secret is masked in a JSON text within a string', () => {
+  const echoed = JSON.stringify({ body: JSON.stringify({ key: 'pa"ss\\word' }) });
+  assert.equal(createMask(['pa"ss\\word'])(echoed), String.raw`{"body":"{\"key\":\"***\"}"}`);
+});
+
+/** `text` where `secret` is configured. */
+function masked(secret: string, text: string): string {
+  return createSecretValues(() => ({ login: new Secret(secret) })).maskText(text);
+}
+
+test('the parts of a secret are masked that a workflow can use by themselves, and a user name is not', () => {
   assert.equal(masked('admin:pass:word', 'admin sent pass:word'), 'admin sent ***');
-  const object = JSON.stringify({ username: 'admin', password: 'correct-horse', codes: [123456, { spare: 'battery-staple' }] });
-  assert.equal(masked(object, `admin sent correct-horse, 123456 and battery-staple`), 'admin sent ***, *** and ***');
-  const sent = Buffer.from('admin:correct-horse').toString('base64');
+  const members = { username: 'admin', password: 'horse', keys: ['correct-battery', { username: 'ann-of-the-noc', id: 18446 }] };
+  const object = JSON.stringify(members).replace('18446', '18446744073709551615');
+  assert.equal(
+    masked(object, 'admin and ann-of-the-noc sent horse, correct-battery, 18446744073709551615'),
+    'admin and ann-of-the-noc sent ***, ***, ***',
+  );
+  const sent = Buffer.from('admin:horse').toString('base64');
   assert.match(masked(object, `Basic ${sent}`), /^Basic .{0,2}\*\*\*.{0,2}=*$/u);
-  assert.equal(masked('{"password": "correct-horse"', 'the password "correct-horse"'), 'the password***');
+});
+
+test('the parts of a secret are masked in a text that only jq takes for JSON', () => {
+  const text = '{ "username": "admin", "password": "ho\\rse", "pin": 012345678, "none": nan }';
+  assert.equal(masked(text, 'admin sent ho\\rse and 012345678, nan'), 'admin sent *** and ***, nan');
+});
+
+test('short members of a secret, which may be part of ordinary replies, are not masked', () => {
+  const object = JSON.stringify({ token: 'abcdef', token_type: 'Bearer', region: 'https', expires_in: 3600 });
+  assert.equal(masked(object, 'https: Bearer abcdef for 3600 s'), 'https: Bearer *** for 3600 s');
 });

@@ -7,7 +7,7 @@ const masked = '***';
 
 /**
  * Makes the function that writes `***` for each appearance of a value in the strings and names of a JSON text, with any escapes. A number
- * that is a value becomes `"***"`. Values are also found in percent-encoding, and in base64 from 6 bytes on. The text stays valid JSON,
+ * that is a value becomes `"***"`. Values are also found in a JSON text within a string, in percent-encoding, and in base64 from 6 bytes on. The text stays valid JSON,
  * and what has no value stays as it is written. Values with less than 4 characters are not masked.
  */
 export function createMask(values: readonly string[]): Mask {
@@ -57,11 +57,14 @@ function placesOf(needle: string, text: string): readonly (readonly [number, num
 /** Bytes from which on the base64 of a value is looked for: a shorter one may be part of any base64. */
 const shortestCoded = 6;
 
-/** The value, and how far sides echo it: percent-encoded, or in base64 at any offset, without the characters that neighbours change. */
+/**
+ * The value, and how far sides echo it: in a JSON text, percent-encoded, or in base64 at any offset. The characters of base64 that neighbours
+ * change are left out.
+ */
 function spellings(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   const coded = bytes.length < shortestCoded ? [] : [0, 1, 2].flatMap((before) => base64At(bytes, before));
-  return [value, encodeURIComponent(value.toWellFormed()), ...coded];
+  return [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed()), ...coded];
 }
 
 function base64At(bytes: Buffer, before: number): readonly string[] {
