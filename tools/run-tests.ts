@@ -59,8 +59,8 @@ const long = [
   'test/audit-list.test.ts',
 ];
 /**
- * `npm run test:unit` leaves these out: they reach limits of time and memory, damage or fill stores, compare
- * random documents, or start commands.
+ * `npm run test:unit` leaves these out. They reach limits of time and memory, damage or fill stores, compare random documents, or start
+ * commands.
  */
 const longUnits = [
   'src/access/hostile-tokens.test.ts',
@@ -167,7 +167,7 @@ const units = ['src', 'client/src', 'console/src', 'demo', 'tools'].map((folder)
 const files = await filesInOrder();
 await Promise.all([
   ...Array.from({ length: concurrency - 1 }, () => runProcess(() => files.shift())),
-  // Two in the same place, one after the other.
+  // In the place of one process, one after the other.
   (async () => {
     for (const file of alone) await runProcess(takes([file]));
     await runProcess(() => files.shift());
@@ -190,13 +190,14 @@ async function filesInOrder(): Promise<string[]> {
       if (found.length === 0) throw new Error('A list of tools/run-tests.ts names a file that does not exist.');
       return found.toSorted();
     });
-  if (values.unit) {
-    const left = new Set([...(await filesOf(longUnits)), ...alone]);
-    const first = waiting.filter((file) => file.startsWith('src/'));
-    return [...new Set(await filesOf([...first, ...units]))].filter((file) => !left.has(file));
-  }
-  const later = new Set([...(await filesOf(long)), ...alone]);
-  const all = await filesOf([...waiting, ...units, 'test/**/*.test.ts', 'bench/*.test.ts']);
-  const short = [...new Set(all)].filter((file) => !later.has(file));
-  return values.all ? [...(await filesOf(long)), ...short] : short;
+  const begin = values.unit ? waiting.filter((file) => file.startsWith('src/')) : waiting;
+  const others = values.unit ? [] : ['test/**/*.test.ts', 'bench/*.test.ts'];
+  const found = await filesOf([...(values.all ? long : []), ...begin, ...units, ...others]);
+  const left = new Set([...alone, ...(await filesOf(leftOut()))]);
+  return [...new Set(found)].filter((file) => !left.has(file));
+}
+
+function leftOut(): readonly string[] {
+  if (values.all) return [];
+  return values.unit ? longUnits : long;
 }

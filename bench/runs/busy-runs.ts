@@ -20,7 +20,6 @@ export interface BusyOrder {
 /** Milliseconds between two looks for runs that have ended. */
 const interval = 5;
 
-await using closing = new AsyncDisposableStack();
 process.on('disconnect', () => process.exit());
 const asked = once(process, 'message') as Promise<[BusyOrder]>;
 process.send?.('ready');
@@ -28,9 +27,9 @@ const [{ port, token, store, automation, runs }] = await asked;
 const stopping = new AbortController();
 process.once('message', () => stopping.abort());
 
-const ended = await endedRuns({ after: (close) => closing.defer(async () => close()) }, store);
+// The end of the process closes the connections.
+const ended = await endedRuns({ after: () => {} }, store);
 const pool = new Pool(`http://127.0.0.1:${port}`, { connections: runs });
-closing.defer(() => pool.destroy());
 
 let created = await ended();
 process.send?.('begun');
@@ -41,4 +40,4 @@ while (!stopping.signal.aborted) {
   await sleep(interval);
 }
 while ((await ended()) < created) await sleep(interval);
-process.disconnect?.();
+process.exit();

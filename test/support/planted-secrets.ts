@@ -1,3 +1,7 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /** Secrets that a test plants in places, and the search for them in output. */
 interface PlantedSecrets {
   /** The secret of a place, made at the first call. No character of it needs percent-encoding. */
@@ -32,4 +36,11 @@ function spellings(value: string): readonly string[] {
     return bytes.toString('base64').slice(before === 0 ? 0 : before + 1, -4);
   });
   return [value, ...shifted, Buffer.from(value).toString('hex')];
+}
+
+/** What is in all files of the SQLite store of a gateway in this directory. */
+export function textOfStore(directory: string): string {
+  const files = readdirSync(directory).filter((name) => /^gateway\.(?:\w+\.)?db/u.test(name));
+  for (const name of ['gateway.db', 'gateway.audit.db', 'gateway.runs.db']) assert.ok(files.includes(name), files.join());
+  return files.map((name) => readFileSync(join(directory, name), 'latin1')).join('\n');
 }

@@ -7,8 +7,8 @@ const masked = '***';
 
 /**
  * Makes the function that writes `***` for each appearance of a value in the strings and names of a JSON text, with any escapes. A number
- * that is a value becomes `"***"`. Values are also found in a JSON text within a string, in percent-encoding, and in base64 from 6 bytes on. The text stays valid JSON,
- * and what has no value stays as it is written. Values with less than 4 characters are not masked.
+ * that is a value becomes `"***"`. Values are also found in a JSON text within a string, in percent-encoding, and in base64 from 6 bytes on.
+ * The text stays valid JSON, and what has no value stays as it is written. Values with less than 4 characters are not masked.
  */
 export function createMask(values: readonly string[]): Mask {
   const long = [...new Set(values)].filter((value) => value.length >= shortest);
