@@ -82,10 +82,7 @@ async function open(t: TestContext, issuer: Issuer, changes: Partial<IssuerOptio
     database,
     clock,
     config: accessConfig({ oidc: [{ ...options, ...changes }] }),
-    fetchDocument: async (url) => {
-      const reply = await fetch(url);
-      return { status: reply.status, body: await reply.text() };
-    },
+    fetch: (url) => fetch(url),
   });
   const now = Math.floor(clock.now() / 1000);
   const claims = {

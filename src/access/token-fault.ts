@@ -1,4 +1,5 @@
 import { errors } from 'jose';
+import { JWT_TIMESTAMP_CHECK, OperationProcessingError } from 'oauth4webapi';
 
 /** Why a token is refused. Only the log tells it: the caller gets one error for every token that is not valid. */
 export interface RefusedToken {
@@ -23,6 +24,20 @@ export function tokenFault(error: unknown): RefusedToken | undefined {
   if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException)
     return { refused: 'unusable key or header' };
   return undefined;
+}
+
+/** The fault of an ID token by the error of `oauth4webapi`; undefined for an error that is not about its header or claims. */
+export function idTokenFault(error: unknown): string | undefined {
+  if (!(error instanceof OperationProcessingError)) return undefined;
+  const { header, claims, claim, expected } = Object(error.cause) as Readonly<Record<string, unknown>>;
+  if (header !== undefined) return 'algorithm not allowed';
+  if (claims === undefined) return undefined;
+  if (error.code === JWT_TIMESTAMP_CHECK) return claim === 'exp' ? 'expired' : 'not yet valid';
+  if (claim === 'nonce') return 'wrong nonce';
+  // The library expects no audience of its own where it misses the authorized party.
+  if (claim === 'azp' || (claim === 'aud' && expected === undefined)) return 'wrong authorized party';
+  if (claim === 'aud') return 'wrong audience';
+  return error.message.endsWith('missing') ? 'missing claim' : 'malformed';
 }
 
 function claimFault({ claim, reason }: errors.JWTClaimValidationFailed): string {
