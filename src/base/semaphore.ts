@@ -5,7 +5,7 @@ interface Wait {
 }
 
 /** A wait that ends. */
-interface Patience extends Wait {
+export interface Patience extends Wait {
   /** Milliseconds. */
   readonly limit: number;
   /** Makes the error of `acquire` after that time. */

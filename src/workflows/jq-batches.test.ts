@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JqBatches } from './jq-batches.ts';
-import type { JqRequest } from './jq-messages.ts';
+import type { JqRequest } from './jq-worker.ts';
 
 test('inputs of one iteration of the event loop are one request, although a thread is free for each', async () => {
   const requests: JqRequest[] = [];

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
-import type { JqAnswer, JqRequest, JqWorkerData } from './jq-messages.ts';
-import { LentThreads } from './lent-threads.ts';
+import type { JqAnswer, JqRequest, JqWorkerData } from './jq-worker.ts';
+import { ThreadPool } from './thread-pool.ts';
 
 interface JqThreadsOptions {
   readonly threads: number;
@@ -26,16 +25,19 @@ export interface JqThreads {
 
 export function createJqThreads({ threads, timeLimit, memoryLimit }: JqThreadsOptions): JqThreads {
   let module: Promise<WebAssembly.Module> | undefined;
-  const start = async (): Promise<Worker> => {
-    module ??= compiledJq();
-    return startJq({ module: await module, memoryLimit });
-  };
-  // The memory of a thread only grows: one that took much is replaced, so that the next program has all of its limit.
-  const keeps = (answer: JqAnswer): boolean => !('aborted' in answer) && answer.memory <= memoryLimit / 2;
-  const lent = new LentThreads<JqRequest, JqAnswer>({ name: 'the expression pool', threads, timeLimit, start, keeps });
+  const pool = new ThreadPool<JqRequest, JqAnswer>({
+    name: 'the expression pool',
+    file: new URL('./jq-worker.ts', import.meta.url),
+    threads,
+    timeLimit,
+    memoryLimit: 256,
+    data: async (): Promise<JqWorkerData> => ({ module: await (module ??= compiledJq()), memoryLimit }),
+    // The memory of jq only grows: a thread that took much is replaced, so that the next program has all of its limit.
+    keeps: (answer) => !('aborted' in answer) && answer.memory <= memoryLimit / 2,
+  });
   return {
     async run(request) {
-      const end = await lent.run(request);
+      const end = await pool.run(request);
       if (end.kind === 'answered' && !('aborted' in end.answer)) return { kind: 'ended', ...end.answer };
       const detail =
         end.kind === 'late'
@@ -43,18 +45,8 @@ export function createJqThreads({ threads, timeLimit, memoryLimit }: JqThreadsOp
           : `the expression could not be evaluated within ${memoryLimit / 1024 ** 2} MiB of memory`;
       return { kind: 'failed', detail };
     },
-    close: () => lent.close(),
+    close: () => pool.close(),
   };
-}
-
-function startJq(data: JqWorkerData): Worker {
-  // Standard output and error of the thread go nowhere: Emscripten writes there when jq aborts.
-  return new Worker(new URL('./jq-worker.ts', import.meta.url), {
-    workerData: data,
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: 256 },
-  });
 }
 
 async function compiledJq(): Promise<WebAssembly.Module> {

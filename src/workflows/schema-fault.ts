@@ -3,7 +3,7 @@ import type { JsonSchema } from '#base/json-schema.ts';
 import { pointerTo } from '#json/json-pointer.ts';
 import { createProblemList } from '#json/problem-list.ts';
 import { metaSchema } from './meta-schema.ts';
-import type { SchemaFault } from './schema-messages.ts';
+import type { SchemaFault } from './schema-judge.ts';
 import { addProblems } from './schema-wording.ts';
 
 /** Schemas of the keywords that have maps of schemas; the members of others are schemas, or values without schemas. */
