@@ -1,4 +1,4 @@
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
@@ -171,7 +171,7 @@ export class EntryQueue {
         return;
       }
       // Entries of the same iteration of the event loop go into the same batch.
-      await new Promise<void>(inCheckPhase);
+      await setImmediate();
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#tryToWrite(batch))) return;

@@ -1,4 +1,3 @@
-import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Attempt } from './attempt.ts';
 import type { Sending } from './call-scope.ts';
@@ -164,7 +163,9 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     this.#attempt?.replied(status);
     const rest = complete ? undefined : body?.rest();
     const discard = (): void => this.abort(new Error('the reply was let go'));
-    inCheckPhase(() => this.#resolve({ status, headers, head, rest, discard }));
+    // The far side may have ended the connection with its reply. Node reads that end in the next iteration of the event loop, which is
+    // before the pool begins the next request.
+    setImmediate(() => this.#resolve({ status, headers, head, rest, discard }));
   }
 
   /** Called by the body of the reply, as `resume` is. */
