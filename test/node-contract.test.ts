@@ -156,7 +156,7 @@ test('a callback of setImmediate runs after the data of all sockets that one loo
   for (const socket of sockets) socket.destroy();
 });
 
-// src/outbound/silence.ts
+// src/outbound/exchange.ts (limit)
 test('data that waits when a late timer fires is emitted before a callback of setImmediate which the timer sets', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => void socket.on('data', () => events.push('data')));
