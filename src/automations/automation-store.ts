@@ -3,7 +3,6 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
-import { SharedReads } from '#database/shared-reads.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
@@ -109,7 +108,6 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
     await forgetNotes(database, removed).catch(() => {});
     return result;
   };
-  const reads = new SharedReads<StoredAutomation | undefined>();
   return {
     list: (request) =>
       listings.run(() => listAutomations(database, request, sizes.collected), {
@@ -117,7 +115,7 @@ export function createAutomationStore(database: Database, sizes = usualSizes): A
         limit: listingWait,
         late: tooManyListings,
       }),
-    read: (id) => reads.read(id, () => readAutomation({ notes: read, rows: read }, id)),
+    read: (id) => readAutomation({ notes: read, rows: read }, id),
     change: (work) =>
       permits.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
     noteRun: (id, facts) => noteRun(database, exactKey(id), facts),

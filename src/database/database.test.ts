@@ -13,7 +13,6 @@ import { openDatabase } from './database.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
 import { migrations } from './migrations.ts';
-import { insertRows } from './parameter-rows.ts';
 import { StatementRefused } from './store-failure.ts';
 
 function isUniqueViolation(error: unknown): boolean {
@@ -202,44 +201,6 @@ suite('SQLite alone', () => {
     await assert.rejects(query('query'), isUnavailable);
     release.resolve();
     await held;
-  });
-
-  test('rows are inserted all or none, however many, by themselves and within a transaction', async (t) => {
-    const { query } = await sqliteStore.open(t);
-    const insertion = (kids: readonly string[]) =>
-      insertRows(
-        'signing_key (kid, private_jwk, public_jwk, created_at)',
-        kids.map((kid) => [kid, 'é', '{}', 2 ** 41]),
-      );
-    const numbered = (count: number): readonly string[] => Array.from({ length: count }, (_, number) => `k${number}`);
-    const kids = async (): Promise<readonly string[]> =>
-      (await query.selectFrom('signing_key').select('kid').orderBy(sql`rowid`).execute()).map(({ kid }) => kid);
-    for (const count of [0, 1, 2, 7, 8, 9, 31, 32, 33, 41, 64, 100]) {
-      const sent = numbered(count);
-      const { numAffectedRows } = await query.executeQuery(insertion(sent));
-      assert.deepEqual([numAffectedRows, await kids()], [BigInt(count), sent]);
-      await query.deleteFrom('signing_key').execute();
-    }
-    await query.executeQuery(insertion(['there']));
-    for (const place of [0, 1, 20, 31, 32, 50, 69]) {
-      const sent = numbered(70).with(place, 'there');
-      await assert.rejects(query.executeQuery(insertion(sent)), isUniqueViolation);
-      assert.deepEqual(await kids(), ['there']);
-      const together = query.transaction().execute(async (transaction) => {
-        await transaction.executeQuery(insertion(['before']));
-        await transaction.executeQuery(insertion(sent));
-      });
-      await assert.rejects(together, isUniqueViolation);
-      assert.deepEqual(await kids(), ['there']);
-    }
-    await assert.rejects(query.executeQuery(insertion(['there'])), isUniqueViolation);
-  });
-
-  test('rows that do not have a value for each column are refused', async (t) => {
-    const { query } = await sqliteStore.open(t);
-    for (const row of [['a'], ['a', 1, 2]]) {
-      await assert.rejects(query.executeQuery(insertRows('revoked_token (jti, expires_at)', [row])), StatementRefused);
-    }
   });
 
   test('the file and its directory are made, readable by the owner only', async (t) => {

@@ -1,4 +1,4 @@
-import type { PackedRows, PackedValues, SqliteValue } from './packed-values.ts';
+export type SqliteValue = string | number | bigint | null | Uint8Array;
 
 /** The options of a worker. */
 export interface SqliteWorkerData {
@@ -12,9 +12,7 @@ export interface SqliteWorkerData {
 
 /** A request of the main thread to the SQLite worker. The reply has the same `id`. */
 export type SqliteRequest =
-  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: PackedValues }
-  /** All rows or none; `into` is the statement up to its VALUES. */
-  | { readonly kind: 'insert'; readonly id: number; readonly into: string; readonly rows: PackedRows }
+  | { readonly kind: 'run'; readonly id: number; readonly sql: string; readonly parameters: readonly SqliteValue[] }
   | { readonly kind: 'close' };
 
 /** The first reply of a worker is `opened` or `refused`. */

@@ -245,7 +245,6 @@ function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, routePattern: route, sourceAddress } = scope;
   const { explanation } = record;
-  // Every line has the same members, so that V8 keeps one hidden class.
   log.info('request', {
     requestId,
     traceId: scope.trace.traceId,

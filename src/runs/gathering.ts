@@ -1,4 +1,4 @@
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import { StatementRefused } from '#database/store-failure.ts';
 
 interface GatheringOptions<T, R> {
@@ -46,7 +46,7 @@ export class Gathering<T, R> {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       // Items of the same iteration of the event loop go into the same batch.
-      await new Promise<void>(inCheckPhase);
+      await setImmediate();
       await this.#write(this.#nextBatch());
     }
     this.#running = undefined;

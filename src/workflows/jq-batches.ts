@@ -1,4 +1,4 @@
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { JqEnd, JqThreads } from './jq-threads.ts';
 
 interface BatchedInput {
@@ -50,7 +50,7 @@ export class JqBatches {
       if (this.#waiting.get(program) === batch) this.#waiting.delete(program);
     };
     // Runs that were claimed or written together evaluate in the same iteration of the event loop.
-    const end = new Promise<void>(inCheckPhase).then(() =>
+    const end = setImmediate().then(() =>
       this.#threads.run(() => {
         close();
         return { program, input: inputs.join('\n') };
