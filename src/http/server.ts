@@ -24,7 +24,7 @@ import type { RequestWatcher } from './request-watcher.ts';
 import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { createRouteTable, type FoundRoute, type RouteTable } from './route-table.ts';
-import { ServedRequest } from './served-request.ts';
+import type { ServedRequest } from './served-request.ts';
 
 /** PEM texts. */
 interface Certificate {
@@ -214,7 +214,7 @@ function createRequestOpener(
       });
       scope.replyEnded();
     });
-    return new ServedRequest({ raw, response, route, params: found?.params ?? {}, scope, endBodyTime });
+    return { raw, response, route, params: found?.params ?? {}, scope, endBodyTime };
   };
 }
 
