@@ -47,11 +47,11 @@ interface BeginOptions {
 }
 
 export function createAuditStore(database: Database): AuditStore {
-  const { query, dialect } = database;
+  const { records, dialect } = database;
   const write = createDurableWriter(database);
   return {
     begin: (options) =>
-      query.transaction().execute(async (transaction) => {
+      records.transaction().execute(async (transaction) => {
         const key = await auditKey(transaction, options.at);
         const there = await headOf(transaction, options.chain);
         if (there !== undefined) return { key, head: there };
@@ -100,7 +100,7 @@ export function createAuditStore(database: Database): AuditStore {
         await connection.updateTable('audit_chain').set({ alive_until: aliveUntil }).where('chain', '=', chain).execute();
       }),
     end: async (chain, at) =>
-      void (await query.updateTable('audit_chain').set({ ended_at: at }).where('chain', '=', chain).execute()),
+      void (await records.updateTable('audit_chain').set({ ended_at: at }).where('chain', '=', chain).execute()),
   };
 }
 
@@ -114,19 +114,21 @@ async function usePermits(transaction: Transaction<Tables>, permits: AppendChang
 
 /**
  * Runs writes with the durability that they need. In SQLite, the pragma `synchronous` decides: a commit flushes the write-ahead
- * log (FULL) or does not (NORMAL, sqlite.org/pragma.html). A flush includes all earlier commits. The writer opens with FULL, and
- * has one connection.
+ * log (FULL) or does not (NORMAL, sqlite.org/pragma.html). A flush includes all earlier commits. The writer has one
+ * connection, whose other users need FULL.
  */
-function createDurableWriter({ query, dialect }: Database) {
-  let current: Durability = 'disk';
+function createDurableWriter({ records, dialect }: Database) {
   return (wanted: Durability, work: (connection: Database['query']) => Promise<void>): Promise<void> => {
-    if (dialect === 'postgres') return work(query);
-    return query.connection().execute(async (connection) => {
-      const changed = current !== wanted;
-      current = wanted;
-      // The worker executes statements in the order of arrival, so the work need not wait for the pragma.
-      const set = sql.raw(`pragma synchronous = ${wanted === 'disk' ? 'full' : 'normal'}`);
-      await Promise.all([changed ? set.execute(connection) : undefined, work(connection)]);
+    if (dialect === 'postgres') return work(records);
+    if (wanted === 'disk') return records.connection().execute(work);
+    return records.connection().execute(async (connection) => {
+      const set = (mode: 'full' | 'normal'): Promise<unknown> => sql.raw(`pragma synchronous = ${mode}`).execute(connection);
+      try {
+        // The worker executes statements in the order of arrival, so the work need not wait for the pragma.
+        await Promise.all([set('normal'), work(connection)]);
+      } finally {
+        await set('full');
+      }
     });
   };
 }

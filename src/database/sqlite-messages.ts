@@ -4,10 +4,15 @@ export type SqliteValue = string | number | bigint | null | Uint8Array;
 export interface SqliteWorkerData {
   readonly file: string;
   readonly readOnly: boolean;
-  /** A second file, whose tables the connection sees too. */
-  readonly attached?: string | undefined;
+  readonly attached?: AttachedFile | undefined;
   /** KiB of pages of `file` that the connection keeps in memory. SQLite allocates them as they are read or written. */
   readonly cache: number;
+}
+
+/** A second file, whose tables a connection sees too, also under a name of its own. */
+export interface AttachedFile {
+  readonly file: string;
+  readonly name: string;
 }
 
 /** A request of the main thread to the SQLite worker. The reply has the same `id`. */

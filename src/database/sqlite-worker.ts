@@ -22,7 +22,7 @@ function openFile({ file, readOnly, attached, cache }: SqliteWorkerData): Databa
   if (!readOnly) database.exec('pragma temp_store = memory');
   if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
   // The second file is read-only where the first one is.
-  if (attached !== undefined) database.prepare('attach database ? as runs').run(attached);
+  if (attached !== undefined) database.prepare('attach database ? as ?').run(attached.file, attached.name);
   // Reads the header of the file, which the pragmas above do not always read: a damaged file is refused here.
   database.exec('select count(*) from sqlite_schema');
   return database;

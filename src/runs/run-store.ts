@@ -39,7 +39,7 @@ import { type WriteOutcome, writeSteps } from './run-write-store.ts';
 export interface RunStore {
   /** Creates the runs that do not exist yet (by id), and answers these as they are created. They can be claimed at once. */
   create(runs: readonly NewRun[]): Promise<readonly StoredRun[]>;
-  /** Runs `work` in a transaction of the part `runs`, and does in it what `work` answers. */
+  /** Runs `work` in a transaction of the part `records`, and does in it what `work` answers. */
   readonly changeWith: ChangeRuns;
   /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
