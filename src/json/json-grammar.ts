@@ -24,7 +24,7 @@ export const failed = 20;
 // Inside numbers.
 const minus = 21;
 const zero = 22;
-const integer = 23;
+export const integer = 23;
 const point = 24;
 const fraction = 25;
 const exponent = 26;

@@ -1,14 +1,6 @@
-import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { groupByName, type NameGroups } from '#json/member-names.ts';
-import { type ScanningExports, ScanningProgram } from '#json/scanning-program.ts';
-
-/** The exports of assembly/instance-data.ts. */
-interface Exports extends ScanningExports {
-  readonly begin: (mostHeld: number, mostOutput: number) => void;
-  readonly taken: () => void;
-  readonly givenAt: () => number;
-  readonly givenSize: () => number;
-}
+import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from '#json/json-scanner.ts';
+import { GrowingBytes } from './growing-bytes.ts';
+import { HeldMembers } from './held-members.ts';
 
 /**
  * Most bytes that one piece of a reply may become. The name of a list is written for each entry that is no object: a long name with many
@@ -16,150 +8,226 @@ interface Exports extends ScanningExports {
  */
 const growthLimit = 32 * 1024 ** 2;
 
-/** Fields that the program stores for each complete member: place of the name, of the value, of its end; whether it is a string. */
-const placeFields = 4;
+/** Deeper nesting is refused; no parser reads it. */
+const maxDepth = 1_000_000;
+
+type Place = 'root' | 'members' | 'entries' | 'instance' | 'single';
+type Copying = 'nothing' | 'name' | 'unchanged' | 'escaped';
 
 /**
  * Converts a far side's JSON (UTF-8, in chunks cut anywhere) into the answer of a query, `{"result":[{"instance_data":{…}},…]}`. Each
  * entry, object or leaf of the outermost members becomes an instance. Strings stay unchanged; any other value becomes a string with its
- * exact text. The values of a repeated member become one array. One reply at a time; a returned Buffer is valid until the next `push`.
+ * exact text. The values of a repeated member become one array, so an instance is held in the output until it is complete.
  */
-export class InstanceWriter {
-  readonly #program: ScanningProgram<Exports>;
+export class InstanceWriter implements JsonHandler {
+  readonly #holdLimit: number;
+  readonly #scanner: JsonScanner;
+  readonly #output: GrowingBytes;
+  #chunk: Buffer = Buffer.alloc(0);
+  /** The place of the chunk in the text. */
+  #base = 0;
+  /** How the current input is copied, and the offset in the text from which it is not copied yet. */
+  #copying: Copying = 'nothing';
+  #copiedFrom = 0;
+  /** What the next span belongs to, which decides how it is written; and the same around the current instance. */
+  #place: Place = 'root';
+  #outer: Place = 'root';
+  #memberCount = 0;
+  #instanceCount = 0;
+  /** The token of the name of single values. Each character is one byte of it. */
+  #name = '"content"';
+  /** Whether the instance at the end of the output is held, and its offset there. */
+  #isHeld = false;
+  #heldFrom = 0;
+  #hasMembers = false;
+  readonly #held = new HeldMembers();
+  /** Bytes at the beginning of the output that were returned. */
+  #returned = 0;
+  /** Offsets of the current member in its instance. */
+  #nameAt = 0;
+  #valueAt = 0;
+  #isString = false;
 
-  constructor(program: WebAssembly.Module) {
-    const merge = (count: number, places: number, instance: number, end: number): number =>
-      this.#merge(count, places, instance, end);
-    this.#program = new ScanningProgram(program, {
-      'instance-data': {
-        merge,
-        refuseName: (at: number): never => {
-          const { offset } = this.#program;
-          throw new JsonSyntaxError('size', 'a member name is longer than the limit for held bytes', offset + at);
-        },
-      },
-      memory: {
-        outgrown: (): never => {
-          throw new RangeError('the instances are far larger than the reply that they are made of');
-        },
-      },
-    });
+  /** An instance longer than `holdLimit` bytes is not held: its complete part is returned, and the rest streams. */
+  constructor(holdLimit: number) {
+    this.#holdLimit = holdLimit;
+    this.#output = new GrowingBytes(holdLimit + growthLimit);
+    this.#output.text('{"result":[');
+    this.#scanner = new JsonScanner({ maxDepth, eventDepth: 1, handler: this });
   }
 
-  /** Bytes of WebAssembly memory, which only grows. */
-  get size(): number {
-    return this.#program.size;
-  }
-
-  /** Begins a reply. An instance longer than `holdLimit` bytes is not held: its complete part is returned, and the rest streams. */
-  begin(holdLimit: number): void {
-    this.#program.begin();
-    this.#program.exports.begin(holdLimit, holdLimit + growthLimit);
-  }
-
-  /** Throws JsonSyntaxError where the text is not JSON. */
+  /** The output so far, valid until the next `push`. Throws JsonSyntaxError where the text is not JSON. */
   push(chunk: Buffer): Buffer {
-    const { taken, givenAt, givenSize } = this.#program.exports;
-    taken();
-    this.#program.push(chunk);
-    return this.#program.bytes(givenAt(), givenSize());
+    const output = this.#output;
+    output.drop(this.#returned);
+    this.#heldFrom -= this.#returned;
+    this.#returned = 0;
+    output.reserve(chunk.length + (chunk.length >> 2) + 64);
+    this.#chunk = chunk;
+    this.#copiedFrom = this.#base;
+    this.#scanner.push(chunk);
+    const end = this.#base + chunk.length;
+    this.#copyTo(end);
+    this.#base = end;
+    if (this.#copying === 'name' && this.#name.length > this.#holdLimit)
+      throw new JsonSyntaxError('size', 'a member name is longer than the limit for held bytes', end);
+    if (this.#isHeld && output.size - this.#heldFrom > this.#holdLimit) this.#release();
+    return this.#ready();
   }
 
   /** Returns the last few bytes; the Buffer of the last `push` stays valid. Throws JsonSyntaxError where the text is incomplete. */
-  end(): Buffer {
-    const { finish, givenAt, givenSize } = this.#program.exports;
-    const before = givenSize();
-    finish();
-    return this.#program.bytes(givenAt() + before, givenSize() - before);
+  finish(): Buffer {
+    this.#scanner.end();
+    this.#output.text(']}');
+    return this.#ready();
   }
 
-  /** Writes the complete members of the instance again, one property for each name, in the place of its first member. */
-  #merge(count: number, places: number, instance: number, end: number): number {
-    const memory = this.#program.bytes(0, this.size);
-    const members = new Members(memory.subarray(instance, end), memory.subarray(places));
-    const groups = groupByName({
-      bytes: members.bytes,
-      count,
-      start: (index) => members.place(index, 0),
-      // One byte, the colon, is between the name and the value.
-      end: (index) => members.place(index, 1) - 1,
-    });
-    if (groups === undefined) return 0;
-    const merged = members.merged(count, groups);
-    memory.set(merged, instance);
-    return instance + merged.length;
-  }
-}
-
-/** The complete members of an instance, and the text that they become where names are repeated. */
-class Members {
-  readonly bytes: Buffer;
-  readonly #places: Buffer;
-  #merged: Buffer = Buffer.alloc(0);
-  #size = 0;
-
-  constructor(bytes: Buffer, places: Buffer) {
-    this.bytes = bytes;
-    this.#places = places;
-  }
-
-  /** A field of a member: the offset in `bytes` of its name (0), value (1) or end (2). Field 3 is 1 where the value is a string. */
-  place(index: number, field: number): number {
-    return this.#places.readUInt32LE((index * placeFields + field) * 4);
-  }
-
-  merged(count: number, { next, repeats }: NameGroups): Buffer {
-    // Escaping at most doubles the length.
-    this.#merged = Buffer.allocUnsafe(2 * this.bytes.length);
-    for (let index = 0; index < count; index += 1) {
-      if (repeats[index] === 1) continue;
-      if (this.#size > 0) this.#put(comma);
-      const first = index;
-      // Copies the following members without repetition together, with the commas between them.
-      if (next[first] === 0) while (next[index + 1] === 0 && repeats[index + 1] === 0) index += 1;
-      this.#add(this.place(first, 0), next[first] === 0 ? this.place(index, 2) : this.place(first, 1));
-      if (next[first] !== 0) this.#addArray(first, next);
-    }
-    this.#add(this.place(count - 1, 2), this.bytes.length);
-    return this.#merged.subarray(0, this.#size);
-  }
-
-  /** Adds the values of a name as a string with the text of an array. */
-  #addArray(first: number, next: Uint32Array): void {
-    this.#put(quote);
-    this.#put(bracket);
-    for (let member = first; ; member = next[member] ?? 0) {
-      this.#addEncoded(member);
-      if (next[member] === 0) break;
-      this.#put(comma);
-    }
-    this.#put(closingBracket);
-    this.#put(quote);
-  }
-
-  /** Adds a value, escaped. A value that is no string is already escaped between quotes. */
-  #addEncoded(index: number): void {
-    const isString = this.place(index, 3) === 1;
-    const quotes = isString ? 0 : 1;
-    const to = this.place(index, 2) - quotes;
-    for (let at = this.place(index, 1) + quotes; at < to; at += 1) {
-      const byte = this.bytes[at] ?? 0;
-      if (isString && (byte === quote || byte === backslash)) this.#put(backslash);
-      this.#put(byte);
+  begin(kind: JsonSpanKind, start: number, level: number): void {
+    if (this.#place === 'instance') {
+      if (kind === 'key') this.#beginName(start);
+      else this.#beginValue(kind, start);
+    } else if (kind === 'key') {
+      this.#name = '';
+      this.#memberCount += 1;
+      this.#beginCopy('name', start);
+    } else if (kind === 'object' && (this.#place === 'root' || this.#isCollection(level))) {
+      this.#enter('members', level + 1);
+    } else if (kind === 'array' && this.#place !== 'entries') {
+      this.#enter('entries', level + 1);
+    } else {
+      this.#openInstance(kind, start, level);
     }
   }
 
-  #add(from: number, to: number): void {
-    this.#size += this.bytes.copy(this.#merged, this.#size, from, to);
+  end(kind: JsonSpanKind, end: number, level: number): void {
+    if (this.#place === 'instance') {
+      this.#endInInstance(kind, end, level);
+    } else if (this.#place === 'single') {
+      this.#endValue(end);
+      this.#output.text('}}');
+      this.#place = this.#outer;
+    } else if (kind === 'key') {
+      this.#endCopy(end);
+    } else {
+      this.#enter(level === 1 ? 'root' : 'members', level);
+    }
   }
 
-  #put(byte: number): void {
-    this.#merged[this.#size++] = byte;
+  whole(kind: 'key' | 'string', start: number, end: number, level: number): void {
+    if (this.#place !== 'instance') {
+      this.begin(kind, start, level);
+      this.end(kind, end, level);
+      return;
+    }
+    const output = this.#output;
+    const at = output.size - this.#heldFrom;
+    if (kind === 'key') {
+      if (this.#hasMembers) output.put(comma);
+      this.#nameAt = this.#hasMembers ? at + 1 : at;
+      this.#hasMembers = true;
+      output.add(this.#chunk, start - this.#base, end - this.#base);
+      output.put(colon);
+    } else {
+      output.add(this.#chunk, start - this.#base, end - this.#base);
+      if (this.#isHeld) this.#held.add(this.#nameAt, at, output.size - this.#heldFrom, true);
+    }
+  }
+
+  /** The output that no repeated member can change any more. */
+  #ready(): Buffer {
+    const from = this.#returned;
+    this.#returned = this.#isHeld ? this.#heldFrom : this.#output.size;
+    return this.#output.bytes.subarray(from, this.#returned);
+  }
+
+  /** `level`: up to which spans are reported. */
+  #enter(place: Place, level: number): void {
+    this.#place = place;
+    this.#scanner.eventDepth = level;
+  }
+
+  /** The wrapper of NSO's legacy API around several roots, which is the first member of the reply. */
+  #isCollection(level: number): boolean {
+    return level === 2 && this.#memberCount === 1 && this.#place === 'members' && JSON.parse(this.#name) === 'collection';
+  }
+
+  #openInstance(kind: JsonSpanKind, start: number, level: number): void {
+    const output = this.#output;
+    this.#outer = this.#place;
+    output.text(this.#instanceCount === 0 ? '{"instance_data":{' : ',{"instance_data":{');
+    this.#instanceCount += 1;
+    if (kind === 'object') {
+      this.#isHeld = true;
+      this.#heldFrom = output.size;
+      this.#hasMembers = false;
+      this.#enter('instance', level + 1);
+    } else {
+      output.text(this.#name);
+      output.put(colon);
+      this.#beginValue(kind, start);
+      this.#place = 'single';
+    }
+  }
+
+  #endInInstance(kind: JsonSpanKind, end: number, level: number): void {
+    if (kind === 'key') {
+      this.#endCopy(end);
+      this.#output.put(colon);
+    } else if (level === this.#scanner.eventDepth) {
+      this.#endValue(end);
+      if (this.#isHeld) this.#held.add(this.#nameAt, this.#valueAt, this.#output.size - this.#heldFrom, this.#isString);
+    } else {
+      if (this.#isHeld) this.#release();
+      this.#output.text('}}');
+      this.#enter(this.#outer, level);
+    }
+  }
+
+  /** The held instance is complete, or too long to be held. */
+  #release(): void {
+    this.#held.join(this.#output, this.#heldFrom);
+    this.#isHeld = false;
+  }
+
+  #beginName(start: number): void {
+    if (this.#hasMembers) this.#output.put(comma);
+    this.#hasMembers = true;
+    this.#nameAt = this.#output.size - this.#heldFrom;
+    this.#beginCopy('unchanged', start);
+  }
+
+  #beginValue(kind: JsonSpanKind, start: number): void {
+    this.#valueAt = this.#output.size - this.#heldFrom;
+    this.#isString = kind === 'string';
+    if (!this.#isString) this.#output.put(quote);
+    this.#beginCopy(this.#isString ? 'unchanged' : 'escaped', start);
+  }
+
+  #endValue(end: number): void {
+    this.#endCopy(end);
+    if (!this.#isString) this.#output.put(quote);
+  }
+
+  #beginCopy(copying: Copying, start: number): void {
+    this.#copying = copying;
+    this.#copiedFrom = start;
+  }
+
+  #endCopy(end: number): void {
+    this.#copyTo(end);
+    this.#copying = 'nothing';
+  }
+
+  #copyTo(end: number): void {
+    const from = this.#copiedFrom - this.#base;
+    const to = end - this.#base;
+    this.#copiedFrom = end;
+    if (this.#copying === 'unchanged') this.#output.add(this.#chunk, from, to);
+    else if (this.#copying === 'escaped') this.#output.addEscaped(this.#chunk, from, to);
+    else if (this.#copying === 'name') this.#name += this.#chunk.toString('latin1', from, to);
   }
 }
 
 const quote = 0x22;
 const comma = 0x2c;
-const backslash = 0x5c;
-const bracket = 0x5b;
-const closingBracket = 0x5d;
+const colon = 0x3a;

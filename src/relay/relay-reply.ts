@@ -69,7 +69,6 @@ function tryRendering(reply: FarSideReply, candidate: Candidate): (RelayReply & 
     const parts = [bytesOf(rendering.before), first];
     if (reply.rest !== undefined)
       return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: renderRest(reply.rest, rendering) };
-    // Always a copy: the next reply overwrites the output of a stage, and this reply is written later, in the check phase.
     parts.push(endAll(rendering.stages), bytesOf(rendering.after));
     return { kind: 'relayed', headers, head: Buffer.concat(parts), rest: undefined };
   } catch (fault) {
@@ -80,7 +79,7 @@ function tryRendering(reply: FarSideReply, candidate: Candidate): (RelayReply & 
 
 /** False for failures of the gateway itself, which say nothing about the reply. */
 function isFaultOfReply(fault: unknown): boolean {
-  return !(fault instanceof GatewayError) && !(fault instanceof WebAssembly.RuntimeError);
+  return !(fault instanceof GatewayError);
 }
 
 async function* renderRest(rest: AsyncIterable<Buffer>, rendering: Rendering): AsyncGenerator<Buffer, void, undefined> {

@@ -1,9 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { compileProgram } from '#base/web-assembly.ts';
-import { JsonChecker } from '#json/json-checker.ts';
-import { JsonEscaper } from '#json/json-escaper.ts';
+import { JsonScanner } from '#json/json-scanner.ts';
 import { InstanceWriter } from './instance-writer.ts';
-import { ProgramPool } from './program-pool.ts';
 
 /**
  * One step from the far side's bytes to the gateway's reply. `push` takes a chunk, cut anywhere, and returns the output so far, which is
@@ -101,80 +98,41 @@ export function base64Stage(): Stage {
   };
 }
 
-const jsonPrograms = new URL('../json/', import.meta.url);
-const escapeProgram = compileProgram(jsonPrograms, 'escape');
-const escapers = new ProgramPool(() => new JsonEscaper(escapeProgram));
-
-/** Input: text. Output: the inside of a JSON string literal. */
+/** Input: UTF-8. Output: the inside of a JSON string literal (RFC 8259, section 7). */
 export function escapeStage(): Stage {
-  return programStage(escapers, {
-    begin: () => undefined,
-    push: (escaper, chunk) => escaper.escape(chunk),
+  return {
+    push(chunk) {
+      // One character a byte: only ASCII is escaped, so the bytes of other characters stay as they are, wherever the chunk is cut.
+      const literal = JSON.stringify(chunk.toString('latin1'));
+      return Buffer.from(literal, 'latin1').subarray(1, -1);
+    },
     end: () => nothing,
-  });
+  };
 }
 
-const checkProgram = compileProgram(jsonPrograms, 'json-check');
-const checkers = new ProgramPool(() => new JsonChecker(checkProgram));
+/** Deeper nesting is refused; no parser reads it. */
+const maxDepth = 1_000_000;
 
-/** Input: JSON. Output: the same bytes, checked to be one JSON text. Refuses nesting deeper than a million, which no parser reads. */
+/** Input: JSON. Output: the same bytes, checked to be one JSON text. */
 export function jsonStage(): Stage {
-  return programStage(checkers, {
-    begin: (checker) => checker.begin(),
-    push(checker, chunk) {
-      checker.push(chunk);
+  const scanner = new JsonScanner({ maxDepth });
+  return {
+    push(chunk) {
+      scanner.push(chunk);
       return chunk;
     },
-    end(checker) {
-      checker.end();
+    end() {
+      scanner.end();
       return nothing;
     },
-  });
+  };
 }
 
-const instanceProgram = compileProgram(new URL('.', import.meta.url), 'instance-data');
-const writers = new ProgramPool(() => new InstanceWriter(instanceProgram));
 /** Most bytes of one instance that are held to merge its repeated members. */
 const holdLimit = 8 * 1024 ** 2;
 
 /** Input: JSON. Output: the answer of restQuery. */
 export function instanceDataStage(): Stage {
-  return programStage(writers, {
-    begin: (writer) => writer.begin(holdLimit),
-    push: (writer, chunk) => writer.push(chunk),
-    end: (writer) => writer.end(),
-  });
-}
-
-interface ProgramSteps<P> {
-  begin(program: P): void;
-  push(program: P, chunk: Buffer): Buffer;
-  end(program: P): Buffer;
-}
-
-/** A stage by a program, which is taken with the first bytes and released at the end of the bytes or when it refuses them. */
-function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>, steps: ProgramSteps<P>): Stage {
-  let taken: P | undefined;
-  const withProgram = (step: (program: P) => Buffer): Buffer => {
-    if (taken === undefined) {
-      taken = pool.take();
-      steps.begin(taken);
-    }
-    try {
-      return step(taken);
-    } catch (fault) {
-      // After a trap the program's state is undefined, so it is not used again.
-      if (!(fault instanceof WebAssembly.RuntimeError)) pool.release(taken);
-      throw fault;
-    }
-  };
-  return {
-    push: (chunk) => withProgram((program) => steps.push(program, chunk)),
-    end: () =>
-      withProgram((program) => {
-        const last = steps.end(program);
-        pool.release(program);
-        return last;
-      }),
-  };
+  const writer = new InstanceWriter(holdLimit);
+  return { push: (chunk) => writer.push(chunk), end: () => writer.finish() };
 }
