@@ -15,8 +15,8 @@ import {
   fail,
   failed,
   firstAction,
+  inInteger,
   inKey,
-  integer,
   isCompleteNumber,
   openObject,
   reportingTable,
@@ -136,7 +136,7 @@ export class JsonScanner {
       if (next < firstAction) {
         state = next;
         i++;
-        if (next === integer) i = digitsEnd(chunk, i, length);
+        if (next === inInteger) i = digitsEnd(chunk, i, length);
       } else if (next <= skipValue) {
         state = afterValue;
         i += next - firstAction;
@@ -266,7 +266,7 @@ function kindOf(firstByte: number): JsonSpanKind {
 }
 
 /** The error for a byte that RFC 8259 does not allow in the state `state`. */
-export function unexpected(byte: number, state: number, offset: number): JsonSyntaxError {
+function unexpected(byte: number, state: number, offset: number): JsonSyntaxError {
   return new JsonSyntaxError('syntax', `unexpected ${describe(byte)}: expected ${expectedIn(state)}`, offset);
 }
 
