@@ -11,13 +11,18 @@ const comma = 0x2c;
 /** The complete members of an instance in the output. Its offsets count from the beginning of the instance. */
 export class HeldMembers {
   #count = 0;
-  #places: number[] = [];
+  #places = new Uint32Array(16 * fields);
   /** Tokens of the names of the last instance without repetitions, each with its colon. */
   #shape: Buffer = Buffer.alloc(0);
   #shapeCount = 0;
 
   add(name: number, value: number, end: number, isString: boolean): void {
     const at = this.#count * fields;
+    if (at === this.#places.length) {
+      const larger = new Uint32Array(2 * at);
+      larger.set(this.#places);
+      this.#places = larger;
+    }
     const places = this.#places;
     places[at] = name;
     places[at + 1] = value;
@@ -38,8 +43,6 @@ export class HeldMembers {
         output.add(joined.bytes, 0, joined.size);
       }
     }
-    // An instance may have a million members.
-    if (this.#count > longestShape) this.#places = [];
     this.#count = 0;
   }
 
