@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/callers/calls.ts';
-import { openConnection, requestBytes, send, sendBytes } from './support/callers/http-client.ts';
+import { openConnection, requestBytes, send } from './support/callers/http-client.ts';
 import { senderTo, sendThrough } from './support/callers/send-through.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Faults that were found and corrected; each test failed before the correction.
 
@@ -86,19 +87,13 @@ describe('a request or reply', () => {
     connection.write(
       requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
     );
-    while (far.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until('the call has arrived', () => far.requests.length > 0);
     connection.socket.destroy();
     await once(connection.socket, 'close');
-    const logged = async (): Promise<string> => {
-      for (let tries = 0; tries < 200; tries += 1) {
-        const lines = gateway.stderr.slice(from);
-        const line = lines.find((text) => text.includes('the reply was cut off') && text.includes('restAction'));
-        if (line !== undefined) return line;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      throw new Error('the call left no line in the log');
-    };
-    const line = JSON.parse(await logged()) as Record<string, unknown>;
+    const logged = await until('the call is in the log', () =>
+      gateway.stderr.slice(from).find((text) => text.includes('the reply was cut off') && text.includes('restAction')),
+    );
+    const line = JSON.parse(logged) as Record<string, unknown>;
     assert.equal(line['route'], '/orchestrator_manager/restAction/:adapterId');
     assert.equal(line['adapter'], 'far');
     assert.ok(!gateway.stderr.slice(from).some((text) => text.includes('"level":"error"')));
@@ -209,11 +204,6 @@ describe('a request or reply', () => {
     far.answer(() => httpReply({ headers: { 'Content-Type': 'application/xml; charset=utf-16le' }, body }));
     const reply = await relay(gateway, 'restQuery', 'far', { params: { path: 'x', accept: 'application/xml' } });
     assert.deepEqual(instancesOf(reply), [{ devices: '<devices><device/></devices>' }]);
-  });
-
-  test('with CONNECT is 405', async () => {
-    const reply = await sendBytes(gateway.port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
-    assert.equal(reply.status, 405);
   });
 
   test('with time limits below a second keeps them: a late reply is 504, a slow one in time is 200', async (t) => {

@@ -14,7 +14,7 @@ export interface CountingFarSide {
   /** Queries that were read. */
   readonly queries: number;
   /** Resolves once so many actions have arrived in all. */
-  reaches(count: number): Promise<void>;
+  reaches(count: number): Promise<unknown>;
   /** Answers after so many milliseconds from now on. */
   answerAfter(delay: () => number): void;
   /** Answers with so many characters more from now on. */
