@@ -6,6 +6,7 @@ import { assertProblem, relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // Each node has a circuit breaker and slots of its own: an orchestrator that fails affects no other orchestrator.
@@ -71,7 +72,7 @@ describe('a breaker', () => {
   test('lets one of ten calls through', async () => {
     far.answer(() => httpReply({ status: 500 }));
     for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 502);
-    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    await lapse(openFor + 100, 'the breaker admits a call again');
     far.answer((_request, socket) => void setTimeout(() => socket.write(httpReply({ status: 204 })), 150));
     const replies = await Promise.all(Array.from({ length: 10 }, () => action('ill')));
     assert.equal(replies.filter(({ status }) => status === 200).length, 1);
@@ -92,7 +93,7 @@ describe('a breaker', () => {
     far.answer(() => undefined);
     for (let count = 0; count < 3; count += 1) assertProblem(await query('hasty'), 504, 'upstream-timeout');
     assertProblem(await query('hasty'), 503, 'adapter-unavailable');
-    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    await lapse(openFor + 100, 'the breaker admits a call again');
     assertProblem(await query('hasty', { Prefer: 'wait=1' }), 504, 'upstream-timeout');
     assertProblem(await query('hasty'), 503, 'adapter-unavailable');
   });

@@ -6,6 +6,7 @@ import { assertProblem, relay, responseOf, restCall } from './support/callers/ca
 import { type Connection, openConnection, type Reply, requestBytes, sendBytes } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // Hostile callers: framing that RFC 9112 refuses, slow and incomplete requests, invalid request targets.
@@ -269,7 +270,7 @@ describe('a request target', () => {
     for (let at = 0; at < 100; at += 1) {
       const connection = await openConnection(gateway.port);
       connection.socket.write(`CONNECT ${far.authority} HTTP/1.1\r\n${host}\r\n${'x'.repeat((at % 3) * 50_000)}`);
-      await new Promise((resolve) => setTimeout(resolve, at % 4));
+      await lapse(at % 4, 'the caller leaves at another moment');
       connection.socket.resetAndDestroy();
       await connection.closed();
     }
@@ -338,7 +339,7 @@ describe('a caller who leaves', () => {
     for (let round = 0; round < 20; round += 1) {
       const connection = await open(t);
       connection.write(`${start}${host}${admin}${json}Content-Length: 100000\r\n\r\n{"uri":`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await lapse(5, 'the gateway reads a part of the body');
       if (round % 2 === 0) connection.socket.resetAndDestroy();
       else connection.socket.destroy();
     }

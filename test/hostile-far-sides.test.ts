@@ -7,6 +7,7 @@ import { assertProblem, instancesOf, type Problem, relay, responseOf, restCall, 
 import type { Reply } from './support/callers/http-client.ts';
 import { type FarHandler, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // Hostile far sides. The gateway reads a reply up to 64 KiB whole; a fault in it is 502 or 504. A fault in a longer reply, of
@@ -424,7 +425,7 @@ describe('R59: bytes that follow a reply', () => {
         else assertClean(reply, [502]);
         assert.doesNotMatch(reply.text, /forged/);
         assert.equal(requests.length, at);
-        if (delay !== undefined) await new Promise((resolve) => setTimeout(resolve, 2 * delay));
+        if (delay !== undefined) await lapse(2 * delay, 'the bytes that follow have arrived');
       }
     });
   }
@@ -540,7 +541,7 @@ describe('a far side that answers before it has read the request', () => {
   test('has its reply relayed or is a 502, and the next call succeeds', async () => {
     const late = script(() => jsonReply('{"late":true}'));
     // The gateway has closed all earlier connections by then (docs/decisions/0020-connections-of-changes.md).
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await lapse(1_500, 'the gateway closes all earlier connections');
     far.onConnection((socket) => {
       socket.once('data', () => {
         socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');

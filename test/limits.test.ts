@@ -4,7 +4,6 @@ import { closeSync, mkdtempSync, open, openSync, readFile, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { hashPassword, matchesPassword, parsePasswordHash } from '../src/access/password-hash.ts';
 import { createPasswordVerifier } from '../src/access/password-verifier.ts';
 import { createResolver } from '../src/outbound/resolver.ts';
@@ -18,6 +17,7 @@ import {
   testPassword,
   testPasswordHash,
 } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // What the gateway accepts at once: look-ups, calls of one caller, connections, work in all.
@@ -185,13 +185,13 @@ function hold(t: TestContext, gateway: GatewayProcess): () => void {
   };
   t.after(release);
   void (async () => {
-    for (;;) {
+    while (!ended.signal.aborted) {
       gateway.kill('SIGSTOP');
-      await pause(900, undefined, { signal: ended.signal });
+      await lapse(900, 'the process is stopped');
       gateway.kill('SIGCONT');
-      await pause(30, undefined, { signal: ended.signal });
+      await lapse(30, 'the process works');
     }
-  })().catch(() => undefined);
+  })();
   return release;
 }
 

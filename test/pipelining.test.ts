@@ -118,8 +118,12 @@ test('R48: a pipelined action is sent after the reply to the previous request', 
     connection.write(requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/a', headers, body }));
   }
   await until('the first action has arrived', () => far.requests.length === before + 1);
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  assert.equal(far.requests.length, before + 1);
+  // A second action on that connection would have left before this later call.
+  await relay(gateway, 'restQuery', 'a', { params: { path: 'later', accept: 'application/json' } });
+  assert.deepEqual(
+    far.requests.slice(before).map(({ target }) => target),
+    ['/first', '/later'],
+  );
   endFirst();
   for (const path of ['first', 'second']) assert.deepEqual((await connection.reply())?.json(), [{ result: `{"at":"/${path}"}` }]);
 });

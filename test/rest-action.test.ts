@@ -5,6 +5,7 @@ import { assertProblem, pointersOf, post, relay, resultOf } from './support/call
 import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 
 // POST /orchestrator_manager/restAction/:adapterId (docs/reference/http-api.md).
 
@@ -44,7 +45,7 @@ test('an action uses a connection that was in use within the last second, a quer
   assert.equal(far.connections, 1);
   await query();
   assert.equal(far.connections, 2);
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await lapse(1_500, 'the connection is idle for more than a second');
   await query();
   assert.equal(far.connections, 2);
   await act('plain', { params, body: {} });

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type FarRequest, farSide, jsonReply } from '../far-sides/far-side.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 import { until } from '../until.ts';
 
@@ -57,7 +57,7 @@ export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
       socket.on('close', () => isFree || left.push(action));
       await free.promise;
       isFree = true;
-    } else await sleep(delay());
+    } else await lapse(delay(), 'the far side is slow');
     return jsonReply(JSON.stringify({ action, from, filler }));
   });
   return {
