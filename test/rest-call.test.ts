@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
@@ -227,29 +227,6 @@ describe('the headers', () => {
     assert.equal(far.request.header('x-a'), value);
     assertProblem(await restCall(gateway, get(far.url, { headers: { 'x-a': value, 'x-b': value } })), 400, 'invalid-request');
     assert.equal(far.requests.length, 1);
-  });
-
-  const added = (request: FarRequest): readonly string[] => request.headers.map(([name]) => name.toLowerCase()).sort();
-
-  test('that the gateway adds are the documented ones', async () => {
-    far.answer(() => jsonReply('{}'));
-    responseOf(
-      await restCall(gateway, get(far.url), { headers: { Cookie: 'a=b', 'X-Forwarded-For': '1.2.3.4', 'X-Mine': 'a' } }),
-    );
-    assert.deepEqual(added(far.request), ['accept', 'accept-encoding', 'host', 'traceparent', 'user-agent']);
-    assert.equal(far.request.header('accept'), '*/*');
-    far.answer(() => jsonReply('{}'));
-    responseOf(await restCall(gateway, postTo(far.url, { body: {} })));
-    assert.deepEqual(added(far.request), [
-      'accept',
-      'accept-encoding',
-      'content-length',
-      'content-type',
-      'host',
-      'traceparent',
-      'user-agent',
-    ]);
-    assert.equal(far.request.header('content-type'), 'application/json');
   });
 
   test('of the caller replace those that the gateway adds', async () => {
@@ -675,17 +652,6 @@ describe('redirects', () => {
     chain(1);
     responseOf(await restCall(gateway, get(`${far.url}/0`, { user: 'u', password: 'p' })));
     assert.equal(far.requests[1]?.header('authorization'), basic('u', 'p'));
-  });
-
-  test('bring another origin no header of the caller that may hold a credential under any name', async () => {
-    const kept = { Accept: 'text/a', 'Accept-Language': 'nb', 'Content-Type': 'a/b+json', 'User-Agent': 'c', traceparent: 'd' };
-    const own = { 'X-Auth-Token': 't', 'X-API-Key': 'k', 'Private-Token': 'p', 'If-Match': '"e"', 'Content-Language': 'nb' };
-    far.answer(() => httpReply({ status: 307, headers: { Location: `${other.url}/x` } }));
-    other.answer(() => jsonReply('{}'));
-    responseOf(await restCall(gateway, postTo(far.url, { headers: { ...own, ...kept }, body: {} })));
-    const names = other.request.headers.map(([name]) => name).sort();
-    assert.deepEqual(names, ['host', 'Accept-Encoding', 'content-length', ...Object.keys(kept)].sort());
-    for (const [name, value] of Object.entries(kept)) assert.equal(other.request.header(name), value);
   });
 
   for (const credentials of [{ headers: { Authorization: 'Bearer t', Cookie: 'a=b' } }, { user: 'u', password: 'p' }]) {
