@@ -5,7 +5,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { after, describe, type TestContext, test } from 'node:test';
 import { responseOf, restCall } from './support/callers/calls.ts';
 import { send } from './support/callers/http-client.ts';
@@ -96,58 +95,15 @@ describe('check-config', () => {
     assert.equal(code, 0, stderr);
     assert.ok(!existsSync(join(directory, 'gateway.db')));
   });
-
-  test('names every problem of a bad file at once, with file, line and column, and without secrets', async (t) => {
-    const directory = temporary(t);
-    const file = join(directory, 'bad.yaml');
-    writeFileSync(
-      file,
-      [
-        'access:',
-        '  users:',
-        '    - { username: ann, passwordHash: my-plain-secret, roles: [boss] }',
-        'adapters:',
-        '  - name: nso',
-        '    kind: nsso',
-        '    url: ftp://x',
-        '    auth: { type: basic, username: u, password: { env: NO_SUCH_VARIABLE_HERE } }',
-        'outbound:',
-        '  timeouts: { total: 5 minutes }',
-        'servre: {}',
-      ].join('\n'),
-    );
-    const { code, stdout, stderr } = await command(['check-config', file]);
-    assert.equal(code, 1);
-    const printed = stdout + stderr;
-    for (const line of [3, 6, 7, 8, 10, 11]) assert.match(printed, new RegExp(`bad\\.yaml:${line}:\\d+`), printed);
-    assert.match(printed, /NO_SUCH_VARIABLE_HERE/);
-    assert.ok(!printed.includes('my-plain-secret'), printed);
-  });
 });
 
 describe('hash-password', () => {
-  test('prints only the hash; one final newline is not part of the password', async (t) => {
-    const hashes: string[] = [];
-    for (const input of [secret, `${secret}\n`, `${secret}\n\n`]) {
-      const { code, out, err } = await runCommandLine(t, ['hash-password'], { stdin: Readable.from([Buffer.from(input)]) });
-      assert.equal(code, 0, err);
-      assert.match(out, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+\n$/);
-      hashes.push(out.trim());
-    }
-    assert.notEqual(hashes[0], hashes[1]);
-    const process = await command(['hash-password'], { input: `${secret}\n` });
-    assert.equal(process.code, 0, process.stderr);
-    assert.match(process.stdout, /^\$argon2id\$\S+\n$/);
-    hashes.push(process.stdout.trim());
-    const users = hashes.map((passwordHash, index) => ({ username: `user${index}`, passwordHash, roles: ['admin'] }));
-    await reloadWith(gateway, { adapters, config, users });
-    const statusFor = async (user: string, password: string): Promise<number> =>
-      (await gateway.send({ target: '/whoami', headers: { Authorization: basic(user, password) } })).status;
-    assert.equal(await statusFor('user0', secret), 200);
-    assert.equal(await statusFor('user1', secret), 200);
-    assert.equal(await statusFor('user3', secret), 200);
-    assert.equal(await statusFor('user2', secret), 401);
-    assert.equal(await statusFor('user2', `${secret}\n`), 200);
+  test('prints only the hash, and the password without its final newline logs in', async () => {
+    const { code, stdout, stderr } = await command(['hash-password'], { input: `${secret}\n` });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+\n$/);
+    await reloadWith(gateway, { adapters, config, users: [{ username: 'ann', passwordHash: stdout.trim(), roles: ['admin'] }] });
+    assert.equal((await gateway.send({ target: '/whoami', headers: { Authorization: basic('ann', secret) } })).status, 200);
   });
 });
 
