@@ -207,10 +207,9 @@ describe('size and media type', () => {
   }
 
   test('R34: a media type that is missing, wrong or in another charset is 415', async () => {
-    for (const type of [
-      ...['text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/yang-data+json', 'application/jsonx'],
-      ...['application/json; charset=utf-16', 'application/json; charset=iso-8859-1', '', 'json', undefined],
-    ]) {
+    const others = ['text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/yang-data+json', '', 'json'];
+    const similar = ['application/jsonx', 'application/json; charset=utf-16', 'application/json; charset=iso-8859-1'];
+    for (const type of [undefined, ...others, ...similar]) {
       const reply = await send(type === undefined ? {} : { 'Content-Type': type }, JSON.stringify(call));
       assertProblem(reply, 415, 'unsupported-media-type');
     }
@@ -267,12 +266,10 @@ describe('JSON', () => {
 
   test('R33: that is no UTF-8, has a byte order mark or half a surrogate pair is 400, and never gets U+FFFD', async () => {
     far.answer(() => jsonReply('{}'));
-    const around = (...bytes: readonly number[]): Buffer =>
+    const around = (bytes: readonly number[]): Buffer =>
       Buffer.concat([Buffer.from(callText(',"body":{"a":"').slice(0, -1)), Buffer.from(bytes), Buffer.from('"}}')]);
-    for (const body of [
-      ...[around(0xff), around(0xc0, 0xaf), around(0xed, 0xa0, 0x80), around(0xf5, 0x80, 0x80, 0x80), around(0xe2, 0x82)],
-      ...[Buffer.from(callText(''), 'utf16le'), Buffer.from(`\ufeff${callText('')}`)],
-    ]) {
+    const inside = [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2, 0x82]].map(around);
+    for (const body of [...inside, Buffer.from(callText(''), 'utf16le'), Buffer.from(`\ufeff${callText('')}`)]) {
       const reply = await gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers: json, body });
       assertProblem(reply, 400, 'invalid-json');
     }

@@ -124,7 +124,7 @@ describe('a request with faulty framing is refused, and its connection closed:',
   });
 
   test('R42: a repeated Authorization or Idempotency-Key', async (t) => {
-    const twice = [`${admin}`, 'authorization: Bearer x\r\n', 'Idempotency-Key: a\r\nIdempotency-Key: a\r\n'];
+    const twice = [admin, 'authorization: Bearer x\r\n', 'Idempotency-Key: a\r\nIdempotency-Key: a\r\n'];
     await assertAllRefused(
       t,
       twice.map((headers) => `${posted}${headers}${length}\r\n${text}`),

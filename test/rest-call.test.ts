@@ -193,11 +193,11 @@ describe('the headers', () => {
     assert.equal(far.connections, 0);
   };
   test('R13: must not hold a Host', () => assertForbidden('Host', 'host', 'HOST'));
-  test('R15: must not frame a message or control a connection', () =>
-    assertForbidden(
-      ...['Connection', 'content-length', 'Content-Length', 'expect', 'keep-alive', 'proxy-authorization', 'Proxy-Connection'],
-      ...['Proxy-Anything', 'te', 'TE', 'trailer', 'transfer-encoding', 'transfer-ENCODING', 'upgrade'],
-    ));
+  test('R15: must not frame a message or control a connection', async () => {
+    await assertForbidden('content-length', 'Content-Length', 'transfer-encoding', 'transfer-ENCODING', 'te', 'TE', 'trailer');
+    await assertForbidden('Connection', 'keep-alive', 'expect', 'upgrade');
+    await assertForbidden('proxy-authorization', 'Proxy-Connection', 'Proxy-Anything');
+  });
 
   test('R16: have a name and values that are strings', async () => {
     far.answer(() => jsonReply('{}'));
