@@ -417,11 +417,12 @@ describe('a caller who is slow', { concurrency: true }, () => {
   });
 
   test('R46: to read its reply loses its connection and its slot, and its call ends at the far side', async (t) => {
+    const long = jsonReply(`"${'a'.repeat(16_000_000)}"`);
     let ended: Promise<unknown> | undefined;
     far.answer((request, socket) => {
       if (request.target !== '/long') return jsonReply('{}');
       ended = new Promise((resolve) => socket.once('close', resolve));
-      return jsonReply(`"${'a'.repeat(30_000_000)}"`);
+      return long;
     });
     const silent = await open(t);
     silent.socket.pause();
