@@ -27,7 +27,7 @@ function rowsNamedIn(file: string): ReadonlySet<number> {
   return new Set([...titles].map(([, number]) => Number(number)));
 }
 
-const files = globSync('{src,test,demo}/**/*.test.ts', { cwd: root }).filter((file) => !file.endsWith('hardening-rows.test.ts'));
+const files = globSync('{src,test,demo}/**/*.test.ts', { cwd: root }).filter((file) => !file.endsWith('security-rows.test.ts'));
 const named = new Map(files.map((file) => [file, rowsNamedIn(file)]));
 const citedIn = ({ heldBy }: Row): readonly string[] =>
   [...heldBy.matchAll(/`([^`]+\.test\.ts)`/g)].map(([, file]) => file ?? '');
@@ -79,7 +79,7 @@ test('docs/security.md names test files that exist', () => {
   const cited = [...page.matchAll(/`((?:src|test)\/[^`*]+\.test\.ts)`/g)].map(([, file]) => file ?? '');
   assert.ok(cited.length > 100);
   assert.deepEqual(
-    [...new Set(cited)].filter((file) => !files.includes(file) && file !== 'test/hardening-rows.test.ts'),
+    [...new Set(cited)].filter((file) => !files.includes(file) && file !== 'test/security-rows.test.ts'),
     [],
   );
 });

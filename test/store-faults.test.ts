@@ -1,25 +1,23 @@
 import assert from 'node:assert/strict';
-import { argon2, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createNodeBreaker } from '../src/adapters/node-breaker.ts';
-import { systemClock } from '../src/base/clock.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
 import { CallScope } from '../src/outbound/call-scope.ts';
-import { createResolver } from '../src/outbound/resolver.ts';
 import { assertProblem, post, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { accessConfig, openAccess } from './support/gateway/access.ts';
 import { command } from './support/gateway/command.ts';
-import { configurationOf, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
+import { configurationOf, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { sqliteStore } from './support/stores/stores.ts';
+import { until } from './support/until.ts';
 
-// Rows 8, 74, 75, 77 to 79, 97 and 98 of docs/security.md: the process, its load, its store, its clock and its environment.
+// Rows 74, 75, 78 and 79 of docs/security.md: a store that is locked, damaged or incomplete, and a clock that jumps.
 
 const far = await farSide({ after });
 
@@ -27,29 +25,6 @@ const gateway = await startGatewayProcess({ after }, { config: { outbound: { all
 
 const login = (): Promise<Reply> => post(gateway, '/login', { username: 'admin-user', password: testPassword });
 const call = { uri: far.url, verb: 'GET', responseHeaders: false };
-
-test('R8: fifty slow look-ups of names leave threads for passwords and files', async () => {
-  const asked: (() => void)[] = [];
-  const resolve = createResolver({
-    concurrency: 2,
-    lookup: (_, done) => void asked.push(() => done(null, [{ address: '192.0.2.1', family: 4 }])),
-  });
-  const slow = Array.from({ length: 50 }, (_, at) => resolve(`slow-${at}.example`, { timeout: 60_000 }));
-  // libuv has four threads: the look-ups hold two of them at most.
-  assert.equal(asked.length, 2);
-  const nonce = randomBytes(16);
-  await Promise.all([
-    readFile(new URL(import.meta.url)),
-    new Promise<void>((done, fail) =>
-      argon2('argon2id', { message: 'x', nonce, parallelism: 1, tagLength: 32, memory: 1024, passes: 1 }, (error) =>
-        error === null ? done() : fail(error),
-      ),
-    ),
-  ]);
-  assert.equal(asked.length, 2, 'a look-up ended before the work of the other threads');
-  for (let at = 0; at < asked.length; at += 1) asked[at]?.();
-  assert.equal((await Promise.all(slow)).length, 50);
-});
 
 test('R74: a login is 503 while another process holds the lock of the store, and 200 afterwards', {
   timeout: 90_000,
@@ -86,66 +61,6 @@ test('R75: a file of the store that cannot be created stops the start with a cle
   }
 });
 
-test('R77: a gateway with a late event loop refuses calls with 503 and Retry-After, stays healthy, and recovers', {
-  timeout: 110_000,
-}, async (t) => {
-  far.answer(() => jsonReply('{}'));
-  const headers = { Authorization: `Bearer ${await gateway.tokenFor('admin')}` };
-  const ask = (): Promise<Reply> => restCall(gateway, call, { headers });
-  assert.equal((await ask()).status, 200);
-  // Signals stop the process like a machine with too much load: it runs for 40 ms and is stopped for 500 ms.
-  const over = new AbortController();
-  const holding = (async () => {
-    while (!over.signal.aborted) {
-      gateway.kill('SIGSTOP');
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      gateway.kill('SIGCONT');
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
-  })();
-  t.after(() => over.abort());
-  const untilStatus = async (status: number): Promise<Reply> => {
-    const deadline = performance.now() + 45_000;
-    for (;;) {
-      const reply = await ask();
-      if (reply.status === status) return reply;
-      assert.ok(performance.now() < deadline, `still ${reply.status}`);
-    }
-  };
-  const refused = await untilStatus(503);
-  assertProblem(refused, 503, 'overloaded');
-  assert.match(refused.header('retry-after') ?? '', /^[1-9]\d*$/);
-  const health = await gateway.send({ target: '/healthz' });
-  assert.equal(health.status, 200);
-  over.abort();
-  await holding;
-  await untilStatus(200);
-});
-
-test('R98: a caller over its rate limit gets 429 with Retry-After, and other callers are not affected', async (t) => {
-  const rateLimit = { calls: 3, per: '1h' };
-  const limited = await startGateway(t, { config: { server: { rateLimit }, outbound: { allow: [far.authority] } } });
-  far.answer(() => jsonReply('{}'));
-  for (let at = 0; at < 3; at += 1) assert.equal((await restCall(limited, call)).status, 200);
-  const refused = await restCall(limited, call);
-  assertProblem(refused, 429, 'too-many-requests');
-  assert.match(refused.header('retry-after') ?? '', /^[1-9]\d*$/);
-  assert.equal(far.requests.length, 3);
-  assert.equal((await restCall(limited, call, { role: 'engineering' })).status, 200);
-  for (const target of ['/healthz', '/readyz', '/whoami', '/metrics'])
-    assert.equal((await limited.send({ target, role: 'admin' })).status, 200, target);
-});
-
-/** Waits ten seconds for a log line, which may arrive after the reply. */
-async function loggedLine(isIt: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown> | undefined> {
-  const deadline = performance.now() + 10_000;
-  for (;;) {
-    const found = gateway.stderr.map((line) => JSON.parse(line) as Record<string, unknown>).find(isIt);
-    if (found !== undefined || performance.now() > deadline) return found;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 test('R78: an unexpected error is a 500 without details, and its log line has the stack', async (t) => {
   const database = new DatabaseSync(join(gateway.directory, 'gateway.db'));
   t.after(() => {
@@ -162,8 +77,12 @@ test('R78: an unexpected error is a 500 without details, and its log line has th
   const problem = assertProblem(reply, 500, 'internal-error');
   assert.equal(problem.requestId, 'lost-table');
   assert.doesNotMatch(reply.text, /sql|login_failure|\.ts|node:| at \w+ \(/i);
-  const logged = await loggedLine((line) => line['requestId'] === 'lost-table' && line['level'] === 'error');
-  assert.match(String(logged?.['stack']), /^\s+at /);
+  const logged = await until('the error is logged', () =>
+    gateway.stderr
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .find((line) => line['requestId'] === 'lost-table' && line['level'] === 'error'),
+  );
+  assert.match(String(logged['stack']), /^\s+at /);
   assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
 });
 
@@ -195,54 +114,18 @@ test('R79: a jump of the wall clock moves no time limit, and ends no token more 
 });
 
 test('R79: a wall clock that is set back keeps no breaker open', async (t) => {
-  const breaker = createNodeBreaker({
-    name: 'A',
-    url: 'http://192.0.2.1',
-    failures: 1,
-    openFor: 200,
-    total: 30_000,
-    clock: systemClock,
-  });
+  let passed = 0;
+  const clock = { now: () => Date.now(), monotonic: () => passed };
+  const breaker = createNodeBreaker({ name: 'A', url: 'http://192.0.2.1', failures: 1, openFor: 200, total: 30_000, clock });
   await breaker.count({ failure: new GatewayError('upstream-connect-failed', 'none') });
   assert.throws(() => breaker.refuse());
   const { now } = Date;
   t.mock.method(Date, 'now', () => now() - 3_600_000);
-  assert.ok(breaker.wait() <= 200, `${breaker.wait()} ms`);
-  await sleep(250);
+  assert.equal(breaker.wait(), 200);
+  passed = 201;
   const reply = { status: 200, headers: {}, head: Buffer.alloc(0), rest: undefined, discard: () => undefined };
   assert.equal(await breaker.run(() => Promise.resolve(reply)), reply);
   assert.equal(breaker.state, 'closed');
-});
-
-/** The file name of a valid configuration in a directory of its own. */
-async function writtenConfiguration(t: TestContext, config: object): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'gateway-test-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const file = join(directory, 'gateway.yaml');
-  await writeFile(file, JSON.stringify(configurationOf({ config: { ...config } })));
-  return file;
-}
-
-// The address is not of this machine: a start that is not refused for its environment ends with an error too.
-const elsewhere = { server: { host: '192.0.2.1' } };
-
-test('R97: a start with variables that disable TLS checks or reroute calls is refused', async (t) => {
-  const file = await writtenConfiguration(t, elsewhere);
-  for (const environment of [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, { NODE_USE_ENV_PROXY: '1' }]) {
-    const { code, stdout, stderr } = await command(['serve', '--config', file], { environment });
-    assert.equal(code, 1);
-    assert.equal(stdout, '');
-    assert.match(stderr, new RegExp(Object.keys(environment).join()));
-  }
-});
-
-test('R97: a start with Node options that weaken TLS or the HTTP parser is refused', async (t) => {
-  const file = await writtenConfiguration(t, elsewhere);
-  for (const option of ['--insecure-http-parser', '--tls-min-v1.0', '--tls-keylog=/dev/null', '--use-env-proxy']) {
-    const { code, stderr } = await command(['serve', '--config', file], { environment: { NODE_OPTIONS: option } });
-    assert.equal(code, 1);
-    assert.ok(stderr.includes(option.split('=')[0] ?? ''), `${option} was accepted: ${stderr}`);
-  }
 });
 
 // Last: the gateway of the tests above ends here.
