@@ -1,5 +1,5 @@
 import { errors } from 'jose';
-import { JWT_TIMESTAMP_CHECK, OperationProcessingError } from 'oauth4webapi';
+import { OperationProcessingError } from 'oauth4webapi';
 
 /** Why a token is refused. Only the log tells it: the caller gets one error for every token that is not valid. */
 export interface RefusedToken {
@@ -32,19 +32,23 @@ export function idTokenFault(error: unknown): string | undefined {
   const { header, claims, claim, expected } = Object(error.cause) as Readonly<Record<string, unknown>>;
   if (header !== undefined) return 'algorithm not allowed';
   if (claims === undefined) return undefined;
-  if (error.code === JWT_TIMESTAMP_CHECK) return claim === 'exp' ? 'expired' : 'not yet valid';
-  if (claim === 'nonce') return 'wrong nonce';
   // The library expects no audience of its own where it misses the authorized party.
-  if (claim === 'azp' || (claim === 'aud' && expected === undefined)) return 'wrong authorized party';
-  if (claim === 'aud') return 'wrong audience';
-  return error.message.endsWith('missing') ? 'missing claim' : 'malformed';
+  const decisive = claim === 'aud' && expected === undefined ? 'azp' : claim;
+  return claimFaults.get(decisive) ?? (error.message.endsWith('missing') ? 'missing claim' : 'malformed');
 }
+
+const claimFaults: ReadonlyMap<unknown, string> = new Map([
+  ['aud', 'wrong audience'],
+  ['azp', 'wrong authorized party'],
+  ['exp', 'expired'],
+  ['nbf', 'not yet valid'],
+  ['nonce', 'wrong nonce'],
+  ['typ', 'wrong type'],
+]);
 
 function claimFault({ claim, reason }: errors.JWTClaimValidationFailed): string {
   if (reason === 'missing') return 'missing claim';
-  if (claim === 'aud') return 'wrong audience';
-  if (claim === 'nbf') return 'not yet valid';
-  return claim === 'typ' ? 'wrong type' : 'malformed';
+  return (reason === 'check_failed' ? claimFaults.get(claim) : undefined) ?? 'malformed';
 }
 
 function subjectOf({ sub }: { readonly sub?: unknown }): { readonly subject?: string } {

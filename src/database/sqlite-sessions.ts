@@ -59,7 +59,7 @@ export class SqliteSessions implements SessionSource {
 
   figures(): StoreFigures {
     const idle = this.#idle.filter((connection) => !connection.gone).length;
-    return { busy: this.#closed ? 0 : this.#connections - this.#permits.free, idle, waiting: this.#permits.waiting };
+    return { busy: this.#closed ? 0 : this.#permits.inFlight, idle, waiting: this.#permits.waiting };
   }
 
   async close(): Promise<void> {

@@ -88,7 +88,7 @@ export function createReadingThreads({ timeLimit = 20_000, memoryLimit = 256 }: 
         const request = { purpose: 'judge', ...document } as const;
         return answerOf(await own.run(() => readings.run(() => request, { ...wait, group: principal }), wait), limits);
       } finally {
-        if (own.free > 0) ofPrincipals.delete(principal);
+        if (own.inFlight === 0) ofPrincipals.delete(principal);
       }
     },
     load: async (text) => answerOf(await loads.run(() => ({ purpose: 'load', text })), limits),

@@ -9,8 +9,9 @@ import { answerRequests } from './thread-pool.ts';
 
 /** Its thread ends with this one. */
 const expressions = createExpressionPool({ threads: 1 });
-answerRequests<ReadingRequest, WorkflowJudgement | LoadedDocument>((request) =>
-  request.purpose === 'judge' ? judge(request) : load(request.text),
+answerRequests(
+  (request: ReadingRequest): Promise<WorkflowJudgement | LoadedDocument> =>
+    request.purpose === 'judge' ? judge(request) : load(request.text),
 );
 
 async function judge({ text, mediaType, adapters }: JudgedDocument): Promise<WorkflowJudgement> {

@@ -4,19 +4,13 @@ import type { RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import { parsePlain } from '#json/plain-json.ts';
 import { createProblemList, mostProblems } from '#json/problem-list.ts';
-import { schemaFault } from './schema-fault.ts';
+import { type SchemaFault, schemaFault } from './schema-fault.ts';
 import { addProblems } from './schema-wording.ts';
 
 /** A value and the JSON Schema that it is held against, as JSON texts. */
 export interface SchemaRequest {
   readonly schema: string;
   readonly value: string;
-}
-
-/** Why a schema cannot judge any value. `pointer`: the place in the schema (RFC 6901); empty for the whole of it. */
-export interface SchemaFault {
-  readonly pointer: string;
-  readonly detail: string;
 }
 
 /** At most 100 problems of the value, each with its pointer into the value, or what is wrong with the schema. */

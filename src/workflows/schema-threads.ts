@@ -1,4 +1,5 @@
-import type { SchemaFault, SchemaRequest, SchemaVerdict } from './schema-judge.ts';
+import type { SchemaFault } from './schema-fault.ts';
+import type { SchemaRequest, SchemaVerdict } from './schema-judge.ts';
 import { ThreadPool } from './thread-pool.ts';
 
 /**

@@ -60,13 +60,17 @@ export class ThreadPool<Request, Answer> {
     }, timeLimit);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     worker.postMessage(request);
-    const message = await messageOf<Answer>(worker);
+    const message = await messageOf(worker);
     clearTimeout(timer);
-    if ('answer' in message && !this.#closed && keeps(message.answer)) this.#idle.push(worker);
-    else void worker.terminate();
-    if ('answer' in message) return { kind: 'answered', ...message };
+    if ('answer' in message) {
+      const answer = message.answer as Answer;
+      if (!this.#closed && keeps(answer)) this.#idle.push(worker);
+      else void worker.terminate();
+      return { kind: 'answered', answer };
+    }
     this.#refuseClosed();
-    return isLate ? { kind: 'late' } : { kind: 'ended', ...message };
+    void worker.terminate();
+    return isLate ? { kind: 'late' } : { kind: 'ended', error: message.error };
   }
 
   async #start(): Promise<Worker> {
@@ -97,17 +101,23 @@ export class ThreadPool<Request, Answer> {
 }
 
 /** In a thread of a pool: says that it is ready, and answers one request after another. */
-export function answerRequests<Request, Answer>(answer: (request: Request) => Answer | Promise<Answer>): void {
+export function answerRequests(answer: (request: never) => unknown): void {
   const port = parentPort;
   if (port === null) throw new Error('this file runs as a worker thread only');
-  port.on('message', async (request: Request) => port.postMessage(await answer(request)));
+  const respond = async (request: unknown): Promise<void> => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of threads, not a window
+    port.postMessage(await answer(request as never));
+  };
+  port.on('message', (request) => void respond(request));
   port.postMessage('ready');
 }
 
+type Message = { readonly answer: unknown } | { readonly error: unknown };
+
 /** The next message of a worker, or the error that ended it before, which is undefined where it ended without one. */
-async function messageOf<Answer>(worker: Worker): Promise<{ readonly answer: Answer } | { readonly error: unknown }> {
-  const { promise, resolve } = Promise.withResolvers<{ readonly answer: Answer } | { readonly error: unknown }>();
-  const answered = (answer: Answer): void => resolve({ answer });
+async function messageOf(worker: Worker): Promise<Message> {
+  const { promise, resolve } = Promise.withResolvers<Message>();
+  const answered = (answer: unknown): void => resolve({ answer });
   const ended = (): void => resolve({ error: undefined });
   const failed = (error: unknown): void => resolve({ error });
   worker.once('message', answered).once('exit', ended).once('error', failed);
