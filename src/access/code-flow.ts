@@ -6,7 +6,7 @@ import { addressIn, type IssuerFetch, requestOptions } from './oidc-discovery.ts
 import { idTokenFault } from './token-fault.ts';
 import { tokenLengthAtMost } from './token-verdict.ts';
 
-// The authorization code flow with PKCE (OpenID Connect Core 1.0, RFC 7636, RFC 9700). No text of an issuer stands in a failure.
+// The authorization code flow with PKCE (OpenID Connect Core 1.0, RFC 7636, RFC 9700). Failures quote no text of an issuer.
 
 interface AuthorizationRequest {
   readonly clientId: string;
