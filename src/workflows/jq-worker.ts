@@ -1,4 +1,4 @@
-/** The thread of one jq: evaluates one program at a time. Started by `jq-threads.ts`. */
+/** The thread of one jq: evaluates one program at a time. Started by `expression-pool.ts`. */
 import { workerData } from 'node:worker_threads';
 import { loadJq } from 'jq-wasm';
 import { answerRequests } from './thread-pool.ts';
