@@ -46,6 +46,8 @@ export interface Access extends Sessions {
   principalNamed(username: string): Principal | undefined;
   /** Whom the gateway knows by this id: a user or client of the configuration in force. */
   readonly principalNow: PrincipalNow;
+  /** All whom the gateway knows, as they are now. */
+  knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
@@ -122,6 +124,7 @@ export async function createAccess({
     }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
+    knownPrincipals: async () => current.accounts.principals(),
     principalNow: async (id) => current.accounts.named(id)?.principal,
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });

@@ -7,7 +7,7 @@ import { type AuditVerdict, type VerificationOptions, verifyAudit } from './audi
 import { inProgressSince } from './calls-in-progress.ts';
 
 /** One call or event as shown to readers: the intent and its outcome in one record. */
-export interface AuditRecord extends Omit<AuditFacts, 'links'> {
+export interface AuditRecord extends Omit<AuditFacts, 'links' | 'proof'> {
   /** `CHAIN/SEQ`, as in the output of `audit verify`. For one of several records in an entry, `CHAIN/SEQ.INDEX`. */
   readonly id: string;
   /** The time of recording: for a state-changing call before it left, for everything else when it ended. ISO 8601, UTC. */
@@ -148,6 +148,6 @@ function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeInPr
   };
 }
 
-function shownAs(id: string, at: number, { links: _links, ...facts }: AuditFacts): AuditRecord {
+function shownAs(id: string, at: number, { links: _links, proof: _proof, ...facts }: AuditFacts): AuditRecord {
   return { id, time: new Date(at).toISOString(), ...facts };
 }

@@ -30,7 +30,7 @@ export interface AuditStore {
 /** What else is written with the entries, in one transaction. */
 export interface AppendChanges {
   readonly keys: readonly CallKeyChange[];
-  readonly permits: readonly { readonly permit: IntentPermit; readonly call: number }[];
+  readonly permits: readonly { readonly permit: IntentPermit; readonly call: number; readonly record: string }[];
 }
 
 /**
@@ -107,8 +107,8 @@ export function createAuditStore(database: Database): AuditStore {
 /** Throws PermitsLost; the caller must then roll the transaction back. */
 async function usePermits(transaction: Transaction<Tables>, permits: AppendChanges['permits']): Promise<void> {
   const lost = new Set<number>();
-  for (const { permit, call } of permits.toSorted((one, other) => (one.permit.key < other.permit.key ? -1 : 1)))
-    if (!(await permit.use(transaction))) lost.add(call);
+  for (const { permit, call, record } of permits.toSorted((one, other) => (one.permit.key < other.permit.key ? -1 : 1)))
+    if (!(await permit.use(transaction, record))) lost.add(call);
   if (lost.size > 0) throw new PermitsLost(lost);
 }
 
@@ -175,7 +175,7 @@ async function openEnds(transaction: Transaction<Tables>): Promise<readonly Chai
   return rows.map(({ chain, seq, mac }) => ({ chain, seq, mac }));
 }
 
-const columns = 'chain, seq, kind, call, at, total, principal, adapter, facts, mac';
+const columns = 'chain, seq, kind, call, at, total, principal, adapter, approval, facts, mac';
 
 type Inserting = (query: Database['query'], entries: readonly ChainedEntry[]) => Promise<void>;
 
@@ -187,11 +187,11 @@ const insert: Readonly<Record<Database['dialect'], Inserting>> = {
   async postgres(query, entries) {
     await sql`insert into audit_entry (${sql.raw(columns)})
       select value ->> 0, (value ->> 1)::bigint, value ->> 2, (value ->> 3)::bigint, (value ->> 4)::bigint, (value ->> 5)::bigint,
-        value ->> 6, value ->> 7, value ->> 8, value ->> 9
+        value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
       from json_array_elements(${JSON.stringify(entries.map(asRow))}::json)`.execute(query);
   },
 };
 
-function asRow({ chain, seq, kind, call, at, total, principal, adapter, facts, mac }: ChainedEntry): readonly unknown[] {
-  return [chain, seq, kind, call, at, total, principal, adapter, facts, mac];
+function asRow({ chain, seq, kind, call, at, total, principal, adapter, approval, facts, mac }: ChainedEntry): readonly unknown[] {
+  return [chain, seq, kind, call, at, total, principal, adapter, approval, facts, mac];
 }

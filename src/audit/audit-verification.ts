@@ -251,6 +251,7 @@ function entriesFrom(moment: Transaction<Tables>, { chain, seq }: VerifiedPlace)
 
 function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly mac: string }, entry: ChainedEntry): boolean {
   if (entry.seq !== previous.seq + 1 || macOf(key, previous.mac, entry) !== entry.mac) return false;
-  const { principal, adapter } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as AuditFacts);
-  return entry.principal === storable(principal) && entry.adapter === storable(adapter);
+  const { principal, adapter, proof } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as Partial<AuditFacts>);
+  const found = [entry.principal, entry.adapter, entry.approval];
+  return [principal, adapter, proof?.approval].every((text, index) => found[index] === storable(text));
 }

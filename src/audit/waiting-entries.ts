@@ -46,13 +46,13 @@ export class WaitingEntries {
   }
 
   push({ entry, kind }: Waiting): void {
-    const { facts, key, call, at, principal, adapter } = entry;
+    const { facts, key, call, at, principal, adapter, approval } = entry;
     // A UTF-16 code unit takes at most three bytes of UTF-8.
     this.#makeRoom(facts.length * 3);
     const length = this.#bytes.write(facts, this.#end);
     this.#end += length;
     this.#replies += replyLength(entry);
-    this.#kept.push({ entry: { kind: entry.kind, call, at, principal, adapter, key }, kind, length });
+    this.#kept.push({ entry: { kind: entry.kind, call, at, principal, adapter, approval, key }, kind, length });
   }
 
   /** Removes and returns the first `count` entries, or all if there are fewer. */

@@ -1,3 +1,4 @@
+import type { Entrance } from '#access/access-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Role } from '#access/principal.ts';
 import type { ApprovalReference } from './approval-gate.ts';
@@ -10,6 +11,8 @@ export interface CallContext {
   readonly delegated?: readonly Role[];
   /** Who had a hand in the call besides its caller. Absent: nobody. */
   readonly involved?: readonly InvolvedPrincipal[];
+  /** By which entrances the call comes. Absent: over HTTP. */
+  readonly via?: readonly Entrance[] | undefined;
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;
   /** Milliseconds that the caller is willing to wait, where it said so. */

@@ -101,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { ...needs, live, base, metrics, runWatcher, tracing };
-  const { catalogues, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
+  const { catalogues, runs, notifications, withdrawLost, ...made } = openCalls(started, { ...options, ...stored, access }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
@@ -133,6 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     load: options.loadAgain,
     live,
     follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
+    inForce: withdrawLost,
     audit,
     log,
   });

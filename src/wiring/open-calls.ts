@@ -9,7 +9,8 @@ import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 type RunNeeds = Parameters<typeof openRuns>[1];
 
 /** Of the process and its store. */
-type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | 'clock' | 'log' | 'version'>;
+type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | 'clock' | 'log' | 'version'> &
+  Pick<Parameters<typeof openApprovals>[1], 'access' | 'proofKey' | 'proofs'>;
 
 interface CallNeeds
   extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,
@@ -27,6 +28,8 @@ interface CallParts {
   };
   readonly runs: Runs;
   readonly notifications: NotificationParts;
+  /** To be called after a reload. */
+  readonly withdrawLost: () => Promise<void>;
 }
 
 /** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
@@ -35,12 +38,19 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
   // The path asks approvals, which take previews over the path.
-  const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
+  const approvals = openApprovals(started, {
+    ...options,
+    ...live,
+    runStore,
+    base,
+    preview: (...asked) => preview(...asked),
+    automation: (id) => catalogues.automations.find(id),
+  });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
   const catalogues = openCatalogues(started, { ...options, live });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
-  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications };
+  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications, withdrawLost: () => approvals.upkeep.withdrawLost() };
 }

@@ -1,4 +1,6 @@
+import type { ProofKey } from '#approvals/approval-proof.ts';
 import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
+import { type ProvenFact, readProofs } from '#audit/audit-proof-store.ts';
 import { type AuditReader, createAuditReader } from '#audit/audit-reader.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
@@ -9,6 +11,7 @@ import type { StorePart } from '#database/store-part.ts';
 import { type StoreFigures, sumOf } from '#database/store-session.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
+import { openProofKey } from './proof-key.ts';
 
 /** The main part and the audit part of the store; PostgreSQL has one database for both. */
 interface Store {
@@ -34,6 +37,9 @@ export async function openStore(
   readonly store: Store;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
+  /** What the audit log has of an approval. */
+  readonly proofs: (approval: string) => Promise<readonly ProvenFact[]>;
+  readonly proofKey: ProofKey;
   readonly freeSpace: FreeSpace;
   /** Its `follow` is to be called with each new configuration. */
   readonly longestCall: LongestCall;
@@ -63,7 +69,16 @@ export async function openStore(
     (opened) => opened.close(),
   );
   const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall });
-  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader, freeSpace, longestCall };
+  return {
+    database: main,
+    store: storeOf([...new Set([main, auditDatabase])]),
+    audit,
+    auditReader,
+    proofs: (approval) => readProofs(auditDatabase, approval),
+    proofKey: await openProofKey(config, { database: auditDatabase, log }),
+    freeSpace,
+    longestCall,
+  };
 }
 
 function storeOf(parts: readonly Database[]): Store {

@@ -13,6 +13,7 @@ import {
   exampleApproval,
   exampleDecided,
   exampleListedApproval,
+  exampleObstacle,
 } from './approval-docs.ts';
 import { shownApproval } from './approval-texts.ts';
 import { formatIn, formatParameter } from './preview-routes.ts';
@@ -142,7 +143,7 @@ function decisionRoute(options: {
       example: {
         path: { id: exampleApproval.id },
         request: { reason: 'Checked with the change board.' },
-        reply: { ...exampleDecided(as), mayDecide: false },
+        reply: { ...exampleDecided(as), mayDecide: false, whyNot: exampleObstacle[as] },
       },
     },
   };
