@@ -96,7 +96,11 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     const database = await store.open(t, options);
     const given = needed(await call('act/one', { a: 1 }));
     await grant('lea', given);
-    const { facts } = await database.read.selectFrom('approval').select('facts').where('id', '=', given).executeTakeFirstOrThrow();
+    const { facts } = await database.read
+      .selectFrom('approval')
+      .select('facts')
+      .where('id', '=', given)
+      .executeTakeFirstOrThrow();
     const { decisions } = JSON.parse(facts) as Facts;
     const id = needed(await call('act/one', { a: 2 }));
     await forge(database, id, (row) => ({ status: 'granted', facts: withFacts(row, () => ({ decisions })) }));
@@ -164,7 +168,11 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     await forge(database, changed, ({ facts }) => ({ facts: facts.replace('act/one', 'lab/one') }));
     assertProblem(await decide('lea', changed, 'grant'), 409, 'approval-expired');
     const other = needed(await call('act/one', { a: 2 }));
-    await database.runs.updateTable('approval').set({ body: Buffer.from('{"a":"harmless"}') }).where('id', '=', other).execute();
+    await database.runs
+      .updateTable('approval')
+      .set({ body: Buffer.from('{"a":"harmless"}') })
+      .where('id', '=', other)
+      .execute();
     assertProblem(await decide('lea', other, 'grant'), 409, 'approval-expired');
   });
 

@@ -142,21 +142,32 @@ interface Judged {
 }
 
 /** Throws where the principal may not decide, or the approval is over. */
-function judge(approval: Approval, { principal, reason, as, at, key }: Judged): DecidedApproval | undefined {
+function judge(given: Approval, { principal, reason, as, at, key }: Judged): DecidedApproval | undefined {
+  const approval = { ...given, status: statusAt(given, at) };
+  if (as === 'rejected') refuseRejection(approval, principal);
+  else if (isGranted(approval, principal)) return undefined;
   const { rules, decisions } = approval;
-  const status = statusAt(approval, at);
-  const obstacle = obstacleOf({ ...approval, status }, principal);
-  if (!isOneOfApprovers(approval, principal)) throw new GatewayError('forbidden', notApprover(approval).detail);
-  if (as === 'granted' && obstacle !== undefined && !['over', 'decided'].includes(obstacle.code))
-    throw new GatewayError('forbidden', obstacle.detail);
-  if (!isOpen(status)) throw approvalOver({ ...approval, status });
-  if (as === 'granted' && obstacle?.code === 'decided') return undefined;
-  if (as === 'granted' && status === 'granted')
-    throw new GatewayError('approval-granted', 'The approval has all of its grants already: its caller can make the call.');
   const { id, username } = principal;
   const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, principal) };
   const all = [...decisions, { ...decided, proof: proofOf(decisionText(approval, decided), key) }];
+  const status = hasAllGrants(rules, all) ? 'granted' : 'waiting';
   const event = { kind: as, key: eventKey(as, decisions.length) };
-  const next = as === 'rejected' ? as : hasAllGrants(rules, all) ? 'granted' : 'waiting';
-  return { status: next, decisions: all, events: [event] };
+  return { status: as === 'rejected' ? as : status, decisions: all, events: [event] };
+}
+
+/** Each approver may reject, also one who had a hand in the call. */
+function refuseRejection(approval: Approval, principal: Principal): void {
+  if (!isOneOfApprovers(approval, principal)) throw new GatewayError('forbidden', notApprover(approval).detail);
+  if (!isOpen(approval.status)) throw approvalOver(approval);
+}
+
+/** True where the principal has granted it already. Throws where it may not. */
+function isGranted(approval: Approval, principal: Principal): boolean {
+  // Whether the approval is over is no business of those who may not grant it.
+  const obstacle = obstacleOf({ ...approval, status: isOpen(approval.status) ? approval.status : 'waiting' }, principal);
+  if (obstacle !== undefined && obstacle.code !== 'decided') throw new GatewayError('forbidden', obstacle.detail);
+  if (!isOpen(approval.status)) throw approvalOver(approval);
+  if (obstacle !== undefined) return true;
+  if (approval.status === 'waiting') return false;
+  throw new GatewayError('approval-granted', 'The approval has all of its grants already: its caller can make the call.');
 }

@@ -45,7 +45,7 @@ function calledBy(call: NonNullable<Approval['call']>) {
     : { route, adapter: call.adapter, method, path: withMaskedQuery(call.path) };
 }
 
-function sourceOf(id: string): string {
+export function sourceOf(id: string): string {
   return `/approvals/${id}`;
 }
 

@@ -1,7 +1,14 @@
-import type { ApprovalFact } from '#audit/audit-entry.ts';
-import type { ProvenFact } from '#audit/audit-proof-store.ts';
+import type { ApprovalFact, ProvenFact } from '#audit/audit-entry.ts';
 import type { Approval } from './approval.ts';
-import { approvalText, decisionText, digestOfText, isApprovalProven, isProof, type ProofKey, releaseText } from './approval-proof.ts';
+import {
+  approvalText,
+  decisionText,
+  digestOfText,
+  isApprovalProven,
+  isProof,
+  type ProofKey,
+  releaseText,
+} from './approval-proof.ts';
 
 /** In place of an approval, where the log says something of all. */
 export const everyApproval = '*';
@@ -11,7 +18,13 @@ export function factsOfApproval(approval: Approval, key: ProofKey): readonly App
   const { id, status, call, use } = approval;
   const facts: ApprovalFact[] = [];
   if (isApprovalProven(approval, key)) {
-    facts.push({ approval: id, of: 'asked', digest: digestOfApproval(approval), expires: approval.expiresAt, event: 'requested' });
+    facts.push({
+      approval: id,
+      of: 'asked',
+      digest: digestOfApproval(approval),
+      expires: approval.expiresAt,
+      event: 'requested',
+    });
     facts.push(...factsOfDecisions(approval));
   }
   if (status === 'expired') facts.push({ approval: id, of: 'ended', event: 'expired' });
@@ -57,11 +70,12 @@ export interface ProvenState {
   readonly withdrawn: ReadonlySet<string>;
 }
 
-export function provenState(approval: Approval, proofs: readonly ProvenFact[], key: ProofKey): ProvenState {
+/** `key`: undefined where the MACs of releases cannot be judged, as in a verification without the key. */
+export function provenState(approval: Approval, proofs: readonly ProvenFact[], key: ProofKey | undefined): ProvenState {
   const digest = digestOfApproval(approval);
   const released = new Set(
     proofs.flatMap(({ of, use = '', mac }) =>
-      of === 'released' && isProof(mac, releaseText(approval.id, use), key) ? [use] : [],
+      of === 'released' && (key === undefined || isProof(mac, releaseText(approval.id, use), key)) ? [use] : [],
     ),
   );
   const end = proofs.find(({ of, use = '' }) => of === 'rejected' || of === 'ended' || (of === 'used' && !released.has(use)));

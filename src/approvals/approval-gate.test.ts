@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
+import { createApprovalProofs } from '#audit/approval-proofs.ts';
 import { type AuditLog, createAuditLog, type Intended } from '#audit/audit-log.ts';
-import { readProofs } from '#audit/audit-proof-store.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
 import type { ApprovalGate, ApprovalPermit } from '#calls/approval-gate.ts';
@@ -71,7 +71,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
     const needs = {
       clock,
       key: proofKeyOf('a key of the test'),
-      proofs: (approval: string) => readProofs(auditDatabase, approval),
+      proofs: (approval: string) => createApprovalProofs(auditDatabase).of([approval]),
       principalNow: async (id: string) => approvers.find((one) => one.id === id),
       rules: () => [],
     };

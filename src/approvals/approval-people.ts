@@ -1,5 +1,5 @@
 import { type Approvers, isApprover } from '#access/approval-options.ts';
-import { type Involvement, type InvolvedPrincipal, isSamePerson, type NamedPrincipal } from '#access/people.ts';
+import { type InvolvedPrincipal, type Involvement, isSamePerson, type NamedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, grantsFor, isOpen } from './approval.ts';
 

@@ -19,7 +19,19 @@ export type AskedApproval = Omit<ApprovalFacts, 'decisions'> & Pick<Approval, 'i
 /** What the proof of an approval is about. The body is in it by its digest. */
 export function approvalText(approval: Omit<AskedApproval, 'proof'>): string {
   const { id, subject, principal, call, bodyDigest, message, reason, task, fingerprint, rules, involved } = approval;
-  const asked = { id, subject, principal, call, bodyDigest, message, reason, task, fingerprint, rules: rules.map(termsOf), involved };
+  const asked = {
+    id,
+    subject,
+    principal,
+    call,
+    bodyDigest,
+    message,
+    reason,
+    task,
+    fingerprint,
+    rules: rules.map(termsOf),
+    involved,
+  };
   return JSON.stringify(['approval', asked, approval.createdAt, approval.expiresAt]);
 }
 

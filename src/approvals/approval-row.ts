@@ -86,6 +86,7 @@ export function storedApproval(row: FactRow & Partial<ApprovalRow>): Approval {
     preview: preview === null ? undefined : (JSON.parse(preview) as StoredPreview),
     use: use === null ? undefined : idOfUse(use),
     usedBy: use === null ? undefined : recordOfUse(use),
+    isUnannounced: row.unannounced === 1,
     isVoid: false,
     unrecorded: row.unrecorded,
   };

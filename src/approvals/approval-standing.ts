@@ -1,10 +1,10 @@
 import { type ApprovalRule, isApprover } from '#access/approval-options.ts';
 import type { InvolvedPrincipal, PrincipalNow } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
-import type { ProvenFact } from '#audit/audit-proof-store.ts';
+import type { ProvenFact } from '#audit/audit-entry.ts';
 import type { Clock } from '#base/clock.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, hasAllGrants, statusAt } from './approval.ts';
-import { provenState } from './approval-facts.ts';
+import { type ProvenState, provenState } from './approval-facts.ts';
 import { isFreeOfHand, peopleOf } from './approval-people.ts';
 import { decisionText, digestOfText, type ProofKey } from './approval-proof.ts';
 import type { ApprovalStore } from './approval-store.ts';
@@ -44,13 +44,27 @@ export async function standingOf(approval: Approval, people: PeopleNow, needs: S
   // Another gateway, or another request, may have changed it a moment ago.
   await needs.store.record(approval);
   const { isAsked, over, withdrawn } = provenState(approval, await needs.proofs(approval.id), needs.key);
-  if (over !== undefined) {
-    const usedBy = approval.usedBy ?? (over.status === 'used' && approval.call !== undefined ? over.record : undefined);
-    return { approval: { ...approval, status: over.status, usedBy }, losses: new Map() };
-  }
+  if (over !== undefined) return { approval: ended(approval, over), losses: noLosses };
   if (!isAsked) return undefined;
   const status = statusAt(approval, needs.clock.now());
-  if (status !== 'granted') return { approval: { ...approval, status }, losses: new Map() };
+  if (status !== 'granted') return { approval: { ...approval, status }, losses: noLosses };
+  return await counted(approval, people, { needs, withdrawn });
+}
+
+const noLosses: Losses = new Map();
+
+/** A call has its use in the record of its intent. A question has none. */
+function ended(approval: Approval, { status, record }: NonNullable<ProvenState['over']>): Approval {
+  const usedBy = status === 'used' && approval.call !== undefined ? record : undefined;
+  return { ...approval, status, usedBy: approval.usedBy ?? usedBy };
+}
+
+/** Counts the grants of an approval that has all of them. */
+async function counted(
+  approval: Approval,
+  people: PeopleNow,
+  { needs, withdrawn }: { readonly needs: StandingNeeds; readonly withdrawn: ReadonlySet<string> },
+): Promise<Standing> {
   const decisions: ApprovalDecision[] = [];
   const losses = new Map<string, string>();
   for (const decision of approval.decisions) {
@@ -59,8 +73,8 @@ export async function standingOf(approval: Approval, people: PeopleNow, needs: S
     decisions.push({ ...decision, rules });
     if (rules.length < decision.rules.length) losses.set(decision.proof ?? '', 'its granter may not approve this call any more.');
   }
-  const counted = { ...approval, decisions, status: hasAllGrants(approval.rules, decisions) ? 'granted' : 'waiting' } as const;
-  return { approval: counted, losses };
+  const status = hasAllGrants(approval.rules, decisions) ? 'granted' : 'waiting';
+  return { approval: { ...approval, decisions, status }, losses };
 }
 
 /** The rules for which the grant counts still. */
@@ -76,7 +90,8 @@ async function countingRules(
   const inForce = approval.call === undefined ? [] : rules();
   const counts = (terms: ApprovalTerms): boolean => {
     const now = inForce.find(({ name }) => name === terms.name);
-    const isOne = granter === undefined || [terms, ...(now ? [now] : [])].every(({ approvers }) => isApprover(granter, approvers));
+    const isOne =
+      granter === undefined || [terms, ...(now ? [now] : [])].every(({ approvers }) => isApprover(granter, approvers));
     return decision.rules.includes(terms.name) && isOne && isFreeOfHand(terms, asked, granter ?? decision.principal);
   };
   return approval.rules.filter(counts).map(({ name }) => name);

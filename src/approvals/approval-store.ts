@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
+import type { ProvenFact } from '#audit/audit-entry.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
-import type { ProvenFact } from '#audit/audit-proof-store.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
@@ -101,17 +101,59 @@ interface ApprovalStoreOptions {
 const lateAtOnce = 100;
 
 export function createApprovalStore(options: ApprovalStoreOptions): ApprovalStore {
-  const { database, changeRuns, clock, key, audit, expired } = options;
-  const { dialect, read, runs } = database;
-  const reading = { read, key };
-  const keyOfHashes = once(() => hashKey(database));
+  const reading = { read: options.database.read, key: options.key };
   const record = recorder(options);
-  const use: ApprovalStore['useIn'] = (transaction, of) => useIn(transaction, { ...of, now: clock.now() });
-  const expire: ApprovalStore['expire'] = async (which) => {
-    const ended = await changeRuns((transaction) => expireIn({ transaction, key, at: clock.now() }, { which, dialect }));
-    expired(ended);
-    for (const approval of ended) await record(approval);
+  return {
+    ...readingOf(options),
+    ...decidingOf(options, record),
+    ...usesOf(options, record),
+    record,
+    async recordLate(olderThan) {
+      const late = await unrecordedApprovals(reading, { before: options.clock.now() - olderThan, limit: lateAtOnce });
+      for (const approval of late) await record(approval);
+    },
   };
+}
+
+type RecordApproval = ApprovalStore['record'];
+
+function readingOf({
+  database,
+  key,
+  clock,
+}: ApprovalStoreOptions): Pick<
+  ApprovalStore,
+  'read' | 'readFacts' | 'ofSubject' | 'list' | 'open' | 'openOf' | 'savePreview' | 'forget' | 'hashKey'
+> {
+  const { read, runs } = database;
+  const reading = { read, key };
+  return {
+    read: (id) => readApproval(reading, id),
+    readFacts: (id) => readFacts(reading, id),
+    ofSubject: (subject) => approvalsOfSubject(reading, subject),
+    list: (filter, page) => listApprovals(reading, { filter, page, now: clock.now() }),
+    open: (page) => openApprovals(reading, page),
+    openOf: (caller) => countOpen(database, caller),
+    async savePreview(id, preview) {
+      await runs
+        .updateTable('approval')
+        .set({ preview: JSON.stringify(preview) })
+        .where('id', '=', id)
+        .execute();
+    },
+    async forget(before, limit) {
+      const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
+      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(runs);
+      return Number(numAffectedRows);
+    },
+    hashKey: once(() => hashKey(database)),
+  };
+}
+
+function decidingOf(
+  { database: { dialect }, changeRuns, clock, key, expired, withdrawn }: ApprovalStoreOptions,
+  record: RecordApproval,
+): Pick<ApprovalStore, 'create' | 'decide' | 'withdraw' | 'expire'> {
   const decide = async (id: string, judge: Judge, at: number): Promise<Approval | undefined> => {
     const decided = await changeRuns((transaction) => decideIn({ transaction, key, at }, { id, judge, dialect }));
     if (decided !== undefined) await record(decided);
@@ -124,23 +166,31 @@ export function createApprovalStore(options: ApprovalStoreOptions): ApprovalStor
       for (const approval of [...over, created.approval]) await record(approval);
       return created;
     },
-    read: (id) => readApproval(reading, id),
-    readFacts: (id) => readFacts(reading, id),
-    ofSubject: (subject) => approvalsOfSubject(reading, subject),
-    list: (filter, page) => listApprovals(reading, { filter, page, now: clock.now() }),
-    open: (page) => openApprovals(reading, page),
-    openOf: (caller) => countOpen(reading, caller),
     decide: (id, judge) => decide(id, judge, clock.now()),
     async withdraw({ id }, losses) {
       if (losses.size === 0) return;
       const at = clock.now();
       const after = await decide(id, (approval) => withdrawalFrom(approval, losses, at), at);
-      const isNew = ({ proof, withdrawn }: ApprovalDecision): boolean => withdrawn?.at === at && losses.has(proof ?? '');
-      for (const decision of after?.decisions.filter(isNew) ?? []) if (after) options.withdrawn(after, decision);
+      const isNew = ({ proof, withdrawn: gone }: ApprovalDecision): boolean => gone?.at === at && losses.has(proof ?? '');
+      for (const decision of after?.decisions.filter(isNew) ?? []) if (after) withdrawn(after, decision);
     },
+    async expire(which) {
+      const ended = await changeRuns((transaction) => expireIn({ transaction, key, at: clock.now() }, { which, dialect }));
+      expired(ended);
+      for (const approval of ended) await record(approval);
+    },
+  };
+}
+
+function usesOf(
+  { database: { read }, changeRuns, clock, key, audit }: ApprovalStoreOptions,
+  record: RecordApproval,
+): Pick<ApprovalStore, 'use' | 'useIn' | 'release' | 'announce' | 'unannounced'> {
+  const use: ApprovalStore['useIn'] = (transaction, of) => useIn(transaction, { ...of, now: clock.now() });
+  return {
     async use(of) {
       const isUsed = await changeRuns(async (transaction) => ({ result: await use(transaction, of) }));
-      const used = isUsed && of.isUnrecorded ? await readFacts(reading, of.id) : undefined;
+      const used = isUsed && of.isUnrecorded ? await readFacts({ read, key }, of.id) : undefined;
       if (used !== undefined) await record(used);
       return isUsed;
     },
@@ -149,13 +199,6 @@ export function createApprovalStore(options: ApprovalStoreOptions): ApprovalStor
       const mac = proofOf(releaseText(id, of), key);
       await audit.prove([{ approval: id, of: 'released', use: of, mac, event: `granted/${of}` }]);
       await changeRuns((transaction) => releaseIn({ transaction, key, at: clock.now() }, { id, use: of }));
-    },
-    async savePreview(id, preview) {
-      await runs
-        .updateTable('approval')
-        .set({ preview: JSON.stringify(preview) })
-        .where('id', '=', id)
-        .execute();
     },
     announce: (ids) => changeRuns((transaction) => announceIn({ transaction, key }, ids)),
     async unannounced(olderThan) {
@@ -168,18 +211,6 @@ export function createApprovalStore(options: ApprovalStoreOptions): ApprovalStor
         .execute();
       return rows.map(({ id }) => id);
     },
-    record,
-    async recordLate(olderThan) {
-      const late = await unrecordedApprovals(reading, { before: clock.now() - olderThan, limit: lateAtOnce });
-      for (const approval of late) await record(approval);
-    },
-    expire,
-    async forget(before, limit) {
-      const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
-      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(runs);
-      return Number(numAffectedRows);
-    },
-    hashKey: keyOfHashes,
   };
 }
 

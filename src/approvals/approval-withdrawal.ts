@@ -6,7 +6,11 @@ import { eventKey } from './approval-facts.ts';
 export type Losses = ReadonlyMap<string, string>;
 
 /** Takes these grants out for good. Undefined: the approval has none of them any more. */
-export function withdrawalFrom({ status, rules, decisions: before }: Approval, losses: Losses, at: number): DecidedApproval | undefined {
+export function withdrawalFrom(
+  { status, rules, decisions: before }: Approval,
+  losses: Losses,
+  at: number,
+): DecidedApproval | undefined {
   const decisions = before.map((decision): ApprovalDecision => {
     const reason = decision.withdrawn === undefined ? losses.get(decision.proof ?? '') : undefined;
     return reason === undefined ? decision : { ...decision, withdrawn: { at, reason } };

@@ -28,6 +28,8 @@ export interface Approval extends ApprovalFacts {
   readonly usedBy: string | undefined;
   /** The id of its use. */
   readonly use: string | undefined;
+  /** The event of its use is not in the log of events yet. */
+  readonly isUnannounced: boolean;
   /** Its proof is not of the key in force: it lets nothing leave. */
   readonly isVoid: boolean;
   /** How often it changed since the audit log has all of its proofs. */
@@ -126,7 +128,9 @@ export function isOpen(status: ApprovalStatus): boolean {
 
 /** How many different people have granted, as far as it counts for the rule. */
 export function grantsFor({ name }: Pick<ApprovalTerms, 'name'>, decisions: readonly ApprovalDecision[]): number {
-  const counted = decisions.filter(({ as, rules, withdrawn }) => as === 'granted' && withdrawn === undefined && rules.includes(name));
+  const counted = decisions.filter(
+    ({ as, rules, withdrawn }) => as === 'granted' && withdrawn === undefined && rules.includes(name),
+  );
   return new Set(counted.map(({ principal }) => principal.id)).size;
 }
 

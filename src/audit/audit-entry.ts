@@ -92,6 +92,14 @@ export interface ApprovalFact {
   readonly event?: string | undefined;
 }
 
+/** A fact with its record in the log. */
+export interface ProvenFact extends ApprovalFact {
+  /** `CHAIN/SEQ`. */
+  readonly record: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
 /** Names an entry of another chain by its MAC. */
 export interface ChainLink {
   readonly chain: string;

@@ -3,7 +3,7 @@ import type { Database } from '#database/database.ts';
 import { type AuditFacts, type ChainedEntry, factsOf, storable } from './audit-entry.ts';
 import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
-import { type AuditVerdict, type VerificationOptions, verifyAudit } from './audit-verification.ts';
+import { type AuditVerdict, type VerificationOptions, type VerifyApprovals, verifyAudit } from './audit-verification.ts';
 import { inProgressSince } from './calls-in-progress.ts';
 
 /** One call or event as shown to readers: the intent and its outcome in one record. */
@@ -48,6 +48,8 @@ export function createAuditReader(options: {
   readonly clock: Clock;
   /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
   readonly longestCall: () => number;
+  /** Absent: a verification compares no approvals. */
+  readonly verifyApprovals?: VerifyApprovals | undefined;
 }): AuditReader {
   const { clock } = options;
   const store = createAuditReadingStore(options.database);
@@ -64,7 +66,7 @@ export function createAuditReader(options: {
     });
   };
   return {
-    verify: (verification) => verifyAudit(options.database, verification),
+    verify: (verification) => verifyAudit(options.database, { approvals: options.verifyApprovals, ...verification }),
     async list(query, order = 'newest') {
       const list: AuditRecord[] = [];
       let { after } = query;

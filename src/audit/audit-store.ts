@@ -192,6 +192,18 @@ const insert: Readonly<Record<Database['dialect'], Inserting>> = {
   },
 };
 
-function asRow({ chain, seq, kind, call, at, total, principal, adapter, approval, facts, mac }: ChainedEntry): readonly unknown[] {
+function asRow({
+  chain,
+  seq,
+  kind,
+  call,
+  at,
+  total,
+  principal,
+  adapter,
+  approval,
+  facts,
+  mac,
+}: ChainedEntry): readonly unknown[] {
   return [chain, seq, kind, call, at, total, principal, adapter, approval, facts, mac];
 }

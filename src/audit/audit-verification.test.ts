@@ -60,7 +60,7 @@ eachStore((store) => {
     const database = await store.openAudit(t);
     const clock = await twoChains(database);
     const { next } = await part(database);
-    assert.ok(next !== undefined && next.seq > 0);
+    assert.ok(next !== undefined && 'seq' in next && next.seq > 0);
     const { chain, seq } = next;
     await database.query
       .updateTable('audit_entry')

@@ -25,7 +25,7 @@ export interface AuditVerdict {
   /** The first problem of each chain, and the problems of links between chains and of checkpoints. */
   readonly problems: readonly string[];
   /** Where the next part begins. Undefined: the log is verified to its end. */
-  readonly next: VerifiedPlace | undefined;
+  readonly next: VerifiedPart | undefined;
 }
 
 /** Up to here the log is verified. `seq` 0: to the beginning of the chain. */
@@ -34,13 +34,24 @@ interface VerifiedPlace {
   readonly seq: number;
 }
 
+/** Or all chains are verified, and the approvals up to this one. */
+type VerifiedPart = VerifiedPlace | { readonly approval: string };
+
+/** Compares approvals with the log, from the one after `after` on. `next`: the last one, where there are more. */
+export type VerifyApprovals = (
+  after: string,
+  mayGoOn: () => boolean,
+) => Promise<{ readonly problems: readonly string[]; readonly next: string | undefined }>;
+
 export interface VerificationOptions {
   /** `next` of the part before. Undefined: from the beginning of the log. */
-  readonly after?: VerifiedPlace | undefined;
+  readonly after?: VerifiedPart | undefined;
   /** Compared with the store first. */
   readonly checkpoints?: AsyncIterable<Checkpoint> | Iterable<Checkpoint>;
   /** Asked after each page. False: the verification ends there, and `next` says where. */
   readonly mayGoOn?: () => boolean;
+  /** Absent: approvals are not compared. */
+  readonly approvals?: VerifyApprovals | undefined;
 }
 
 /** How many entries are in memory at once. Swapped entries are reported as a swap only if both are among them. */
@@ -66,7 +77,7 @@ type Reading = Kysely<Tables> | Transaction<Tables>;
  * prune meanwhile: each page is read in a short transaction of its own.
  */
 export async function verifyAudit(database: Database, options: VerificationOptions = {}): Promise<AuditVerdict> {
-  const { after, checkpoints = [], mayGoOn = () => true } = options;
+  const { after, checkpoints = [], mayGoOn = () => true, approvals } = options;
   const findings: Findings = { chains: 0, records: 0, checkpoints: 0, from: undefined, to: undefined, problems: new Set() };
   const { key, first } = await database.read.transaction().execute(async (moment) => ({
     key: await storedAuditKey(moment),
@@ -83,7 +94,21 @@ export async function verifyAudit(database: Database, options: VerificationOptio
   if (key === undefined) return verdictOf(findings, undefined);
   if (first === undefined)
     findings.problems.add('all chains were removed: the store has an audit key, which is made with the first chain');
-  return verdictOf(findings, await verifyFrom({ database, key, findings }, first, mayGoOn));
+  return verdictOf(findings, await verifyParts({ database, key, findings }, first, { approvals, mayGoOn }));
+}
+
+/** Verifies the chains, and then the approvals. Answers where the next part begins. */
+async function verifyParts(
+  verifying: Verifying,
+  first: VerifiedPart | undefined,
+  { approvals, mayGoOn }: { readonly approvals: VerifyApprovals | undefined; readonly mayGoOn: () => boolean },
+): Promise<VerifiedPart | undefined> {
+  const isPast = first !== undefined && 'approval' in first;
+  const place = isPast ? undefined : await verifyFrom(verifying, first, mayGoOn);
+  if (place !== undefined || approvals === undefined) return place;
+  const { problems, next } = await approvals(isPast ? first.approval : '', mayGoOn);
+  for (const problem of problems) verifying.findings.problems.add(problem);
+  return next === undefined ? undefined : { approval: next };
 }
 
 /** Answers where the next part begins. */
@@ -100,7 +125,7 @@ async function verifyFrom(
   return place;
 }
 
-function verdictOf({ problems, ...found }: Findings, next: VerifiedPlace | undefined): AuditVerdict {
+function verdictOf({ problems, ...found }: Findings, next: VerifiedPart | undefined): AuditVerdict {
   return { ...found, problems: [...problems], next };
 }
 
@@ -112,14 +137,17 @@ async function note(
   for (const problem of await database.read.transaction().execute(look)) problems.add(problem);
 }
 
-export function writeVerifiedPlace({ chain, seq }: VerifiedPlace): string {
-  return Buffer.from(JSON.stringify([chain, seq])).toString('base64url');
+export function writeVerifiedPlace(place: VerifiedPart): string {
+  const members = 'approval' in place ? [place.approval] : [place.chain, place.seq];
+  return Buffer.from(JSON.stringify(members)).toString('base64url');
 }
 
 /** Undefined for any other text. */
-export function readVerifiedPlace(text: string): VerifiedPlace | undefined {
-  const [chain, seq, ...more] = cursorMembers(text);
-  if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0') || more.length > 0) return undefined;
+export function readVerifiedPlace(text: string): VerifiedPart | undefined {
+  const members = cursorMembers(text);
+  const [chain, seq] = members;
+  if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0') || members.length > 2) return undefined;
+  if (members.length === 1) return { approval: chain };
   return Number.isSafeInteger(seq) && (seq as number) >= 0 ? { chain, seq: seq as number } : undefined;
 }
 

@@ -11,6 +11,7 @@ import type { StandingNeeds } from '#approvals/approval-standing.ts';
 import { createApprovalStore } from '#approvals/approval-store.ts';
 import { createApprovalTasks } from '#approvals/approval-tasks.ts';
 import { type ApprovalUpkeep, keepApprovals } from '#approvals/approval-upkeep.ts';
+import type { ApprovalProofs } from '#audit/approval-proofs.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { Clock } from '#base/clock.ts';
@@ -32,7 +33,7 @@ interface OpenApprovalsOptions {
   readonly log: Log;
   readonly access: Pick<Access, 'principalNow' | 'knownPrincipals'>;
   readonly proofKey: ProofKey;
-  readonly proofs: StandingNeeds['proofs'];
+  readonly proofs: ApprovalProofs;
   /** The rules in force. */
   readonly approvalRules: StandingNeeds['rules'];
   /** In front of the path of an approval. */
@@ -51,10 +52,11 @@ export interface Approvals {
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
   const { config, database, runStore, audit, clock, log, base, preview: ask, access } = options;
+  const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
   const needs = {
     clock,
     key: options.proofKey,
-    proofs: options.proofs,
+    proofs,
     principalNow: access.principalNow,
     rules: options.approvalRules,
     store: createApprovalStore({
@@ -63,7 +65,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       clock,
       audit,
       key: options.proofKey,
-      proofs: options.proofs,
+      proofs,
       expired(approvals) {
         for (const approval of approvals) audit.record(expiryFacts(approval));
       },

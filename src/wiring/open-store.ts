@@ -1,6 +1,8 @@
 import type { ProofKey } from '#approvals/approval-proof.ts';
+import { createApprovalVerification } from '#approvals/approval-verification.ts';
+import { createVerifiedApprovals } from '#approvals/approval-verification-store.ts';
+import { type ApprovalProofs, createApprovalProofs } from '#audit/approval-proofs.ts';
 import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
-import { type ProvenFact, readProofs } from '#audit/audit-proof-store.ts';
 import { type AuditReader, createAuditReader } from '#audit/audit-reader.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
@@ -37,8 +39,7 @@ export async function openStore(
   readonly store: Store;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
-  /** What the audit log has of an approval. */
-  readonly proofs: (approval: string) => Promise<readonly ProvenFact[]>;
+  readonly proofs: ApprovalProofs;
   readonly proofKey: ProofKey;
   readonly freeSpace: FreeSpace;
   /** Its `follow` is to be called with each new configuration. */
@@ -68,14 +69,17 @@ export async function openStore(
     }),
     (opened) => opened.close(),
   );
-  const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall });
+  const proofs = createApprovalProofs(auditDatabase);
+  const proofKey = await openProofKey(config, { database: auditDatabase, log });
+  const verifyApprovals = createApprovalVerification(createVerifiedApprovals(main, proofs), proofKey);
+  const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall, verifyApprovals });
   return {
     database: main,
     store: storeOf([...new Set([main, auditDatabase])]),
     audit,
     auditReader,
-    proofs: (approval) => readProofs(auditDatabase, approval),
-    proofKey: await openProofKey(config, { database: auditDatabase, log }),
+    proofs,
+    proofKey,
     freeSpace,
     longestCall,
   };

@@ -7,7 +7,8 @@ import { writeRequestBody } from '#relay/request-body.ts';
 
 /** An approval as the routes answer it. */
 export function shownApproval(approval: SeenApproval) {
-  const { id, status, mayDecide, whyNot, principal, involved, reason, message, rules, decisions, preview, usedBy, warnings } = approval;
+  const { id, status, mayDecide, whyNot, principal, involved, reason, message, rules, decisions, preview, usedBy, warnings } =
+    approval;
   return {
     id,
     status,

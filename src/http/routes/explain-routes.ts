@@ -38,7 +38,9 @@ const questionSchema = namedObject('AccessQuestion', {
   adapter: Type.Optional(Type.String({ description: 'Name of the adapter instance.' })),
   method: Type.Optional(Type.Enum([...rightMethods], { description: 'Method at the far side.' })),
   path: Type.Optional(Type.String({ description: 'Path at the orchestrator; for `restCall` the URI, or its path alone.' })),
-  via: Type.Optional(Type.Enum([...entrances], { description: 'The entrance of the call. Absent: a rule of any entrance matches.' })),
+  via: Type.Optional(
+    Type.Enum([...entrances], { description: 'The entrance of the call. Absent: a rule of any entrance matches.' }),
+  ),
 });
 
 /** Says who may do what, and by which rule. It makes no call and records nothing. */

@@ -41,7 +41,12 @@ export interface SeenApproval {
     readonly redacted: boolean;
   };
   readonly rules: readonly { readonly name: string; readonly grants: number; readonly satisfied: boolean }[];
-  readonly decisions: readonly { readonly as: string; readonly principal: string; readonly reason: string; readonly withdrawn?: object }[];
+  readonly decisions: readonly {
+    readonly as: string;
+    readonly principal: string;
+    readonly reason: string;
+    readonly withdrawn?: object;
+  }[];
   readonly preview?: { readonly kind: string; readonly text?: string; readonly reason?: string };
 }
 
