@@ -46,7 +46,7 @@ async function started(owner: Owner, store: TestStore) {
 /** Writes the database as somebody who has it, and not the configuration. */
 async function forge(database: Database, id: string, change: (row: Row) => Partial<Row>): Promise<void> {
   const row = await database.read.selectFrom('approval').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-  await database.runs.updateTable('approval').set(change(row)).where('id', '=', id).execute();
+  await database.records.updateTable('approval').set(change(row)).where('id', '=', id).execute();
 }
 
 interface Row {
@@ -154,8 +154,8 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     const silent = needed(await call('act/one', { a: 2 }));
     await grant('lea', silent);
     assert.deepEqual(await problemsOf(gateway), []);
-    await database.runs.deleteFrom('approval').where('id', '=', gone).execute();
-    await sql`delete from event_log where event like ${`%/approvals/${silent}%approval.granted%`}`.execute(database.runs);
+    await database.records.deleteFrom('approval').where('id', '=', gone).execute();
+    await sql`delete from event_log where event like ${`%/approvals/${silent}%approval.granted%`}`.execute(database.records);
     const problems = (await problemsOf(gateway)).join('\n');
     assert.match(problems, new RegExp(`the approval ${gone} was removed`, 'u'));
     assert.match(problems, new RegExp(`the event granted/1 of the approval ${silent} was removed`, 'u'));
@@ -168,7 +168,7 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     await forge(database, changed, ({ facts }) => ({ facts: facts.replace('act/one', 'lab/one') }));
     assertProblem(await decide('lea', changed, 'grant'), 409, 'approval-expired');
     const other = needed(await call('act/one', { a: 2 }));
-    await database.runs
+    await database.records
       .updateTable('approval')
       .set({ body: Buffer.from('{"a":"harmless"}') })
       .where('id', '=', other)
@@ -204,7 +204,7 @@ eachStoreWith({ concurrency: 3 }, (store) => {
   });
 
   test('a new key voids open approvals, so that the call asks again, and the log stays intact', async (t) => {
-    const { far, gateway, settings, call, needed, grant, send } = await started(t, store);
+    const { far, gateway, settings, call, needed, grant } = await started(t, store);
     const id = needed(await call('act/one', { a: 1 }));
     await grant('lea', id);
     await gateway.stop();
@@ -220,7 +220,33 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     assert.equal((await next.send('ann', 'POST', target, body, { Approval: again })).status, 200);
     assert.equal(far.requests.length, 1);
     assert.deepEqual(await problemsOf(later), []);
-    assert.ok(send);
+  });
+
+  test('an approval of an earlier version has no proof, so an upgrade voids it and its call asks again', async (t) => {
+    const { far, options, gateway, settings, call, needed, grant } = await started(t, store);
+    const id = needed(await call('act/one', { a: 1 }));
+    await grant('lea', id);
+    await gateway.stop();
+    const database = await store.open(t, options);
+    await forge(database, id, (row) => ({
+      facts: withFacts(row, ({ decisions }) => ({
+        involved: undefined,
+        bodyDigest: undefined,
+        proof: undefined,
+        decisions: decisions.map((decision) => ({ ...decision, proof: undefined })),
+      })),
+    }));
+    await sql`update audit_entry set approval = null`.execute(database.records);
+    const later = await startGateway(t, settings);
+    const next = approvalCaller(() => later);
+    await until('it has ended', async () => (await next.list('lea', '?status=expired')).some((one) => one.id === id));
+    const target = '/orchestrator_manager/restAction/NSO';
+    const body = { params: { path: 'act/one', ...params }, body: { a: 1 } };
+    const again = needed(await next.send('ann', 'POST', target, body, { Approval: id }));
+    assert.notEqual(again, id);
+    await next.grant('lea', again);
+    assert.equal((await next.send('ann', 'POST', target, body, { Approval: again })).status, 200);
+    assert.equal(far.requests.length, 1);
   });
 });
 

@@ -82,7 +82,6 @@ test('R81: a caller with the wrong role gets 403 on each of the four routes, and
 test('R83: an automation without a read list is visible to all, one with a list to its groups and admin', async (t) => {
   const database = await openDatabase({
     store: { kind: 'sqlite', file: join(gateway.directory, 'gateway.db') },
-    part: 'main',
     log: noLog,
   });
   t.after(() => database.close());

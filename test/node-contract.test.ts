@@ -136,7 +136,7 @@ test('a socket reports no timeout while the system still takes bytes of a write,
   await until('it reports a timeout', () => timeouts > 0);
 });
 
-// src/base/check-phase.ts, src/http/connections/open-connections.ts (acceptWaiting)
+// src/outbound/connection-pool.ts (send), src/audit/entry-queue.ts, src/http/connections/open-connections.ts (acceptBacklog)
 test('a callback of setImmediate runs after the data of all sockets that one look at the system brought', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => {
@@ -156,7 +156,7 @@ test('a callback of setImmediate runs after the data of all sockets that one loo
   for (const socket of sockets) socket.destroy();
 });
 
-// src/outbound/silence.ts
+// src/outbound/exchange.ts (limit)
 test('data that waits when a late timer fires is emitted before a callback of setImmediate which the timer sets', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => void socket.on('data', () => events.push('data')));

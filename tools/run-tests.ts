@@ -23,7 +23,7 @@ const { values } = parseArgs({
 /** Tests of units start no gateway, except in their own process. */
 if (!values.unit) process.env['TESTED_PROGRAM'] = await builtProgram();
 /** These files measure their process, so each has one of its own. */
-const alone = ['src/base/garbage-collection.test.ts', 'src/database/sqlite-memory.test.ts', 'test/node-contract.test.ts'].filter(
+const alone = ['src/database/sqlite-memory.test.ts', 'test/node-contract.test.ts'].filter(
   (file) => !values.unit || file.startsWith('src/'),
 );
 /**

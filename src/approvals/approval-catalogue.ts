@@ -72,12 +72,6 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     const approval = await listed(given, principal);
     return { ...approval, warnings: warningsOf(approval, await options.known()) };
   };
-  // On SQLite the intent is written after the use.
-  const withRecord = async (approval: Approval): Promise<Approval> => {
-    if (approval.status !== 'used' || approval.usedBy !== undefined) return approval;
-    const proofs = await options.proofs(approval.id);
-    return { ...approval, usedBy: proofs.find(({ use }) => use !== undefined && use === approval.use)?.record };
-  };
   const visible = async ({ principal, id }: ApprovalRequest): Promise<Approval> => {
     const approval = await store.read(id);
     if (approval === undefined || !maySee(principal, approval)) throw approvalNotFound();
@@ -95,7 +89,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     return await seen(judged, principal);
   };
   return {
-    read: async (request) => await seen(await withRecord(await visible(request)), request.principal),
+    read: async (request) => await seen(await visible(request), request.principal),
     async list({ principal, filter, page: { limit, after } }) {
       const { list, next } = await visiblePage({
         limit,

@@ -58,9 +58,8 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
   for (const _gateway of [1, 2]) {
     const database = await store.open(t, options);
     const runs = runStoreOver(t, database, clock);
-    const auditDatabase = store.dialect === 'postgres' ? database : await store.openAudit(t, options);
     const audit = await createAuditLog({
-      database: auditDatabase,
+      database,
       clock,
       log: noLog,
       version: '1',
@@ -71,7 +70,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
     const needs = {
       clock,
       key: proofKeyOf('a key of the test'),
-      proofs: (approval: string) => createApprovalProofs(auditDatabase).of([approval]),
+      proofs: (approval: string) => createApprovalProofs(database).of([approval]),
       principalNow: async (id: string) => approvers.find((one) => one.id === id),
       rules: () => [],
     };
@@ -86,7 +85,6 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
     const gate = createApprovalGate({
       ...needs,
       store: approvals,
-      dialect: store.dialect,
       base: '',
       takePreview: () => undefined,
       bytesAtMost: 100,

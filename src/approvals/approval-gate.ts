@@ -12,8 +12,6 @@ import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subje
 
 interface GateOptions extends StandingNeeds {
   readonly store: ApprovalStore;
-  /** PostgreSQL: an approval is used up in the transaction of the intent. SQLite has the audit log in a file of its own. */
-  readonly dialect: 'sqlite' | 'postgres';
   /** In front of the path of an approval. */
   readonly base: string;
   /** Takes the preview of a new approval, in the background. */
@@ -120,7 +118,7 @@ function tooMany(): GatewayError {
 
 /** `approval`: as it counts at this moment. */
 async function permitOf(approval: Approval, options: GateOptions): Promise<ApprovalPermit> {
-  const { store, clock, dialect, base } = options;
+  const { store, clock, base } = options;
   const refusalOf = (now: Approval): GatewayError => {
     const status = statusAt(now, clock.now());
     return status === 'waiting' || status === 'granted'
@@ -136,14 +134,10 @@ async function permitOf(approval: Approval, options: GateOptions): Promise<Appro
     return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
   };
   const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
-  if (dialect === 'sqlite' && !(await store.use({ id, use, isUnrecorded: false }))) throw await lost();
-  const withIntent = (record: string) => ({ id, use: textOfUse(use, record), isUnrecorded: false });
+  const useOfRecord = (record: string) => ({ id, use: textOfUse(use, record), isUnrecorded: false });
   return {
     use: useOf(id, use),
-    withIntent:
-      dialect === 'sqlite'
-        ? undefined
-        : { key: id, use: (transaction, record) => store.useIn(transaction, withIntent(record)), lost },
+    withIntent: { key: id, use: (transaction, record) => store.useIn(transaction, useOfRecord(record)), lost },
     // A use that is not announced now is announced by the upkeep.
     used: () => void quietly(store.announce([id])),
     release: () => quietly(store.release(id, use)),

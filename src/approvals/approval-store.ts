@@ -125,7 +125,7 @@ function readingOf({
   ApprovalStore,
   'read' | 'readFacts' | 'ofSubject' | 'list' | 'open' | 'openOf' | 'savePreview' | 'forget' | 'hashKey'
 > {
-  const { read, runs } = database;
+  const { read, records } = database;
   const reading = { read, key };
   return {
     read: (id) => readApproval(reading, id),
@@ -135,7 +135,7 @@ function readingOf({
     open: (page) => openApprovals(reading, page),
     openOf: (caller) => countOpen(database, caller),
     async savePreview(id, preview) {
-      await runs
+      await records
         .updateTable('approval')
         .set({ preview: JSON.stringify(preview) })
         .where('id', '=', id)
@@ -143,7 +143,7 @@ function readingOf({
     },
     async forget(before, limit) {
       const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
-      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(runs);
+      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(records);
       return Number(numAffectedRows);
     },
     hashKey: once(() => hashKey(database)),
@@ -215,13 +215,18 @@ function usesOf(
 }
 
 /** Puts into the audit log what it lacks of an approval. */
-function recorder({ database: { runs }, key, audit, proofs }: ApprovalStoreOptions): (approval: Approval) => Promise<void> {
+function recorder({ database: { records }, key, audit, proofs }: ApprovalStoreOptions): (approval: Approval) => Promise<void> {
   return async (approval) => {
     const { id, unrecorded } = approval;
     if (unrecorded === 0) return;
     const known = await proofs(id);
     await audit.prove(factsOfApproval(approval, key).filter((fact) => !known.some((one) => isSameFact(one, fact))));
-    await runs.updateTable('approval').set({ unrecorded: 0 }).where('id', '=', id).where('unrecorded', '=', unrecorded).execute();
+    await records
+      .updateTable('approval')
+      .set({ unrecorded: 0 })
+      .where('id', '=', id)
+      .where('unrecorded', '=', unrecorded)
+      .execute();
   };
 }
 

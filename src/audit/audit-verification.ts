@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { cursorMembers } from '#base/query-parameters.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type AuditFacts, type ChainedEntry, type ChainLink, factsOf, storable } from './audit-entry.ts';
@@ -11,7 +10,7 @@ import { storedAuditKey } from './audit-store.ts';
 import { checkpointProblems, missing } from './audit-witness.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { macOf } from './hash-chain.ts';
-import { whatHappened } from './tampering.ts';
+import type { VerifiedPart, VerifiedPlace } from './verified-place.ts';
 
 /** The result of a verification, or of a part of one. Problems name records as `CHAIN/SEQ`. */
 export interface AuditVerdict {
@@ -27,15 +26,6 @@ export interface AuditVerdict {
   /** Where the next part begins. Undefined: the log is verified to its end. */
   readonly next: VerifiedPart | undefined;
 }
-
-/** Up to here the log is verified. `seq` 0: to the beginning of the chain. */
-interface VerifiedPlace {
-  readonly chain: string;
-  readonly seq: number;
-}
-
-/** Or all chains are verified, and the approvals up to this one. */
-type VerifiedPart = VerifiedPlace | { readonly approval: string };
 
 /** Compares approvals with the log, from the one after `after` on. `next`: the last one, where there are more. */
 export type VerifyApprovals = (
@@ -135,20 +125,6 @@ async function note(
   look: (moment: Transaction<Tables>) => Promise<readonly string[]>,
 ): Promise<void> {
   for (const problem of await database.read.transaction().execute(look)) problems.add(problem);
-}
-
-export function writeVerifiedPlace(place: VerifiedPart): string {
-  const members = 'approval' in place ? [place.approval] : [place.chain, place.seq];
-  return Buffer.from(JSON.stringify(members)).toString('base64url');
-}
-
-/** Undefined for any other text. */
-export function readVerifiedPlace(text: string): VerifiedPart | undefined {
-  const members = cursorMembers(text);
-  const [chain, seq] = members;
-  if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0') || members.length > 2) return undefined;
-  if (members.length === 1) return { approval: chain };
-  return Number.isSafeInteger(seq) && (seq as number) >= 0 ? { chain, seq: seq as number } : undefined;
 }
 
 /** The beginning of the next chain, of those with a row and those with entries, because either may have been deleted. */
@@ -282,4 +258,37 @@ function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly ma
   const { principal, adapter, proof } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as Partial<AuditFacts>);
   const found = [entry.principal, entry.adapter, entry.approval];
   return [principal, adapter, proof?.approval].every((text, index) => found[index] === storable(text));
+}
+
+interface Break {
+  readonly key: KeyObject;
+  /** The last record in its place. */
+  readonly previous: { readonly seq: number; readonly mac: string };
+  /** The first record that is not in its place, and some records after it. */
+  readonly entries: readonly ChainedEntry[];
+  readonly chain: string;
+}
+
+/** Names the change that breaks the chain after `previous`, as far as the entries show it. */
+function whatHappened({ key, previous, entries, chain }: Break): string {
+  const [entry, ...later] = entries;
+  if (entry === undefined) throw new Error('A break needs an entry.');
+  const expected = previous.seq + 1;
+  const name = `${chain}/${expected}`;
+  if (entry.seq === expected + 1) return `${name} was removed`;
+  if (entry.seq > expected) return `${name} to ${chain}/${entry.seq - 1} were removed`;
+  if (fits(key, entry, previous.mac, entry.seq)) return `${name} was changed: its columns for searches differ from its text`;
+  const own = later.findIndex((candidate) => fits(key, candidate, previous.mac, expected));
+  const found = later[own];
+  if (found === undefined) return `${name} was changed`;
+  // The expected record comes later. Either two records were swapped, or one was inserted.
+  const before = later[Math.max(0, own - 1)];
+  return fits(key, entry, before?.mac ?? '', found.seq)
+    ? `${name} was swapped with ${chain}/${found.seq}`
+    : `${name} was inserted`;
+}
+
+/** True if the record was written with the number `seq` after the record with the MAC `before`. */
+function fits(key: KeyObject, candidate: ChainedEntry, before: string, seq: number): boolean {
+  return macOf(key, before, { ...candidate, seq }) === candidate.mac;
 }

@@ -35,7 +35,7 @@ async function twoGateways(database: Database, clock: Clock): Promise<readonly [
 
 eachStore((store) => {
   test('a key is kept for 24 hours, also by other gateways and after its own gateway has ended', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [first, second] = await twoGateways(database, clock);
@@ -55,7 +55,7 @@ eachStore((store) => {
   });
 
   test('a key whose gateway was killed is in use while the gateway counts as alive, then its outcome is unknown', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [killed, other] = await twoGateways(database, clock);
@@ -75,7 +75,7 @@ eachStore((store) => {
   });
 
   test('a call that is new takes its key without a look-up, and gets the reply of an earlier call where there is one', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let reads = 0;
     const counted = new Proxy(database, {
       get(target, name) {
@@ -98,7 +98,7 @@ eachStore((store) => {
   });
 
   test('a call that only reads is made again once its gateway counts as dead', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [killed, other] = await twoGateways(database, clock);
@@ -112,7 +112,7 @@ eachStore((store) => {
   });
 
   test('a call recorded after a long outage of the store is in progress for other gateways too', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [back, other] = await twoGateways(database, clock);
@@ -125,7 +125,7 @@ eachStore((store) => {
   });
 
   test('the store contains no key, payload or reply in clear text', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };
     const config = { retention: 90 * day };
     const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => longest });

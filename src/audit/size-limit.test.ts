@@ -11,8 +11,8 @@ const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', v
 const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => performance.now() };
 
 eachStore((store) => {
-  const begin = async (t: Parameters<typeof store.openAudit>[0], maxSize: number, isShort = () => false) => {
-    const database = await store.openAudit(t);
+  const begin = async (t: Parameters<typeof store.open>[0], maxSize: number, isShort = () => false) => {
+    const database = await store.open(t);
     const config = { retention: 1e10, maxSize };
     const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => 300_000, isShort });
     t.after(() => log.close());

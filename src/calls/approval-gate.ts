@@ -61,8 +61,8 @@ export interface ApprovalTask {
 export interface ApprovalPermit {
   /** For the record of the intent: the use, which nobody can take back in the store of the approvals alone. */
   readonly use: ApprovalFact;
-  /** To be used up with the intent; undefined where the store of the intent is another one, and the approval is used up already. */
-  readonly withIntent: IntentPermit | undefined;
+  /** Used up with the intent, in its transaction. */
+  readonly withIntent: IntentPermit;
   /** The intent is on record: tells those who watch. */
   used(): void;
   /** Nothing left the gateway: the approval can be used again. Never rejects. */

@@ -30,7 +30,7 @@ async function told(
   for (const { id, type = faulted, at = Date.now() } of events) {
     const event = JSON.stringify({ specversion: '1.0', id, source: '/runs/1', type, data: { n: id } });
     const identity = Buffer.from(id.padEnd(32, '.')).toString('base64url');
-    await database.runs
+    await database.records
       .insertInto('event_log')
       .values({ at, run: null, automation: null, kind: 'lifecycle', identity, event } as never)
       .execute();

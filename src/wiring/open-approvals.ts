@@ -84,7 +84,6 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
   return {
     gate: createApprovalGate({
       ...needs,
-      dialect: database.dialect,
       base,
       takePreview: (approval) => void takePreview(approval).catch(() => undefined),
     }),

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { visibleTo } from '#automations/automation-audience-store.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import { GatewayError } from '#base/gateway-error.ts';

@@ -6,17 +6,15 @@ import { systemClock } from '#base/clock.ts';
 import { noLog } from '#base/log.ts';
 import type { StoredConfig } from '#config/stored-config.ts';
 import { openDatabase } from '#database/database.ts';
-import type { StorePart } from '#database/store-part.ts';
 import { longestCallOf } from './longest-call.ts';
 
 /** Opens the audit log in the configured store until `work` has ended. A gateway may use the same store at the same time. */
 export async function withStoredAudit<T>(config: StoredConfig, work: (audit: AuditReader) => Promise<T>): Promise<T> {
   await using opened = new AsyncDisposableStack();
-  const open = async (part: StorePart) =>
-    opened.adopt(await openDatabase({ store: config.store, part, log: noLog, asItIs: true }), (database) => database.close());
-  const database = await open('audit');
-  const approvals = config.store.kind === 'postgres' ? database : await open('main');
-  const verifyApprovals = createApprovalVerification(createVerifiedApprovals(approvals, createApprovalProofs(database)));
+  const database = opened.adopt(await openDatabase({ store: config.store, log: noLog, asItIs: true }), (stored) =>
+    stored.close(),
+  );
+  const verifyApprovals = createApprovalVerification(createVerifiedApprovals(database, createApprovalProofs(database)));
   return await work(
     createAuditReader({ database, clock: systemClock, longestCall: () => longestCallOf(config), verifyApprovals }),
   );

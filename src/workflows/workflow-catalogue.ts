@@ -3,8 +3,7 @@ import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
-import type { WorkflowFacts, WorkflowJudgement } from './reading-messages.ts';
-import type { ReadingThreads } from './reading-threads.ts';
+import type { ReadingThreads, WorkflowFacts, WorkflowJudgement } from './reading-threads.ts';
 import type { StoredWorkflow, WorkflowCalls, WorkflowMediaType, WorkflowName, WorkflowStore } from './workflow-store.ts';
 import { whyAdmin } from './writing-right.ts';
 

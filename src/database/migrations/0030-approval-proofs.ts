@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts';
 export const approvalProofs: Migration = {
   number: 30,
   name: 'approval-proofs',
-  part: 'runs',
+  part: 'records',
   async up(transaction) {
     await transaction.schema
       .alterTable('approval')

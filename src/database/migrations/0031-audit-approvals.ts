@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts';
 export const auditApprovals: Migration = {
   number: 31,
   name: 'audit-approvals',
-  part: 'audit',
+  part: 'records',
   async up(transaction) {
     await transaction.schema.alterTable('audit_entry').addColumn('approval', 'text').execute();
     await sql`create index audit_entry_of_approval on audit_entry (approval, at) where approval is not null`.execute(transaction);
