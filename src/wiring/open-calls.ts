@@ -49,7 +49,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     automation: (id) => catalogues.automations.find(id),
   });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
-  const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
+  const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
   const catalogues = openCatalogues(started, { ...options, live });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });

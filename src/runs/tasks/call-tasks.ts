@@ -170,8 +170,16 @@ async function made(
   if (known !== undefined) return { result: known, requestId: undefined };
   const idempotent = prepared.changes ? idempotentCall(run) : undefined;
   const { trace, reference, isAsked, holds = () => true } = run;
-  const approval = { task: taskOf(run), isAsked };
-  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, approval, holds };
+  const entering = {
+    run: run.run,
+    trace,
+    reference,
+    call: prepared.call,
+    asBytes: prepared.output === 'raw',
+    idempotent,
+    approval: { task: taskOf(run), isAsked },
+    holds,
+  };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
   if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
@@ -215,7 +223,7 @@ const aborted: OutsideResult = {
 function resultOf(entered: Entered, prepared: PreparedCall, mayBeMade: boolean): OutsideResult {
   switch (entered.kind) {
     case 'reply':
-      return replyResult(prepared, entered.text);
+      return replyResult(prepared, entered.reply);
     case 'tooLong':
       return tooLong();
     case 'failed': {
