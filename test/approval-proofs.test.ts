@@ -12,7 +12,7 @@ import type { Owner } from './support/owner.ts';
 import { eachStoreWith, sqliteStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
-// Whoever writes the database, and does not have the key of approvals, lets no call leave (docs/security.md).
+// A writer of the database who does not have the key of approvals lets no call leave (docs/security.md).
 
 const leads = { groups: ['noc-leads'] };
 const approvals = [
@@ -208,7 +208,7 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     const id = needed(await call('act/one', { a: 1 }));
     await grant('lea', id);
     await gateway.stop();
-    const config = { ...settings.config, audit: { key: 'another key, which nobody had before' } };
+    const config = { ...settings.config, audit: { key: 'another key, which is new to the store' } };
     const later = await startGateway(t, { ...settings, config });
     const target = '/orchestrator_manager/restAction/NSO';
     const body = { params: { path: 'act/one', ...params }, body: { a: 1 } };

@@ -44,9 +44,9 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
-  /** Whom the gateway knows by this id: a user or client of the configuration in force. */
+  /** The principal with this id: a user or client of the configuration in force. */
   readonly principalNow: PrincipalNow;
-  /** All whom the gateway knows, as they are now. */
+  /** All known principals, as they are now. */
   knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;

@@ -25,7 +25,7 @@ export type SeenApproval = Approval & {
   readonly whyNot: Obstacle | undefined;
   /** The reader may open the run that asks. */
   readonly seesRun: boolean;
-  /** Sentences about rules that nobody could satisfy. None in a list. */
+  /** Sentences about rules that no known people could satisfy. None in a list. */
   readonly warnings: readonly string[];
 };
 
@@ -54,7 +54,7 @@ export interface ApprovalCatalogue {
 interface CatalogueOptions extends StandingNeeds {
   readonly store: ApprovalStore;
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
-  /** All people whom the gateway knows, for the warnings. */
+  /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
   /** Whether the principal may open the run that asks. */
   readonly seesRun: (principal: Principal, approval: Approval) => Promise<boolean>;

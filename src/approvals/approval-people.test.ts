@@ -89,7 +89,7 @@ test('an involvement other than authorship excludes also where authors may grant
   }
 });
 
-test('no person of a call grants it, whoever had which hand in it, unless its rule says so', () => {
+test('no person of a call grants it, with any hands of any people in it, unless its rule says so', () => {
   const names = ['ann', 'lea', 'leo', 'wes', 'eve'] as const;
   const hands = fc.array(
     fc.record({
@@ -120,10 +120,10 @@ test('no person of a call grants it, whoever had which hand in it, unless its ru
 test('a rule that the known people cannot satisfy has a warning, which counts grants that are there', () => {
   const known = [person('ann', 'leads'), person('lea', 'leads'), person('eve')];
   assert.deepEqual(warningsOf(asked(), known), []);
-  assert.match(warningsOf(asked({ rules: [terms(false, { count: 2 })] }), known).join(), /^Only 1 of the people/u);
+  assert.match(warningsOf(asked({ rules: [terms(false, { count: 2 })] }), known).join(), /^Only 1 of the known people could/u);
   const half = asked({ rules: [terms(false, { count: 2 })], decisions: [granted('leo')] });
   assert.deepEqual(warningsOf(half, known), []);
   const nobody = asked({ principal: person('lea', 'leads'), involved: [{ id: 'ann', username: 'ann', as: ['form'] }] });
-  assert.match(warningsOf(nobody, known).join(), /^Nobody whom the gateway knows could grant for the rule rule \(leads\)/u);
+  assert.match(warningsOf(nobody, known).join(), /^No known person could grant for the rule rule \(leads\)/u);
   assert.deepEqual(warningsOf({ ...nobody, status: 'used' }, known), []);
 });

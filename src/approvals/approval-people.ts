@@ -47,7 +47,7 @@ export function isFreeOfHand(terms: Pick<ApprovalTerms, 'selfApproval'>, asked: 
 }
 
 /** Whether a grant of the principal counts for the rule, by its roles and groups and by the part that it had in the call. */
-export function mayGrant(terms: ApprovalTerms, asked: Asked, principal: Principal): boolean {
+function mayGrant(terms: ApprovalTerms, asked: Asked, principal: Principal): boolean {
   return isApprover(principal, terms.approvers) && isFreeOfHand(terms, asked, principal);
 }
 
@@ -56,13 +56,13 @@ export function grantableRules(approval: Approval, principal: Principal): readon
   return approval.rules.filter((terms) => mayGrant(terms, approval, principal)).map(({ name }) => name);
 }
 
-/** Whether the principal is an approver of a rule, and may so reject the call, whatever its part in the call is. */
+/** Whether the principal is an approver of a rule, and may so reject the call, with any part in it. */
 export function isOneOfApprovers({ rules }: Pick<Approval, 'rules'>, principal: Principal): boolean {
   return rules.some(({ approvers }) => isApprover(principal, approvers));
 }
 
 /** The grant of the principal that counts still. */
-export function grantOf({ decisions }: Pick<Approval, 'decisions'>, { id }: NamedPrincipal): ApprovalDecision | undefined {
+function grantOf({ decisions }: Pick<Approval, 'decisions'>, { id }: NamedPrincipal): ApprovalDecision | undefined {
   return decisions.find(({ as, principal, withdrawn }) => as === 'granted' && principal.id === id && withdrawn === undefined);
 }
 
@@ -93,7 +93,7 @@ function namesOf({ roles, groups }: Approvers): string {
   return [...roles, ...groups].join(', ');
 }
 
-/** A sentence for each rule that the people whom the gateway knows cannot satisfy. */
+/** A sentence for each rule that the known people cannot satisfy. */
 export function warningsOf(approval: Approval, known: readonly Principal[]): readonly string[] {
   if (approval.status !== 'waiting') return [];
   return approval.rules.flatMap((terms) => {
@@ -101,7 +101,7 @@ export function warningsOf(approval: Approval, known: readonly Principal[]): rea
     const missing = count - grantsFor(terms, approval.decisions);
     const able = known.filter((one) => mayGrant(terms, approval, one) && grantOf(approval, one) === undefined).length;
     if (able >= missing) return [];
-    const who = able === 0 ? 'Nobody whom the gateway knows' : `Only ${able} of the people whom the gateway knows`;
+    const who = able === 0 ? 'No known person' : `Only ${able} of the known people`;
     return [`${who} could grant for the rule ${name} (${namesOf(approvers)}), which needs ${missing} more.`];
   });
 }

@@ -13,8 +13,8 @@ export function proofKeyOf(secret: KeyObject | string): ProofKey {
   return { id: createHash('sha256').update(derived).digest('base64url').slice(0, 11), secret: derived };
 }
 
-/** Of what the approval asks for, and of whom: everything but what people decided and what became of it. */
-export type AskedApproval = Omit<ApprovalFacts, 'decisions'> & Pick<Approval, 'id' | 'subject' | 'createdAt' | 'expiresAt'>;
+/** What an approval asks for, without what people decided and what became of it. */
+type AskedApproval = Omit<ApprovalFacts, 'decisions'> & Pick<Approval, 'id' | 'subject' | 'createdAt' | 'expiresAt'>;
 
 /** What the proof of an approval is about. The body is in it by its digest. */
 export function approvalText(approval: Omit<AskedApproval, 'proof'>): string {

@@ -21,7 +21,7 @@ interface ListOptions {
 }
 
 /** What reading needs: the store, and the key by which approvals are proven. */
-export interface ReadingApprovals {
+interface ReadingApprovals {
   readonly read: Database['read'];
   readonly key: ProofKey;
 }

@@ -51,8 +51,8 @@ export const factColumns = [
 type FactRow = Pick<ApprovalRow, (typeof factColumns)[number]>;
 
 /**
- * An approval as it counts. Decisions without a right proof are left out. Where it is open, its proofs say whether it is granted, whatever
- * the row says; one without a proof of this key has ended.
+ * An approval as it counts. Decisions without a right proof are left out. Where it is open, its proofs say whether it is granted, and not
+ * the row; one without a proof of this key has ended.
  */
 export function approvalOf(row: FactRow & Partial<ApprovalRow>, key: ProofKey): Approval {
   const asIs = storedApproval(row);

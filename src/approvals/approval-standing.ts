@@ -22,13 +22,13 @@ export interface StandingNeeds {
 }
 
 /** Who is about to make the call, and who had a hand in it. */
-export interface PeopleNow {
+interface PeopleNow {
   readonly principal: Principal;
   readonly involved?: readonly InvolvedPrincipal[] | undefined;
 }
 
 /** An approval at one moment. */
-export interface Standing {
+interface Standing {
   /** With the grants that count, and the status that follows from them. */
   readonly approval: Approval;
   /** Grants that count no more. */

@@ -51,7 +51,7 @@ export interface ApprovalFacts {
   readonly fingerprint: string | undefined;
   /** All of them must be satisfied. */
   readonly rules: readonly ApprovalTerms[];
-  /** Who had a hand in the call, besides its caller, when it was asked. */
+  /** Who had a hand in the call, in addition to its caller, when it was asked. */
   readonly involved: readonly InvolvedPrincipal[];
   /** SHA-256 of the body that people are shown. */
   readonly bodyDigest: string | undefined;

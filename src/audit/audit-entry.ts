@@ -74,7 +74,7 @@ export interface AuditFacts {
   readonly links?: readonly ChainLink[] | undefined;
 }
 
-/** What became of an approval, for the chain: so that nobody takes it back in the store alone. */
+/** What became of an approval, for the chain: so that no change of the store alone takes it back. */
 export interface ApprovalFact {
   readonly approval: string;
   /** `ended`: without a use. `forgotten`: what ended before the time `before` may be deleted; its `approval` is `*`. */

@@ -20,7 +20,7 @@ export interface ApprovalGate {
 
 export interface AskingCall {
   readonly principal: Principal;
-  /** Who had a hand in the call besides the principal. Absent: nobody. */
+  /** Who had a hand in the call in addition to the principal. Absent: no person. */
   readonly involved?: readonly InvolvedPrincipal[];
   readonly call: Call;
   /** The rules that match the call now. None where only its caller names an approval, or people were asked before. */
@@ -59,7 +59,7 @@ export interface ApprovalTask {
 
 /** One call may leave, once. */
 export interface ApprovalPermit {
-  /** For the record of the intent: the use, which nobody can take back in the store of the approvals alone. */
+  /** For the record of the intent: the use, which a change of the row of the approval does not take back. */
   readonly use: ApprovalFact;
   /** Used up with the intent, in its transaction. */
   readonly withIntent: IntentPermit;

@@ -9,7 +9,7 @@ export interface CallContext {
   readonly record: CallRecord;
   /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
   readonly delegated?: readonly Role[];
-  /** Who had a hand in the call besides its caller. Absent: nobody. */
+  /** Who had a hand in the call in addition to its caller. Absent: no person. */
   readonly involved?: readonly InvolvedPrincipal[];
   /** By which entrances the call comes. Absent: over HTTP. */
   readonly via?: readonly Entrance[] | undefined;

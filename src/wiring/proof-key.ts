@@ -10,8 +10,7 @@ import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 
 /**
- * The key of the proofs of approvals: the configured one, or that of a file next to a SQLite store, or on PostgreSQL the key of the audit
- * log. Rejects with `store-unavailable` where the file is there and holds no key.
+ * The key of the proofs of approvals. Where none is configured, a file next to a SQLite store has it, or on PostgreSQL the audit log. Rejects with `store-unavailable` where the file is there and holds no key.
  */
 export async function openProofKey(
   { store, audit }: Pick<Config, 'store' | 'audit'>,
@@ -19,7 +18,7 @@ export async function openProofKey(
 ): Promise<ProofKey> {
   if (audit.key !== undefined) return proofKeyOf(audit.key.reveal());
   if (store.kind === 'sqlite') return proofKeyOf(await keyInFile(`${store.file}.key`, log));
-  log.warn('approvals can be forged by whoever writes the database; set audit.key to a secret that the database does not hold');
+  log.warn('a writer of the database can forge approvals; set audit.key to a secret that the database does not hold');
   const stored = await storedAuditKey(database.read);
   return proofKeyOf(stored?.macKey ?? newKey());
 }

@@ -165,7 +165,7 @@ export type Approval = {
     principal: string;
     roles: Array<string>;
     /**
-     * Who had a hand in the call besides its caller. They may not grant it, unless the rule says otherwise.
+     * Who had a hand in the call in addition to its caller. They may not grant it, unless the rule says otherwise.
      */
     involved: Array<InvolvedPerson>;
     /**
@@ -208,7 +208,7 @@ export type Approval = {
     rules: Array<ApprovalRule>;
     decisions: Array<ApprovalDecision>;
     /**
-     * Rules that the people whom the gateway knows cannot satisfy. Not in lists.
+     * Rules that the known people cannot satisfy. Not in lists.
      */
     warnings?: Array<string>;
     preview?: ApprovalPreview;

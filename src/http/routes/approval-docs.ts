@@ -43,7 +43,9 @@ export const approvalSchema = namedObject('Approval', {
       principal: text,
       as: Type.Array(Type.Enum([...involvements])),
     }),
-    { description: 'Who had a hand in the call besides its caller. They may not grant it, unless the rule says otherwise.' },
+    {
+      description: 'Who had a hand in the call in addition to its caller. They may not grant it, unless the rule says otherwise.',
+    },
   ),
   reason: Type.Optional(Type.String({ description: '`X-Reason` of the call.' })),
   createdAt: time,
@@ -78,9 +80,7 @@ export const approvalSchema = namedObject('Approval', {
       ),
     }),
   ),
-  warnings: Type.Optional(
-    Type.Array(text, { description: 'Rules that the people whom the gateway knows cannot satisfy. Not in lists.' }),
-  ),
+  warnings: Type.Optional(Type.Array(text, { description: 'Rules that the known people cannot satisfy. Not in lists.' })),
   preview: Type.Optional(
     namedObject('ApprovalPreview', {
       kind: Type.String({ description: '`none` where there is none; `reason` says why.' }),

@@ -18,7 +18,7 @@ export interface AskedQuestion {
 /** In whose name a task asks, and who had a hand in its run. */
 export interface AskingRun {
   readonly principal: Principal;
-  /** Absent: nobody besides the principal. */
+  /** Absent: only the principal. */
   readonly involved?: readonly InvolvedPrincipal[] | undefined;
 }
 
