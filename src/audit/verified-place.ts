@@ -20,7 +20,12 @@ export function writeVerifiedPlace(place: VerifiedPart): string {
 /** Undefined for any other text. */
 export function readVerifiedPlace(text: string): VerifiedPart | undefined {
   const [chain, seq, ...more] = cursorMembers(text);
-  if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0') || more.length > 0) return undefined;
-  if (chain === afterChains && typeof seq === 'string' && seq.isWellFormed() && !seq.includes('\0')) return { approval: seq };
+  if (!isName(chain) || more.length > 0) return undefined;
+  if (chain === afterChains && isName(seq)) return { approval: seq };
   return Number.isSafeInteger(seq) && (seq as number) >= 0 ? { chain, seq: seq as number } : undefined;
+}
+
+/** A text that every database can compare. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }

@@ -19,9 +19,9 @@ export function explainOffline(config: Config, { route, method, via, ...question
   });
   const operation = operations.find((each) => each === route);
   const problems = 'problems' in found ? [...found.problems] : [];
+  if (operation === undefined) problems.push({ pointer: '/route', detail: `relays no call; there are ${operations.join(', ')}` });
   const verb = wordOf(rightMethods, method, { pointer: '/method', problems });
   const entrance = wordOf(entrances, via, { pointer: '/via', problems });
-  if (operation === undefined) problems.push({ pointer: '/route', detail: `relays no call; there are ${operations.join(', ')}` });
   if ('problems' in found || operation === undefined || problems.length > 0) return { problems };
   const asked = { ...question, principal: found.principal, route: operation, method: verb, via: entrance };
   const answer = explainCall(asked, rulesOf(config));

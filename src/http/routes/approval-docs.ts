@@ -154,9 +154,13 @@ export const exampleApproval = { ...exampleListedApproval, call: { ...exampleCal
 export function exampleDecided(as: 'granted' | 'rejected') {
   const at = '2026-03-01T22:05:00.000Z';
   const grants = as === 'granted' ? 1 : 0;
+  const { id, status: _status, mayDecide: _mayDecide, ...rest } = exampleApproval;
   return {
-    ...exampleApproval,
+    id,
     status: as,
+    mayDecide: false,
+    whyNot: obstacles[as],
+    ...rest,
     changedAt: at,
     rules: [{ ...exampleRule, grants, satisfied: grants === 1 }],
     decisions: [{ as, principal: 'lea', at, reason: 'Checked with the change board.', rules: ['core-changes'] }],
@@ -164,7 +168,7 @@ export function exampleDecided(as: 'granted' | 'rejected') {
 }
 
 /** Why its approver may not decide again. */
-export const exampleObstacle = {
+const obstacles = {
   granted: { code: 'decided', detail: 'You have granted it already.' },
   rejected: { code: 'over', detail: 'The approval is over: it is rejected.' },
 } as const;

@@ -13,7 +13,6 @@ import {
   exampleApproval,
   exampleDecided,
   exampleListedApproval,
-  exampleObstacle,
 } from './approval-docs.ts';
 import { shownApproval } from './approval-texts.ts';
 import { formatIn, formatParameter } from './preview-routes.ts';
@@ -143,7 +142,7 @@ function decisionRoute(options: {
       example: {
         path: { id: exampleApproval.id },
         request: { reason: 'Checked with the change board.' },
-        reply: { ...exampleDecided(as), mayDecide: false, whyNot: exampleObstacle[as] },
+        reply: exampleDecided(as),
       },
     },
   };
