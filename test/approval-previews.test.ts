@@ -80,7 +80,7 @@ test('the preview of an action is its own dry run, also where a run makes the ca
   assert.equal(run.status, 201, run.text);
   let waiting: SeenApproval | undefined;
   await until('the run waits for an approval', async () => {
-    waiting = (await list('lea', '?status=waiting')).find((one) => one.run !== undefined);
+    waiting = (await list('lea', '?status=waiting')).find((one) => one.workflow !== undefined);
     return waiting !== undefined;
   });
   assert.equal((await previewed(waiting?.id ?? '')).text, 'hostname ce22\n');

@@ -105,7 +105,9 @@ function suiteOf(store: TestStore): void {
     const { id: run } = await runs.start(await automation('both', [ask, act]), { input: { site: 'Oslo' } });
     const question = await waiting(run);
     const asked = await read('lea', question);
-    assert.deepEqual([asked.message, asked.run, asked.call], ['Go on with Oslo?', run, undefined]);
+    assert.deepEqual([asked.message, asked.run, asked.call], ['Go on with Oslo?', undefined, undefined]);
+    assert.deepEqual([asked.automation, asked.workflow], ['both', 'lab.both'], 'an approver sees the names alone');
+    assert.equal((await read('ann', question)).run, run, 'and who may open the run gets its id');
     assert.equal((await runs.read(run)).status, 'waiting');
     await killAndRestart();
     assert.equal((await grant('lea', question)).status, 'waiting');

@@ -128,7 +128,7 @@ describe('an automation of the demo', () => {
     assert.match(shown.out, /^\{"tailf-ned-cisco-ios:hostname":"oslo-edge-1"\}\n\nWhat .*:\nhostname oslo-edge-1\n\n/mu);
     assert.match(shown.out, /^rule device-changes: 0 of 1 granted \(noc-leads\)$/mu);
     const own = await typed(t, ['approvals', 'grant', id, '--reason', 'mine']);
-    assert.deepEqual([own.code, own.err.includes('none of the approvers')], [1, true], own.err);
+    assert.deepEqual([own.code, own.err.includes('You asked for this call yourself')], [1, true], own.err);
     const [, grant = ''] = /^ {2}.* (approvals grant \S+)/mu.exec(shown.out) ?? [];
     const granted = await typed(t, [...grant.split(' '), '--reason', 'Agreed.'], { as: 'lea' });
     assert.deepEqual([granted.code, granted.out], [0, 'granted\n'], granted.err);

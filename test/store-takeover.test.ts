@@ -43,10 +43,16 @@ function rowsIn(file: string, table: string): readonly unknown[] {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     const statement = database.prepare(`select * from ${table} order by ${tables[table as keyof typeof tables] ?? '1'}`);
-    return statement.all();
+    return statement.all().map((row) => ({ ...row }));
   } finally {
     database.close();
   }
+}
+
+/** The rows with the columns that they had: later migrations add some. */
+function formerly(rows: readonly unknown[], expected: readonly unknown[]): readonly unknown[] {
+  const columns = Object.keys(expected[0] ?? {});
+  return rows.map((row) => Object.fromEntries(columns.map((column) => [column, (row as Record<string, unknown>)[column]])));
 }
 
 /** Every row of the earlier file of runs, by its table. */
@@ -147,7 +153,8 @@ test('a take-over on SQLite that was killed goes on at the next start, wherever 
       .executeTakeFirstOrThrow();
     assert.equal(automations, 11);
     await database.close();
-    for (const [table, expected] of Object.entries(before)) assert.deepEqual(rowsIn(audit, table), expected, table);
+    for (const [table, expected] of Object.entries(before))
+      assert.deepEqual(formerly(rowsIn(audit, table), expected), expected, table);
     for (const file of [runs, `${runs}-wal`, `${runs}-shm`]) assert.equal(existsSync(file), false);
   }
 });

@@ -31,6 +31,11 @@ export interface RightOptions {
 export const rightRoutes = ['restCall', 'restAction', 'restQuery', 'restRequest'] as const;
 export const rightMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'] as const;
 
+/** The ways by which a call comes: a request over HTTP, a run, an MCP client. A call of a run that an MCP client started came by both. */
+export const entrances = ['http', 'run', 'mcp'] as const;
+
+export type Entrance = (typeof entrances)[number];
+
 type RightRoute = (typeof rightRoutes)[number];
 type RightMethod = (typeof rightMethods)[number];
 

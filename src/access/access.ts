@@ -16,6 +16,7 @@ import { createLoginThrottleStore } from './login-throttle-store.ts';
 import type { IssuerFetch } from './oidc-discovery.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
+import type { PrincipalNow } from './people.ts';
 import type { Principal } from './principal.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
@@ -43,6 +44,10 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
+  /** The principal with this id: a user or client of the configuration in force. */
+  readonly principalNow: PrincipalNow;
+  /** All known principals, as they are now. */
+  knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
@@ -119,6 +124,8 @@ export async function createAccess({
     }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
+    knownPrincipals: async () => current.accounts.principals(),
+    principalNow: async (id) => current.accounts.named(id)?.principal,
     reload(next) {
       current = createAccessRules({ config: next, fetch, clock, log, previous: current });
       bearer.clear();

@@ -19,6 +19,8 @@ export interface Accounts {
   find(kind: AccountKind, name: string): Account | undefined;
   /** The user or client of that name: users and clients share one set of names. */
   named(name: string): Account | undefined;
+  /** All users and clients. */
+  principals(): readonly Principal[];
   /** Whether a user or client has that name, or one that looks like it: without regard to case, width and white space at the ends. */
   isTaken(name: string): boolean;
   /**
@@ -43,6 +45,7 @@ export function createAccounts(config: AccessOptions): Accounts {
   return {
     find: (kind, name) => byKind[kind].get(name),
     named: (name) => users.get(name) ?? clients.get(name),
+    principals: () => [...users.values(), ...clients.values()].map(({ principal }) => principal),
     isTaken: (name) => looks.has(lookOf(name)),
     decoy: (kind, name) => decoyFor[kind](name),
   };

@@ -1,13 +1,15 @@
-import { isApprover } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
-import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
 import type { DecidedApproval } from './approval-changes-store.ts';
+import { eventKey } from './approval-facts.ts';
+import { grantableRules, isOneOfApprovers, notApprover, type Obstacle, obstacleOf, warningsOf } from './approval-people.ts';
+import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
+import { type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 
 /** Who asks for which approval. */
@@ -16,8 +18,16 @@ export interface ApprovalRequest {
   readonly id: string;
 }
 
-/** An approval as its reader may see it. `status`: now. `mayDecide`: the reader may grant or reject it. */
-export type SeenApproval = Approval & { readonly mayDecide: boolean };
+/** An approval as its reader may see it. `status`: now. */
+export type SeenApproval = Approval & {
+  /** The reader may grant it. */
+  readonly mayDecide: boolean;
+  readonly whyNot: Obstacle | undefined;
+  /** The reader may open the run that asks. */
+  readonly seesRun: boolean;
+  /** Sentences about rules that no known people could satisfy. None in a list. */
+  readonly warnings: readonly string[];
+};
 
 /**
  * The approvals for a principal. One that it may not see is `approval-not-found` (404). Its caller, its approvers and the role admin see it.
@@ -41,16 +51,26 @@ export interface ApprovalCatalogue {
   sees(principal: Principal, id: string): Promise<boolean>;
 }
 
-interface CatalogueOptions {
+interface CatalogueOptions extends StandingNeeds {
   readonly store: ApprovalStore;
-  readonly clock: Clock;
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
+  /** All known people, for the warnings. */
+  readonly known: () => Promise<readonly Principal[]>;
+  /** Whether the principal may open the run that asks. */
+  readonly seesRun: (principal: Principal, approval: Approval) => Promise<boolean>;
 }
 
-export function createApprovalCatalogue({ store, clock, takePreview }: CatalogueOptions): ApprovalCatalogue {
-  const seen = (approval: Approval, principal: Principal): SeenApproval => {
-    const status = statusAt(approval, clock.now());
-    return { ...approval, status, mayDecide: isOpen(status) && rulesFor(approval, principal).length > 0 };
+export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCatalogue {
+  const { store, clock, takePreview } = options;
+  const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
+    const approval = { ...given, status: statusAt(given, clock.now()) };
+    const whyNot = obstacleOf(approval, principal);
+    const seesRun = approval.task !== undefined && (await options.seesRun(principal, approval));
+    return { ...approval, mayDecide: whyNot === undefined, whyNot, seesRun, warnings: [] };
+  };
+  const seen = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
+    const approval = await listed(given, principal);
+    return { ...approval, warnings: warningsOf(approval, await options.known()) };
   };
   const visible = async ({ principal, id }: ApprovalRequest): Promise<Approval> => {
     const approval = await store.read(id);
@@ -61,13 +81,15 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
     { principal, id, reason }: ApprovalRequest & { readonly reason: string },
     as: ApprovalDecision['as'],
   ): Promise<SeenApproval> => {
-    await visible({ principal, id });
-    const judged = await store.decide(id, (approval) => judge(approval, { principal, reason, as, at: clock.now() }));
+    await refuseVoid(await visible({ principal, id }), options);
+    const judged = await store.decide(id, (approval) =>
+      judge(approval, { principal, reason, as, at: clock.now(), key: options.key }),
+    );
     if (judged === undefined) throw approvalNotFound();
-    return seen(judged, principal);
+    return await seen(judged, principal);
   };
   return {
-    read: async (request) => seen(await visible(request), request.principal),
+    read: async (request) => await seen(await visible(request), request.principal),
     async list({ principal, filter, page: { limit, after } }) {
       const { list, next } = await visiblePage({
         limit,
@@ -76,14 +98,14 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
         sees: (approval) => maySee(principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
       });
-      return { list: list.map((approval) => seen(approval, principal)), next };
+      return { list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
     },
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),
     async preview(request) {
       const approval = await visible(request);
       const preview = await takePreview(approval, request.format);
-      return seen({ ...approval, preview }, request.principal);
+      return await seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {
       const approval = await store.readFacts(id);
@@ -92,16 +114,17 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
   };
 }
 
-function maySee(principal: Principal, { principal: caller, rules }: Approval): boolean {
-  if (principal.roles.includes('admin') || principal.id === caller.id) return true;
-  return rules.some(({ approvers }) => isApprover(principal, approvers));
+function maySee(principal: Principal, approval: Approval): boolean {
+  return principal.roles.includes('admin') || principal.id === approval.principal.id || isOneOfApprovers(approval, principal);
 }
 
-/** The names of the rules for which a grant of the principal counts. */
-function rulesFor({ principal: caller, rules }: Approval, principal: Principal): readonly string[] {
-  return rules
-    .filter(({ approvers, selfApproval }) => isApprover(principal, approvers) && (selfApproval || principal.id !== caller.id))
-    .map(({ name }) => name);
+/** What people decide about is what was asked: the store alone is not believed. */
+async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<void> {
+  const standing = await standingOf(approval, approval, needs);
+  const isAsShown = approval.bodyDigest === digestOfBody(approval.body);
+  if (standing === undefined || !isAsShown) throw approvalOver({ ...approval, status: 'expired' });
+  if (!isOpen(standing.approval.status)) throw approvalOver(standing.approval);
+  await needs.store.withdraw(approval, standing.losses);
 }
 
 interface Judged {
@@ -109,29 +132,36 @@ interface Judged {
   readonly reason: string;
   readonly as: ApprovalDecision['as'];
   readonly at: number;
+  readonly key: ProofKey;
 }
 
 /** Throws where the principal may not decide, or the approval is over. */
-function judge(approval: Approval, { principal, reason, as, at }: Judged): DecidedApproval | undefined {
+function judge(given: Approval, { principal, reason, as, at, key }: Judged): DecidedApproval | undefined {
+  const approval = { ...given, status: statusAt(given, at) };
+  if (as === 'rejected') refuseRejection(approval, principal);
+  else if (isGranted(approval, principal)) return undefined;
   const { rules, decisions } = approval;
-  const isOne = rules.some(({ approvers }) => isApprover(principal, approvers));
-  if (!isOne) throw notApprover(approval);
-  const counted = rulesFor(approval, principal);
-  if (as === 'granted' && counted.length === 0)
-    throw new GatewayError('forbidden', 'You asked for this call yourself, and its rule does not let its caller approve it.');
-  const status = statusAt(approval, at);
-  if (!isOpen(status)) throw approvalOver({ ...approval, status });
   const { id, username } = principal;
-  const decision: ApprovalDecision = { as, principal: { id, username }, at, reason, rules: counted };
-  if (as === 'rejected') return { status: 'rejected', decisions: [...decisions, decision], event: 'rejected' };
-  if (decisions.some((earlier) => earlier.principal.id === id)) return undefined;
-  if (status === 'granted')
-    throw new GatewayError('approval-granted', 'The approval has all of its grants already: its caller can make the call.');
-  const all = [...decisions, decision];
-  return { status: hasAllGrants(rules, all) ? 'granted' : 'waiting', decisions: all, event: 'granted' };
+  const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, principal) };
+  const all = [...decisions, { ...decided, proof: proofOf(decisionText(approval, decided), key) }];
+  const status = hasAllGrants(rules, all) ? 'granted' : 'waiting';
+  const event = { kind: as, key: eventKey(as, decisions.length) };
+  return { status: as === 'rejected' ? as : status, decisions: all, events: [event] };
 }
 
-function notApprover({ rules }: Approval): GatewayError {
-  const named = rules.map(({ name, approvers: { roles, groups } }) => `${name}: ${[...roles, ...groups].join(', ')}`).join('; ');
-  return new GatewayError('forbidden', `You are none of the approvers (${named}).`);
+/** Each approver may reject, also one who had a hand in the call. */
+function refuseRejection(approval: Approval, principal: Principal): void {
+  if (!isOneOfApprovers(approval, principal)) throw new GatewayError('forbidden', notApprover(approval).detail);
+  if (!isOpen(approval.status)) throw approvalOver(approval);
+}
+
+/** True where the principal has granted it already. Throws where it may not. */
+function isGranted(approval: Approval, principal: Principal): boolean {
+  // Whether the approval is over is no business of those who may not grant it.
+  const obstacle = obstacleOf({ ...approval, status: isOpen(approval.status) ? approval.status : 'waiting' }, principal);
+  if (obstacle !== undefined && obstacle.code !== 'decided') throw new GatewayError('forbidden', obstacle.detail);
+  if (!isOpen(approval.status)) throw approvalOver(approval);
+  if (obstacle !== undefined) return true;
+  if (approval.status === 'waiting') return false;
+  throw new GatewayError('approval-granted', 'The approval has all of its grants already: its caller can make the call.');
 }

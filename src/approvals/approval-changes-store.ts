@@ -4,63 +4,52 @@ import type { Tables } from '#database/tables.ts';
 import type { RunsChange } from '#runs/run-changes.ts';
 import { digestOf } from '#runs/run-row.ts';
 import type { Approval, ApprovalFacts, ApprovalStatus } from './approval.ts';
-import { approvalEvent } from './approval-events.ts';
+import { type ApprovalEvent, approvalEvent } from './approval-events.ts';
+import { approvalText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import { type ApprovalRow, approvalOf, factColumns, factsText, idOfUse } from './approval-row.ts';
 import { digestOfTerms } from './approval-subject.ts';
 
 export interface NewApproval {
   readonly id: string;
   readonly subject: string;
-  readonly facts: ApprovalFacts;
+  readonly facts: Omit<ApprovalFacts, 'proof' | 'bodyDigest' | 'decisions'>;
   readonly body: Buffer | undefined;
   readonly expiresAt: number;
 }
 
 /** Throws where the approval may not be decided, and answers undefined where nothing changes. */
-type Judge = (approval: Approval) => DecidedApproval | undefined;
+export type Judge = (approval: Approval) => DecidedApproval | undefined;
 
 /** What a decision changes. */
 export interface DecidedApproval {
   readonly status: ApprovalStatus;
   readonly decisions: ApprovalFacts['decisions'];
-  readonly event: 'granted' | 'rejected';
+  readonly events: readonly { readonly kind: ApprovalEvent; readonly key: string }[];
 }
 
-/** See `ApprovalStore.create`. `over`: approvals of the same subject whose time was over. */
+interface Changing {
+  readonly transaction: Transaction<Tables>;
+  readonly key: ProofKey;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+const onceMore = sql<number>`unrecorded + 1`;
+
+/** See `ApprovalStore.create`. `over`: approvals of the same subject whose time was over, or whose proof is not of this key. */
 export async function createIn(
-  transaction: Transaction<Tables>,
-  { id, subject, facts, body, expiresAt }: NewApproval,
-  at: number,
+  { transaction, key, at }: Changing,
+  made: NewApproval,
 ): Promise<
   { readonly result: { readonly approval: Approval; readonly isNew: boolean; readonly over: readonly Approval[] } } & RunsChange
 > {
-  const rules = digestOfTerms(facts.rules);
-  const row: ApprovalRow = {
-    id,
-    subject,
-    rules,
-    run: facts.task?.run ?? null,
-    status: 'waiting',
-    created_at: at,
-    expires_at: expiresAt,
-    changed_at: at,
-    caller_digest: digestOf(facts.principal.id),
-    facts: factsText(facts),
-    body: body ?? null,
-    preview: null,
-    used_by: null,
-    unannounced: 0,
-  };
-  // One that has expired makes room, although no gateway has put that on record yet.
+  const row = rowOf(made, { key, at });
+  const { subject, rules } = row;
   const isOfSubject = sql<SqlBool>`subject = ${subject} and rules = ${rules} and status in ('waiting', 'granted')`;
-  const ended = await transaction
-    .updateTable('approval')
-    .set({ status: 'expired', changed_at: at })
-    .where(isOfSubject)
-    .where('expires_at', '<=', at)
-    .returning(factColumns)
-    .execute();
-  const over = ended.map(approvalOf);
+  const there = await transaction.selectFrom('approval').select(factColumns).where(isOfSubject).execute();
+  // One that has expired makes room, although no gateway has put that on record yet.
+  const past = there.filter((one) => one.expires_at <= at || approvalOf(one, key).isVoid).map(({ id }) => id);
+  const over = await endAll({ transaction, key, at }, past);
   const created = await transaction
     .insertInto('approval')
     .values(row)
@@ -68,21 +57,54 @@ export async function createIn(
     .returning('id')
     .execute();
   const found = await transaction.selectFrom('approval').selectAll().where(isOfSubject).executeTakeFirstOrThrow();
-  const approval = approvalOf(found);
+  const approval = approvalOf(found, key);
   const isNew = created.length > 0;
   const { events, commands } = expiry(over, at);
   const requested = isNew ? [approvalEvent('requested', approval, { at })] : [];
   return { result: { approval, isNew, over }, events: [...events, ...requested], commands };
 }
 
-/** See `ApprovalStore.use`. `now`: milliseconds since the epoch. */
+function rowOf({ id, subject, facts, body, expiresAt }: NewApproval, { key, at }: Pick<Changing, 'key' | 'at'>): ApprovalRow {
+  const asked = { ...facts, id, subject, bodyDigest: digestOfBody(body), createdAt: at, expiresAt };
+  return {
+    id,
+    subject,
+    rules: digestOfTerms(facts.rules),
+    run: facts.task?.run ?? null,
+    status: 'waiting',
+    created_at: at,
+    expires_at: expiresAt,
+    changed_at: at,
+    caller_digest: digestOf(facts.principal.id),
+    facts: factsText({ ...asked, proof: proofOf(approvalText(asked), key), decisions: [] }),
+    body: body ?? null,
+    preview: null,
+    used_by: null,
+    unannounced: 0,
+    unrecorded: 1,
+  };
+}
+
+async function endAll({ transaction, key, at }: Changing, ids: readonly string[]): Promise<readonly Approval[]> {
+  if (ids.length === 0) return [];
+  const ended = await transaction
+    .updateTable('approval')
+    .set({ status: 'expired', changed_at: at, unrecorded: onceMore })
+    .where('id', 'in', ids)
+    .where('status', 'in', ['waiting', 'granted'])
+    .returning(factColumns)
+    .execute();
+  return ended.map((row) => approvalOf(row, key));
+}
+
+/** See `ApprovalStore.use`. `now`: milliseconds since the epoch. `use`: see `textOfUse`. */
 export async function useIn(
   transaction: Transaction<Tables>,
-  { id, by, now }: { readonly id: string; readonly by: string; readonly now: number },
+  { id, use, now, isUnrecorded }: UseOfApproval & { readonly now: number },
 ): Promise<boolean> {
   const { numUpdatedRows } = await transaction
     .updateTable('approval')
-    .set({ status: 'used', changed_at: now, used_by: by, unannounced: 1 })
+    .set({ status: 'used', changed_at: now, used_by: use, unannounced: 1, ...(isUnrecorded && { unrecorded: onceMore }) })
     .where('id', '=', id)
     .where('status', '=', 'granted')
     .where('expires_at', '>', now)
@@ -90,53 +112,60 @@ export async function useIn(
   return numUpdatedRows === 1n;
 }
 
+export interface UseOfApproval {
+  readonly id: string;
+  readonly use: string;
+  /** No intent has the use: the audit log gets it by itself. */
+  readonly isUnrecorded: boolean;
+}
+
 /** See `ApprovalStore.decide`. The row is locked until the end of the transaction. */
 export async function decideIn(
-  transaction: Transaction<Tables>,
-  { id, judge, dialect, at }: Pick<Expiring, 'dialect'> & { readonly id: string; readonly judge: Judge; readonly at: number },
+  { transaction, key, at }: Changing,
+  { id, judge, dialect }: Pick<Expiring, 'dialect'> & { readonly id: string; readonly judge: Judge },
 ): Promise<{ readonly result: Approval | undefined } & RunsChange> {
   const locking = dialect === 'postgres' ? sql`for update` : sql``;
   const { rows } = await sql<ApprovalRow>`select * from approval where id = ${id} ${locking}`.execute(transaction);
   const [row] = rows;
-  const approval = row && approvalOf(row);
+  const approval = row && approvalOf(row, key);
   const decided = approval && judge(approval);
   if (approval === undefined || decided === undefined) return { result: approval };
-  const { status, decisions, event } = decided;
-  const after: Approval = { ...approval, status, decisions, changedAt: at };
+  const { status, decisions, events } = decided;
+  const after: Approval = { ...approval, status, decisions, changedAt: at, unrecorded: approval.unrecorded + 1 };
   await transaction
     .updateTable('approval')
-    .set({ status, changed_at: at, facts: factsText(after) })
+    .set({ status, changed_at: at, facts: factsText(after), unrecorded: after.unrecorded })
     .where('id', '=', id)
     .execute();
   return {
     result: after,
-    events: [approvalEvent(event, after, { at, key: `${event}/${decisions.length}` })],
+    events: events.map(({ kind, key: event }) => approvalEvent(kind, after, { at, key: event })),
     commands: status === 'waiting' ? [] : wakingOf([after]),
   };
 }
 
 /** See `ApprovalStore.release`. */
 export async function releaseIn(
-  transaction: Transaction<Tables>,
-  { id, by, at }: { readonly id: string; readonly by: string; readonly at: number },
+  { transaction, key, at }: Changing,
+  { id, use }: { readonly id: string; readonly use: string },
 ): Promise<{ readonly result: undefined } & RunsChange> {
   const rows = await transaction
     .updateTable('approval')
     .set({ status: 'granted', changed_at: at, used_by: null, unannounced: 0 })
     .where('id', '=', id)
     .where('status', '=', 'used')
-    .where('used_by', '=', by)
+    .where(sql<SqlBool>`(used_by = ${use} or used_by like ${`${use} %`})`)
     .returning(factColumns)
     .execute();
   return {
     result: undefined,
-    events: rows.map((row) => approvalEvent('granted', approvalOf(row), { at, key: `granted/${idOfUse(by)}` })),
+    events: rows.map((row) => approvalEvent('granted', approvalOf(row, key), { at, key: `granted/${use}` })),
   };
 }
 
 /** See `ApprovalStore.announce`. */
 export async function announceIn(
-  transaction: Transaction<Tables>,
+  { transaction, key }: Pick<Changing, 'transaction' | 'key'>,
   ids: readonly string[],
 ): Promise<{ readonly result: undefined } & RunsChange> {
   if (ids.length === 0) return { result: undefined };
@@ -148,33 +177,36 @@ export async function announceIn(
     .returning(factColumns)
     .execute();
   const events = rows.map((row) =>
-    approvalEvent('used', approvalOf(row), { at: row.changed_at, key: `used/${idOfUse(row.used_by ?? '')}` }),
+    approvalEvent('used', approvalOf(row, key), { at: row.changed_at, key: `used/${idOfUse(row.used_by ?? '')}` }),
   );
   return { result: undefined, events };
 }
 
 interface Expiring {
-  readonly which: { readonly subject: string } | { readonly limit: number };
+  readonly which: { readonly subject: string } | { readonly ids: readonly string[] } | { readonly limit: number };
   readonly dialect: Database['dialect'];
-  readonly now: number;
 }
 
 /** See `ApprovalStore.expire`. */
 export async function expireIn(
-  transaction: Transaction<Tables>,
-  { which, dialect, now }: Expiring,
+  { transaction, key, at }: Changing,
+  { which, dialect }: Expiring,
 ): Promise<{ readonly result: readonly Approval[] } & RunsChange> {
+  if ('ids' in which) {
+    const ended = await endAll({ transaction, key, at }, which.ids);
+    return { result: ended, ...expiry(ended, at) };
+  }
   // One that people decide about at this moment is left to the next round.
   const locking = dialect === 'sqlite' ? sql`` : 'limit' in which ? sql`for update skip locked` : sql`for update`;
   const ended = sql`exists (select 1 from run where run.id = approval.run and run.ended_at is not null)`;
   const over =
-    'subject' in which ? sql`subject = ${which.subject}` : sql`(expires_at <= ${now} or (approval.run is not null and ${ended}))`;
+    'subject' in which ? sql`subject = ${which.subject}` : sql`(expires_at <= ${at} or (approval.run is not null and ${ended}))`;
   const limit = 'limit' in which ? which.limit : 20;
-  const { rows } = await sql<ApprovalRow>`update approval set status = 'expired', changed_at = ${now}
+  const { rows } = await sql<ApprovalRow>`update approval set status = 'expired', changed_at = ${at}, unrecorded = unrecorded + 1
     where id in (select id from approval where status in ('waiting', 'granted') and ${over} order by id limit ${limit} ${locking})
     returning ${sql.join(factColumns.map((column) => sql.ref(column)))}`.execute(transaction);
-  const approvals = rows.map(approvalOf);
-  return { result: approvals, ...expiry(approvals, now) };
+  const approvals = rows.map((row) => approvalOf(row, key));
+  return { result: approvals, ...expiry(approvals, at) };
 }
 
 function expiry(approvals: readonly Approval[], at: number): Required<Pick<RunsChange, 'events' | 'commands'>> {

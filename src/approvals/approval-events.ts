@@ -1,9 +1,9 @@
 import type { AuditFacts } from '#audit/audit-entry.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import type { NewEvent } from '#runs/run-records.ts';
-import type { Approval } from './approval.ts';
+import type { Approval, ApprovalDecision } from './approval.ts';
 
-type ApprovalEvent = 'requested' | 'granted' | 'rejected' | 'used' | 'expired';
+export type ApprovalEvent = 'requested' | 'granted' | 'rejected' | 'withdrawn' | 'used' | 'expired';
 
 /**
  * An event of an approval as a CloudEvent 1.0. `key`: makes its id unique where an approval has several of a kind. It has no body, no header,
@@ -45,8 +45,19 @@ function calledBy(call: NonNullable<Approval['call']>) {
     : { route, adapter: call.adapter, method, path: withMaskedQuery(call.path) };
 }
 
-function sourceOf(id: string): string {
+export function sourceOf(id: string): string {
   return `/approvals/${id}`;
+}
+
+/** What the audit log holds of a grant that counts no more. */
+export function withdrawalFacts({ id, task, call }: Approval, { principal, withdrawn }: ApprovalDecision): AuditFacts {
+  return {
+    event: 'withdrawn',
+    approval: id,
+    run: task?.run,
+    adapter: call !== undefined && 'adapter' in call ? call.adapter : undefined,
+    detail: `The grant of ${principal.username} counts no more: ${withdrawn?.reason ?? ''}`,
+  };
 }
 
 /** What the audit log holds of an approval that ended without a use. */

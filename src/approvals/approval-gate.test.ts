@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
+import { createApprovalProofs } from '#audit/approval-proofs.ts';
 import { type AuditLog, createAuditLog, type Intended } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
@@ -13,6 +14,7 @@ import { createTestClock, type TestClock } from '../../test/support/gateway/acce
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from './approval-catalogue.ts';
 import { createApprovalGate } from './approval-gate.ts';
+import { proofKeyOf } from './approval-proof.ts';
 import { createApprovalStore } from './approval-store.ts';
 
 const hour = 3_600_000;
@@ -26,7 +28,7 @@ const caller = person('ann', 'leads');
 const approvers = [person('lea', 'leads'), person('leo', 'leads'), caller, person('eve')];
 
 function ruleSets(): readonly (readonly ApprovalRule[])[] {
-  const when = { routes: [], adapters: [], methods: [], paths: [], roles: [] };
+  const when = { routes: [], adapters: [], methods: [], paths: [], roles: [], via: [] };
   const rule = { name: 'one', when, approvers: { roles: [], groups: ['leads'] }, count: 1, selfApproval: false, expires: hour };
   return [[rule], [{ ...rule, count: 2 }], [rule, { ...rule, name: 'two', count: 2 }]];
 }
@@ -56,12 +58,6 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
   for (const _gateway of [1, 2]) {
     const database = await store.open(t, options);
     const runs = runStoreOver(t, database, clock);
-    const approvals = createApprovalStore({
-      database,
-      changeRuns: runs.changeWith,
-      clock,
-      expired: (over) => void expired.push(...over.map(({ id }) => id)),
-    });
     const audit = await createAuditLog({
       database,
       clock,
@@ -71,17 +67,37 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       longestCall: () => hour,
     });
     t.after(() => audit.close());
-    const gate = createApprovalGate({
-      store: approvals,
+    const needs = {
       clock,
-      dialect: store.dialect,
+      key: proofKeyOf('a key of the test'),
+      proofs: (approval: string) => createApprovalProofs(database).of([approval]),
+      principalNow: async (id: string) => approvers.find((one) => one.id === id),
+      rules: () => [],
+    };
+    const approvals = createApprovalStore({
+      ...needs,
+      database,
+      changeRuns: runs.changeWith,
+      audit,
+      expired: (over) => void expired.push(...over.map(({ id }) => id)),
+      withdrawn: () => undefined,
+    });
+    const gate = createApprovalGate({
+      ...needs,
+      store: approvals,
       base: '',
       takePreview: () => undefined,
       bytesAtMost: 100,
     });
     gates.push({ gate, audit });
     const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
-    catalogue ??= createApprovalCatalogue({ store: approvals, clock, takePreview });
+    catalogue ??= createApprovalCatalogue({
+      ...needs,
+      store: approvals,
+      takePreview,
+      known: async () => approvers,
+      seesRun: async () => true,
+    });
   }
   assert.ok(catalogue);
   return { gates, catalogue, clock, expired };
@@ -138,7 +154,7 @@ async function leaves(
   let intended: Intended | undefined;
   try {
     permit = await gate.admit(asking);
-    intended = await audit.intend({ event: 'request' }, permit?.withIntent);
+    intended = await audit.intend({ event: 'request', proof: permit?.use }, permit?.withIntent);
     permit?.used();
     await intended.outcome({ event: 'request', outcome: 'ok' });
     return true;
@@ -160,7 +176,7 @@ async function playedOut({ gates, catalogue, clock }: Gateways, steps: readonly 
       Array.from({ length: times }, (_, index) => {
         const at = gates[(gateway + index) % 2];
         assert.ok(at);
-        const asked = { principal: caller, call: calls[call] ?? callWith(''), rules, requestId: 'r' };
+        const asked = { principal: caller, call: calls[call] ?? callWith(''), rules };
         return leaves(at, { ...asked, reference: { id: approval?.id } });
       }),
     );
@@ -228,7 +244,7 @@ function suiteOf(store: TestStore): void {
     const gateways = await opened(t, store);
     const rules = ruleSets()[0] ?? [];
     for (let round = 0; round < 20; round += 1) {
-      const asking = { principal: caller, call: callWith(`{"round":${round}}`), rules, requestId: `r-${round}` };
+      const asking = { principal: caller, call: callWith(`{"round":${round}}`), rules };
       const [one, other] = gateways.gates;
       assert.ok(one && other);
       const id = await leaves(one, { ...asking, reference: {} });
@@ -251,7 +267,7 @@ function suiteOf(store: TestStore): void {
     const { gates, expired, clock } = await opened(t, store);
     const [gateway] = gates;
     assert.ok(gateway);
-    const asking = { principal: caller, call: callWith('{}'), rules: ruleSets()[0] ?? [], requestId: 'r', reference: {} };
+    const asking = { principal: caller, call: callWith('{}'), rules: ruleSets()[0] ?? [], reference: {} };
     const first = await leaves(gateway, asking);
     clock.advance(hour);
     const second = await leaves(gateway, asking);
@@ -264,7 +280,7 @@ function suiteOf(store: TestStore): void {
     const [gateway] = gates;
     assert.ok(gateway);
     const long = (digit: string) => callWith(digit.repeat(60));
-    const asking = { principal: caller, rules: ruleSets()[0] ?? [], requestId: 'r', reference: {} };
+    const asking = { principal: caller, rules: ruleSets()[0] ?? [], reference: {} };
     const first = await leaves(gateway, { ...asking, call: long('1') });
     assert.ok(typeof first === 'string');
     await assert.rejects(gateway.gate.admit({ ...asking, call: long('2') }), { code: 'too-many-requests' });

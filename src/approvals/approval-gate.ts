@@ -1,19 +1,17 @@
 import type { Principal } from '#access/principal.ts';
-import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
 import { type Approval, isOpen, statusAt, termsOf } from './approval.ts';
+import { useOf } from './approval-facts.ts';
 import { approvalMismatch, approvalOver, approvalRequired, whereToWait } from './approval-refusals.ts';
-import { newUse } from './approval-row.ts';
+import { newUse, textOfUse } from './approval-row.ts';
+import { type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subject.ts';
 
-interface GateOptions {
+interface GateOptions extends StandingNeeds {
   readonly store: ApprovalStore;
-  readonly clock: Clock;
-  /** PostgreSQL: an approval is used up in the transaction of the intent. SQLite has the audit log in a file of its own. */
-  readonly dialect: 'sqlite' | 'postgres';
   /** In front of the path of an approval. */
   readonly base: string;
   /** Takes the preview of a new approval, in the background. */
@@ -29,16 +27,22 @@ const usualBytes = 100 * 1024 ** 2;
 export function createApprovalGate(options: GateOptions): ApprovalGate {
   return {
     async admit(asking) {
-      const fingerprint = fingerprintOf(asking.call, asking.principal, await options.store.key());
+      const fingerprint = fingerprintOf(asking.call, asking.principal, await options.store.hashKey());
       const found = await findApproval(asking, fingerprint, options);
-      if (found === undefined && asking.rules.length === 0) return undefined;
-      if (found === undefined) return await ask(asking, fingerprint, options);
-      return await permitOf(found, asking, options);
+      const standing = found && (await standingOf(found, asking, options));
+      if (standing !== undefined) {
+        await options.store.withdraw(standing.approval, standing.losses);
+        return await permitOf(standing.approval, options);
+      }
+      if (asking.rules.length === 0) return undefined;
+      // A void one makes room for a new one.
+      if (found !== undefined) await options.store.expire({ ids: [found.id] });
+      return await ask(asking, fingerprint, options);
     },
   };
 }
 
-/** The approval that the entrance names, or that the task has asked for. Undefined: none that covers the rules of now. */
+/** The approval that the entrance names, or that the task has asked for. Undefined: no approval covers the rules in force. */
 async function findApproval(
   { principal, rules, reference: { id, task } }: AskingCall,
   fingerprint: string,
@@ -48,7 +52,7 @@ async function findApproval(
   if (task !== undefined) {
     const asked = await store.ofSubject(taskSubject(task));
     // The idempotency key of the task is free: one that was used let nothing leave, because its gateway died between use and intent.
-    const found = asked.find(({ status, rules: approved }) => status !== 'used' && covers(approved, needed));
+    const found = asked.find(({ status, isVoid, rules: approved }) => status !== 'used' && !isVoid && covers(approved, needed));
     if (found !== undefined && found.fingerprint !== fingerprint) throw approvalMismatch();
     return found;
   }
@@ -60,7 +64,7 @@ async function findApproval(
 
 /** Puts the call before people, unless it is already, and refuses it. */
 async function ask(asking: AskingCall, fingerprint: string, options: GateOptions): Promise<never> {
-  const { principal, call, rules, reference } = asking;
+  const { principal, call, rules, reference, involved = [] } = asking;
   const { store, clock, base, takePreview } = options;
   const { task, reason, mask } = reference;
   const now = clock.now();
@@ -78,7 +82,7 @@ async function ask(asking: AskingCall, fingerprint: string, options: GateOptions
       task,
       fingerprint,
       rules: rules.map(termsOf),
-      decisions: [],
+      involved,
     },
     body: shown.body,
     expiresAt: now + Math.min(...rules.map(({ expires }) => expires)),
@@ -112,27 +116,28 @@ function tooMany(): GatewayError {
   );
 }
 
-async function permitOf(approval: Approval, { requestId }: AskingCall, options: GateOptions): Promise<ApprovalPermit> {
-  const { store, clock, dialect, base } = options;
+/** `approval`: as it counts at this moment. */
+async function permitOf(approval: Approval, options: GateOptions): Promise<ApprovalPermit> {
+  const { store, clock, base } = options;
   const refusalOf = (now: Approval): GatewayError => {
     const status = statusAt(now, clock.now());
     return status === 'waiting' || status === 'granted'
       ? approvalRequired({ approval: now, base }, sentenceOf(now))
-      : approvalOver({ ...now, status });
+      : approvalOver({ ...now, status }, base);
   };
   const { id } = approval;
-  const use = newUse(requestId);
-  if (statusAt(approval, clock.now()) !== 'granted') throw refusalOf(approval);
+  const use = newUse();
+  if (approval.status !== 'granted') throw refusalOf(approval);
   // Another call uses it in the same moment, although its transaction has not ended.
   const lost = async (): Promise<Error> => {
     const now = (await store.readFacts(id)) ?? approval;
     return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
   };
   const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
-  if (dialect === 'sqlite' && !(await store.use(id, use))) throw await lost();
+  const useOfRecord = (record: string) => ({ id, use: textOfUse(use, record), isUnrecorded: false });
   return {
-    approval: id,
-    withIntent: dialect === 'sqlite' ? undefined : { key: id, use: (transaction) => store.useIn(transaction, id, use), lost },
+    use: useOf(id, use),
+    withIntent: { key: id, use: (transaction, record) => store.useIn(transaction, useOfRecord(record)), lost },
     // A use that is not announced now is announced by the upkeep.
     used: () => void quietly(store.announce([id])),
     release: () => quietly(store.release(id, use)),

@@ -3,6 +3,7 @@ import { type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { digestOf } from '#runs/run-row.ts';
 import { type Approval, type ApprovalStatus, isApprovalId, isOpen } from './approval.ts';
+import type { ProofKey } from './approval-proof.ts';
 import { approvalOf, factColumns } from './approval-row.ts';
 
 /** Where a page of the list begins: after this approval. */
@@ -19,22 +20,28 @@ interface ListOptions {
   readonly now: number;
 }
 
-export async function readApproval({ read }: Database, id: string): Promise<Approval | undefined> {
+/** What reading needs: the store, and the key by which approvals are proven. */
+interface ReadingApprovals {
+  readonly read: Database['read'];
+  readonly key: ProofKey;
+}
+
+export async function readApproval({ read, key }: ReadingApprovals, id: string): Promise<Approval | undefined> {
   if (!isApprovalId(id)) return undefined;
   const row = await read.selectFrom('approval').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && approvalOf(row);
+  return row && approvalOf(row, key);
 }
 
 /** See `ApprovalStore.readFacts`. */
-export async function readFacts({ read }: Database, id: string): Promise<Approval | undefined> {
+export async function readFacts({ read, key }: ReadingApprovals, id: string): Promise<Approval | undefined> {
   if (!isApprovalId(id)) return undefined;
   const row = await read.selectFrom('approval').select(factColumns).where('id', '=', id).executeTakeFirst();
-  return row && approvalOf(row);
+  return row && approvalOf(row, key);
 }
 
 /** The newest first. */
 export async function listApprovals(
-  { read }: Database,
+  { read, key }: ReadingApprovals,
   { filter: { status, run }, page: { limit, after }, now }: ListOptions,
 ): Promise<readonly Approval[]> {
   let query = read.selectFrom('approval').select(factColumns);
@@ -45,11 +52,11 @@ export async function listApprovals(
   if (run !== undefined) query = query.where('run', '=', run);
   if (after !== undefined) query = query.where(sql<SqlBool>`(created_at, id) < (${after.createdAt}, ${after.id})`);
   const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
-  return rows.map(approvalOf);
+  return rows.map((row) => approvalOf(row, key));
 }
 
 /** The newest first. */
-export async function approvalsOfSubject({ read }: Database, subject: string): Promise<readonly Approval[]> {
+export async function approvalsOfSubject({ read, key }: ReadingApprovals, subject: string): Promise<readonly Approval[]> {
   const rows = await read
     .selectFrom('approval')
     .select(factColumns)
@@ -57,7 +64,38 @@ export async function approvalsOfSubject({ read }: Database, subject: string): P
     .orderBy('created_at', 'desc')
     .limit(20)
     .execute();
-  return rows.map(approvalOf);
+  return rows.map((row) => approvalOf(row, key));
+}
+
+/** Open approvals, in the order of their ids, from the one after `after` on. */
+export async function openApprovals(
+  { read, key }: ReadingApprovals,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<readonly Approval[]> {
+  const rows = await read
+    .selectFrom('approval')
+    .select(factColumns)
+    .where('status', 'in', ['waiting', 'granted'])
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => approvalOf(row, key));
+}
+
+/** Approvals of which the audit log lacks a proof, although they changed before this time. */
+export async function unrecordedApprovals(
+  { read, key }: ReadingApprovals,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Promise<readonly Approval[]> {
+  const rows = await read
+    .selectFrom('approval')
+    .select(factColumns)
+    .where('unrecorded', '>', 0)
+    .where('changed_at', '<', before)
+    .limit(limit)
+    .execute();
+  return rows.map((row) => approvalOf(row, key));
 }
 
 /** `bytes`: of their bodies. */
@@ -66,7 +104,7 @@ export interface OpenApprovals {
   readonly bytes: number;
 }
 
-export function countOpen({ read }: Database, caller: string): Promise<OpenApprovals> {
+export function countOpen({ read }: Pick<ReadingApprovals, 'read'>, caller: string): Promise<OpenApprovals> {
   return read
     .selectFrom('approval')
     .select([sql<number>`count(*)`.as('count'), sql<number>`cast(coalesce(sum(octet_length(body)), 0) as bigint)`.as('bytes')])

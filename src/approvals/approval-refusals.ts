@@ -30,23 +30,22 @@ export function approvalMismatch(): GatewayError {
   );
 }
 
-/** 409: why an approval that is over, or was used, lets no call pass. */
-export function approvalOver(approval: Pick<Approval, 'status' | 'decisions' | 'usedBy'>): GatewayError {
-  const { status, decisions, usedBy } = approval;
-  if (status === 'used')
-    return new GatewayError(
-      'approval-used',
-      `The approval was used by ${usedBy === undefined ? 'another request' : `the request ${usedBy}`}. A further call needs an approval of its own: send it without the header Approval.`,
-    );
+/** 409: why an approval that is over, or was used, lets no call pass. `base`: in front of its path, where a call asks. */
+export function approvalOver(approval: Approval, base = ''): GatewayError {
+  const { id, status, decisions, usedBy, expiresAt } = approval;
+  const about = { approval: { id, href: `${base}/approvals/${id}`, expires: new Date(expiresAt).toISOString() } };
+  if (status === 'used') {
+    const by = usedBy === undefined ? '' : ` by the call that the audit log has as ${usedBy}`;
+    const detail = `The approval was used${by}. A further call needs an approval of its own: send it without the header Approval.`;
+    return new GatewayError('approval-used', detail, about);
+  }
   if (status === 'rejected') {
     const rejection = decisions.find(({ as }) => as === 'rejected');
     const who = rejection === undefined ? '' : ` by ${rejection.principal.username}: ${rejection.reason}`;
-    return new GatewayError('approval-rejected', `The approval was rejected${who}`);
+    return new GatewayError('approval-rejected', `The approval was rejected${who}`, about);
   }
-  return new GatewayError(
-    'approval-expired',
-    'The approval has expired. Ask for it again: send the call without the header Approval.',
-  );
+  const detail = 'The approval has expired. Ask for it again: send the call without the header Approval.';
+  return new GatewayError('approval-expired', detail, about);
 }
 
 export function approvalNotFound(): GatewayError {

@@ -1,25 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import type { Tables } from '#database/tables.ts';
-import type { Approval, ApprovalFacts, StoredPreview } from './approval.ts';
+import { type Approval, type ApprovalFacts, hasAllGrants, isOpen, type StoredPreview } from './approval.ts';
+import { isApprovalProven, isDecisionProven, type ProofKey } from './approval-proof.ts';
 
 export type ApprovalRow = Tables['approval'];
 
-export function factsText({ principal, call, message, reason, task, fingerprint, rules, decisions }: ApprovalFacts): string {
-  return JSON.stringify({ principal, call, message, reason, task, fingerprint, rules, decisions } satisfies ApprovalFacts);
+export function factsText(facts: ApprovalFacts): string {
+  const { principal, call, message, reason, task, fingerprint, rules, involved, bodyDigest, proof, decisions } = facts;
+  const kept = { principal, call, message, reason, task, fingerprint, rules, involved, bodyDigest, proof, decisions };
+  return JSON.stringify(kept satisfies ApprovalFacts);
 }
 
-/** A use of an approval, as the store keeps it. It has an id of its own: a caller chooses the id of its request, and may send one twice. */
-export function newUse(requestId: string): string {
-  return `${randomUUID()} ${requestId}`;
+/** The id of a use. A caller chooses the id of its request, and may send one twice, so that does not tell uses apart. */
+export function newUse(): string {
+  return randomUUID();
 }
 
-/** The id of the use itself. */
-export function idOfUse(use: string): string {
-  return use.slice(0, use.indexOf(' '));
+/** What the store keeps of a use: its id, and the id of the audit record of the call. A question has no record. */
+export function textOfUse(use: string, record: string | undefined): string {
+  return record === undefined ? use : `${use} ${record}`;
 }
 
-function requestOfUse(use: string): string {
-  return use.slice(use.indexOf(' ') + 1);
+export function idOfUse(text: string): string {
+  const [use = ''] = text.split(' ', 1);
+  return use;
+}
+
+function recordOfUse(text: string): string | undefined {
+  const at = text.indexOf(' ');
+  return at < 0 ? undefined : text.slice(at + 1);
 }
 
 /** Everything but the body and the preview, which may be long. */
@@ -36,14 +45,37 @@ export const factColumns = [
   'facts',
   'used_by',
   'unannounced',
+  'unrecorded',
 ] as const;
 
 type FactRow = Pick<ApprovalRow, (typeof factColumns)[number]>;
 
-export function approvalOf(row: FactRow & Partial<ApprovalRow>): Approval {
-  const { body = null, preview = null } = row;
+/**
+ * An approval as it counts. Decisions without a right proof are left out. Where it is open, its proofs say whether it is granted, and not
+ * the row; one without a proof of this key has ended.
+ */
+export function approvalOf(row: FactRow & Partial<ApprovalRow>, key: ProofKey): Approval {
+  const asIs = storedApproval(row);
+  const isVoid = !isApprovalProven(asIs, key);
+  const decisions = isVoid ? asIs.decisions : asIs.decisions.filter((decision) => isDecisionProven(asIs, decision, key));
+  return { ...asIs, decisions, isVoid, status: statusOf({ ...asIs, decisions, isVoid }) };
+}
+
+function statusOf({ status, isVoid, rules, decisions }: Approval): Approval['status'] {
+  if (!isOpen(status)) return status;
+  if (isVoid) return 'expired';
+  return hasAllGrants(rules, decisions) ? 'granted' : 'waiting';
+}
+
+/** An approval of an earlier version does not say who had a hand in its call. */
+const withoutHands: Pick<ApprovalFacts, 'involved'> = { involved: [] };
+
+/** An approval as the row says, proven or not. */
+export function storedApproval(row: FactRow & Partial<ApprovalRow>): Approval {
+  const { body = null, preview = null, used_by: use } = row;
   return {
-    ...(JSON.parse(row.facts) as ApprovalFacts),
+    ...withoutHands,
+    ...(JSON.parse(row.facts) as Partial<ApprovalFacts> & Omit<ApprovalFacts, 'involved'>),
     id: row.id,
     subject: row.subject,
     status: row.status,
@@ -52,6 +84,10 @@ export function approvalOf(row: FactRow & Partial<ApprovalRow>): Approval {
     changedAt: row.changed_at,
     body: body === null ? undefined : Buffer.from(body),
     preview: preview === null ? undefined : (JSON.parse(preview) as StoredPreview),
-    usedBy: row.used_by === null ? undefined : requestOfUse(row.used_by),
+    use: use === null ? undefined : idOfUse(use),
+    usedBy: use === null ? undefined : recordOfUse(use),
+    isUnannounced: row.unannounced === 1,
+    isVoid: false,
+    unrecorded: row.unrecorded,
   };
 }

@@ -1,19 +1,24 @@
 import { sql, type Transaction } from 'kysely';
+import type { ProvenFact } from '#audit/audit-entry.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { ChangeRuns } from '#runs/run-changes.ts';
-import type { Approval, StoredPreview } from './approval.ts';
+import type { Approval, ApprovalDecision, StoredPreview } from './approval.ts';
 import {
   announceIn,
   createIn,
-  type DecidedApproval,
   decideIn,
   expireIn,
+  type Judge,
   type NewApproval,
   releaseIn,
+  type UseOfApproval,
   useIn,
 } from './approval-changes-store.ts';
+import { factsOfApproval, isSameFact } from './approval-facts.ts';
+import { type ProofKey, proofOf, releaseText } from './approval-proof.ts';
 import {
   type ApprovalFilter,
   type ApprovalPlace,
@@ -22,11 +27,17 @@ import {
   hashKey,
   listApprovals,
   type OpenApprovals,
+  openApprovals,
   readApproval,
   readFacts,
+  unrecordedApprovals,
 } from './approval-reading-store.ts';
+import { type Losses, withdrawalFrom } from './approval-withdrawal.ts';
 
-/** The approvals. Any number of gateways work on one store. Every method rejects with `store-unavailable`. */
+/**
+ * The approvals. Any number of gateways work on one store. What is asked and decided is in the audit log, too, once a method resolves: so a
+ * change of the store alone takes nothing back. Every method rejects with `store-unavailable` or `audit-unavailable`.
+ */
 export interface ApprovalStore {
   /** Answers the open approval of the subject with the same rules where there is one. */
   create(made: NewApproval): Promise<{ readonly approval: Approval; readonly isNew: boolean }>;
@@ -40,58 +51,89 @@ export interface ApprovalStore {
     filter: ApprovalFilter,
     page: { readonly limit: number; readonly after?: ApprovalPlace | undefined },
   ): Promise<readonly Approval[]>;
+  /** Open approvals in the order of their ids, from the one after `after` on. */
+  open(page: { readonly after: string; readonly limit: number }): Promise<readonly Approval[]>;
   /** The open approvals that the principal has asked for: how many, and the bytes of their bodies. */
   openOf(caller: string): Promise<OpenApprovals>;
   /**
    * Decides while no other gateway can. `judge` throws where it may not be, and answers undefined where nothing changes. Undefined: there is
    * no such approval.
    */
-  decide(id: string, judge: (approval: Approval) => DecidedApproval | undefined): Promise<Approval | undefined>;
-  /** Uses a granted approval up, in a transaction of its own or in this one. False where it cannot be used any more. `by`: see `newUse`. */
-  use(id: string, by: string): Promise<boolean>;
-  useIn(transaction: Transaction<Tables>, id: string, by: string): Promise<boolean>;
-  /** The request of this use sent nothing: it can be used again. */
-  release(id: string, by: string): Promise<void>;
+  decide(id: string, judge: Judge): Promise<Approval | undefined>;
+  /** Takes grants out for good. */
+  withdraw(approval: Approval, losses: Losses): Promise<void>;
+  /** Uses a granted approval up, in a transaction of its own or in this one. False where it cannot be used any more. `use`: see `textOfUse`. */
+  use(use: UseOfApproval): Promise<boolean>;
+  useIn(transaction: Transaction<Tables>, use: UseOfApproval): Promise<boolean>;
+  /** The call of this use sent nothing: the approval can be used again. */
+  release(id: string, use: string): Promise<void>;
   savePreview(id: string, preview: StoredPreview): Promise<void>;
   /** Puts the use of approvals into the log of events. */
   announce(ids: readonly string[]): Promise<void>;
   /** Uses that no gateway announced within this many milliseconds. */
   unannounced(olderThan: number): Promise<readonly string[]>;
-  /** Ends open approvals: whose time is over, whose run has ended, and those of the subject. */
-  expire(which: { readonly subject: string } | { readonly limit: number }): Promise<void>;
+  /** Puts into the audit log what it lacks of the approval. */
+  record(approval: Approval): Promise<void>;
+  /** Does so for what a gateway that died did not record, for approvals that changed as many milliseconds ago. */
+  recordLate(olderThan: number): Promise<void>;
+  /** Ends open approvals: whose time is over, whose run has ended, those of the subject, and these. */
+  expire(which: { readonly subject: string } | { readonly ids: readonly string[] } | { readonly limit: number }): Promise<void>;
   /** Deletes approvals that were over before this time. Answers how many. */
   forget(before: number, limit: number): Promise<number>;
   /** The key of the hashes of calls. */
-  key(): Promise<Buffer>;
+  hashKey(): Promise<Buffer>;
 }
 
 interface ApprovalStoreOptions {
   readonly database: Database;
   readonly changeRuns: ChangeRuns;
   readonly clock: Clock;
+  readonly key: ProofKey;
+  readonly audit: Pick<AuditLog, 'prove'>;
+  /** What the audit log has of an approval. */
+  readonly proofs: (approval: string) => Promise<readonly ProvenFact[]>;
   /** Told of approvals that ended without a use, once the store has that. */
   readonly expired: (approvals: readonly Approval[]) => void;
+  /** Told of a grant that counts no more, once the store has that. */
+  readonly withdrawn: (approval: Approval, decision: ApprovalDecision) => void;
 }
 
-export function createApprovalStore({ database, changeRuns, clock, expired }: ApprovalStoreOptions): ApprovalStore {
-  const { dialect, read, records } = database;
-  const keyOfHashes = once(() => hashKey(database));
-  const use: ApprovalStore['useIn'] = (transaction, id, by) => useIn(transaction, { id, by, now: clock.now() });
+const lateAtOnce = 100;
+
+export function createApprovalStore(options: ApprovalStoreOptions): ApprovalStore {
+  const reading = { read: options.database.read, key: options.key };
+  const record = recorder(options);
   return {
-    async create(made) {
-      const { over, ...created } = await changeRuns((transaction) => createIn(transaction, made, clock.now()));
-      expired(over);
-      return created;
+    ...readingOf(options),
+    ...decidingOf(options, record),
+    ...usesOf(options, record),
+    record,
+    async recordLate(olderThan) {
+      const late = await unrecordedApprovals(reading, { before: options.clock.now() - olderThan, limit: lateAtOnce });
+      for (const approval of late) await record(approval);
     },
-    read: (id) => readApproval(database, id),
-    readFacts: (id) => readFacts(database, id),
-    ofSubject: (subject) => approvalsOfSubject(database, subject),
-    list: (filter, page) => listApprovals(database, { filter, page, now: clock.now() }),
+  };
+}
+
+type RecordApproval = ApprovalStore['record'];
+
+function readingOf({
+  database,
+  key,
+  clock,
+}: ApprovalStoreOptions): Pick<
+  ApprovalStore,
+  'read' | 'readFacts' | 'ofSubject' | 'list' | 'open' | 'openOf' | 'savePreview' | 'forget' | 'hashKey'
+> {
+  const { read, records } = database;
+  const reading = { read, key };
+  return {
+    read: (id) => readApproval(reading, id),
+    readFacts: (id) => readFacts(reading, id),
+    ofSubject: (subject) => approvalsOfSubject(reading, subject),
+    list: (filter, page) => listApprovals(reading, { filter, page, now: clock.now() }),
+    open: (page) => openApprovals(reading, page),
     openOf: (caller) => countOpen(database, caller),
-    decide: (id, judge) => changeRuns((transaction) => decideIn(transaction, { id, judge, dialect, at: clock.now() })),
-    use: (id, by) => changeRuns(async (transaction) => ({ result: await use(transaction, id, by) })),
-    useIn: use,
-    release: (id, by) => changeRuns((transaction) => releaseIn(transaction, { id, by, at: clock.now() })),
     async savePreview(id, preview) {
       await records
         .updateTable('approval')
@@ -99,7 +141,66 @@ export function createApprovalStore({ database, changeRuns, clock, expired }: Ap
         .where('id', '=', id)
         .execute();
     },
-    announce: (ids) => changeRuns((transaction) => announceIn(transaction, ids)),
+    async forget(before, limit) {
+      const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
+      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(records);
+      return Number(numAffectedRows);
+    },
+    hashKey: once(() => hashKey(database)),
+  };
+}
+
+function decidingOf(
+  { database: { dialect }, changeRuns, clock, key, expired, withdrawn }: ApprovalStoreOptions,
+  record: RecordApproval,
+): Pick<ApprovalStore, 'create' | 'decide' | 'withdraw' | 'expire'> {
+  const decide = async (id: string, judge: Judge, at: number): Promise<Approval | undefined> => {
+    const decided = await changeRuns((transaction) => decideIn({ transaction, key, at }, { id, judge, dialect }));
+    if (decided !== undefined) await record(decided);
+    return decided;
+  };
+  return {
+    async create(made) {
+      const { over, ...created } = await changeRuns((transaction) => createIn({ transaction, key, at: clock.now() }, made));
+      expired(over);
+      for (const approval of [...over, created.approval]) await record(approval);
+      return created;
+    },
+    decide: (id, judge) => decide(id, judge, clock.now()),
+    async withdraw({ id }, losses) {
+      if (losses.size === 0) return;
+      const at = clock.now();
+      const after = await decide(id, (approval) => withdrawalFrom(approval, losses, at), at);
+      const isNew = ({ proof, withdrawn: gone }: ApprovalDecision): boolean => gone?.at === at && losses.has(proof ?? '');
+      for (const decision of after?.decisions.filter(isNew) ?? []) if (after) withdrawn(after, decision);
+    },
+    async expire(which) {
+      const ended = await changeRuns((transaction) => expireIn({ transaction, key, at: clock.now() }, { which, dialect }));
+      expired(ended);
+      for (const approval of ended) await record(approval);
+    },
+  };
+}
+
+function usesOf(
+  { database: { read }, changeRuns, clock, key, audit }: ApprovalStoreOptions,
+  record: RecordApproval,
+): Pick<ApprovalStore, 'use' | 'useIn' | 'release' | 'announce' | 'unannounced'> {
+  const use: ApprovalStore['useIn'] = (transaction, of) => useIn(transaction, { ...of, now: clock.now() });
+  return {
+    async use(of) {
+      const isUsed = await changeRuns(async (transaction) => ({ result: await use(transaction, of) }));
+      const used = isUsed && of.isUnrecorded ? await readFacts({ read, key }, of.id) : undefined;
+      if (used !== undefined) await record(used);
+      return isUsed;
+    },
+    useIn: use,
+    async release(id, of) {
+      const mac = proofOf(releaseText(id, of), key);
+      await audit.prove([{ approval: id, of: 'released', use: of, mac, event: `granted/${of}` }]);
+      await changeRuns((transaction) => releaseIn({ transaction, key, at: clock.now() }, { id, use: of }));
+    },
+    announce: (ids) => changeRuns((transaction) => announceIn({ transaction, key }, ids)),
     async unannounced(olderThan) {
       const rows = await read
         .selectFrom('approval')
@@ -110,15 +211,22 @@ export function createApprovalStore({ database, changeRuns, clock, expired }: Ap
         .execute();
       return rows.map(({ id }) => id);
     },
-    async expire(which) {
-      expired(await changeRuns((transaction) => expireIn(transaction, { which, dialect, now: clock.now() })));
-    },
-    async forget(before, limit) {
-      const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
-      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(records);
-      return Number(numAffectedRows);
-    },
-    key: keyOfHashes,
+  };
+}
+
+/** Puts into the audit log what it lacks of an approval. */
+function recorder({ database: { records }, key, audit, proofs }: ApprovalStoreOptions): (approval: Approval) => Promise<void> {
+  return async (approval) => {
+    const { id, unrecorded } = approval;
+    if (unrecorded === 0) return;
+    const known = await proofs(id);
+    await audit.prove(factsOfApproval(approval, key).filter((fact) => !known.some((one) => isSameFact(one, fact))));
+    await records
+      .updateTable('approval')
+      .set({ unrecorded: 0 })
+      .where('id', '=', id)
+      .where('unrecorded', '=', unrecorded)
+      .execute();
   };
 }
 

@@ -1,22 +1,25 @@
-import type { Principal } from '#access/principal.ts';
-import type { Clock } from '#base/clock.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
-import type { ApprovalTask } from '#calls/approval-gate.ts';
-import type { ApprovalTasks, AskedQuestion } from '#runs/tasks/approval-task.ts';
-import { type Approval, statusAt } from './approval.ts';
+import type { ApprovalTasks, AskedQuestion, AskingRun } from '#runs/tasks/approval-task.ts';
+import type { Approval } from './approval.ts';
 import { approvalOver } from './approval-refusals.ts';
 import { newUse } from './approval-row.ts';
+import { type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { taskSubject } from './approval-subject.ts';
 
+interface TaskNeeds extends StandingNeeds {
+  readonly store: ApprovalStore;
+}
+
 /** What tasks of runs ask of approvals. */
-export function createApprovalTasks({ store, clock }: { readonly store: ApprovalStore; readonly clock: Clock }): ApprovalTasks {
+export function createApprovalTasks(needs: TaskNeeds): ApprovalTasks {
+  const { store } = needs;
   return {
     async ask(question) {
       const subject = taskSubject(question.task);
-      const [known] = await store.ofSubject(subject);
-      const approval = known ?? (await asked(question, subject, { store, clock }));
-      return await answerOf(approval, question.task, { store, clock });
+      const known = (await store.ofSubject(subject)).find(({ isVoid }) => !isVoid);
+      const approval = known ?? (await asked(question, subject, needs));
+      return await answerOf(approval, question, needs);
     },
     async isUnused(task) {
       const [newest] = await store.ofSubject(taskSubject(task));
@@ -29,9 +32,9 @@ export function createApprovalTasks({ store, clock }: { readonly store: Approval
 }
 
 async function asked(
-  { task, principal, message, terms, expires }: AskedQuestion & { readonly principal: Principal },
+  { task, principal, involved = [], message, terms, expires }: AskedQuestion & AskingRun,
   subject: string,
-  { store, clock }: { readonly store: ApprovalStore; readonly clock: Clock },
+  { store, clock }: TaskNeeds,
 ): Promise<Approval> {
   const now = clock.now();
   const { approval } = await store.create({
@@ -45,7 +48,7 @@ async function asked(
       task,
       fingerprint: undefined,
       rules: [{ name: task.reference, ...terms }],
-      decisions: [],
+      involved,
     },
     body: undefined,
     expiresAt: now + expires,
@@ -56,21 +59,27 @@ async function asked(
 /** The task itself uses the approval: it goes on. A gateway that died after that finds it used by the same task. */
 async function answerOf(
   approval: Approval,
-  task: ApprovalTask,
-  { store, clock }: { readonly store: ApprovalStore; readonly clock: Clock },
+  question: AskedQuestion & AskingRun,
+  needs: TaskNeeds,
 ): ReturnType<ApprovalTasks['ask']> {
-  const status = statusAt(approval, clock.now());
+  const { store } = needs;
+  const now = await standingOf(approval, question, needs);
+  if (now === undefined) {
+    await store.expire({ ids: [approval.id] });
+    return await answerOf(await asked(question, approval.subject, needs), question, needs);
+  }
+  await store.withdraw(now.approval, now.losses);
+  const { id, status, decisions } = now.approval;
   if (status === 'waiting') return { kind: 'waiting' };
-  const { id } = approval;
   if (status === 'granted') {
-    if (!(await store.use(id, newUse(`run ${task.run}`))))
-      return await answerOf((await store.readFacts(id)) ?? approval, task, { store, clock });
+    if (!(await store.use({ id, use: newUse(), isUnrecorded: true })))
+      return await answerOf((await store.readFacts(id)) ?? approval, question, needs);
     await store.announce([id]);
   } else if (status !== 'used') {
-    const { code, message } = approvalOver({ ...approval, status });
+    const { code, message } = approvalOver(now.approval);
     return { kind: 'refused', code, detail: message };
   }
-  const grants = approval.decisions.map(({ principal, at, reason }) => ({
+  const grants = decisions.map(({ principal, at, reason }) => ({
     principal: principal.username,
     at: new Date(at).toISOString(),
     reason,

@@ -1,4 +1,5 @@
 import type { ApprovalRule } from '#access/approval-options.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { PassedOnHeaders } from '#relay/orchestrator-request.ts';
@@ -23,8 +24,16 @@ export interface Approval extends ApprovalFacts {
   /** The body of the call; values of secrets are masked. It and the preview may be long: many approvals at once are read without them. */
   readonly body: Buffer | undefined;
   readonly preview: StoredPreview | undefined;
-  /** The id of the request that used it. */
+  /** The id of the audit record of the call that used it. A question has none. */
   readonly usedBy: string | undefined;
+  /** The id of its use. */
+  readonly use: string | undefined;
+  /** The event of its use is not in the log of events yet. */
+  readonly isUnannounced: boolean;
+  /** Its proof is not of the key in force: it lets nothing leave. */
+  readonly isVoid: boolean;
+  /** How often it changed since the audit log has all of its proofs. */
+  readonly unrecorded: number;
 }
 
 /** What stays the same, except for the decisions. */
@@ -42,6 +51,12 @@ export interface ApprovalFacts {
   readonly fingerprint: string | undefined;
   /** All of them must be satisfied. */
   readonly rules: readonly ApprovalTerms[];
+  /** Who had a hand in the call, in addition to its caller, when it was asked. */
+  readonly involved: readonly InvolvedPrincipal[];
+  /** SHA-256 of the body that people are shown. */
+  readonly bodyDigest: string | undefined;
+  /** The MAC of all of the above, with the times. Undefined in an approval of an earlier version, which lets nothing leave. */
+  readonly proof: string | undefined;
   readonly decisions: readonly ApprovalDecision[];
 }
 
@@ -60,6 +75,10 @@ export interface ApprovalDecision {
   readonly reason: string;
   /** The names of the rules that it counts for. */
   readonly rules: readonly string[];
+  /** The MAC of the decision. */
+  readonly proof: string | undefined;
+  /** A grant that counts no more, for good: since when, and why. */
+  readonly withdrawn?: { readonly at: number; readonly reason: string } | undefined;
 }
 
 /** A call as it would leave, without its body. `redacted`: values of secrets are masked in it, or in its body. */
@@ -109,7 +128,10 @@ export function isOpen(status: ApprovalStatus): boolean {
 
 /** How many different people have granted, as far as it counts for the rule. */
 export function grantsFor({ name }: Pick<ApprovalTerms, 'name'>, decisions: readonly ApprovalDecision[]): number {
-  return decisions.filter(({ as, rules }) => as === 'granted' && rules.includes(name)).length;
+  const counted = decisions.filter(
+    ({ as, rules, withdrawn }) => as === 'granted' && withdrawn === undefined && rules.includes(name),
+  );
+  return new Set(counted.map(({ principal }) => principal.id)).size;
 }
 
 export function hasAllGrants(rules: readonly ApprovalTerms[], decisions: readonly ApprovalDecision[]): boolean {

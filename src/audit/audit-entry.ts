@@ -11,7 +11,7 @@ export type AuditOutcome = (typeof auditOutcomes)[number];
  * (masked-query.ts). Sizes are bytes of message bodies; those of far sides are counted after content codings were removed.
  */
 export interface AuditFacts {
-  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired';
+  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired' | 'withdrawn' | 'proof';
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
@@ -48,6 +48,8 @@ export interface AuditFacts {
   readonly form?: { readonly id: string } | undefined;
   /** The id of the approval that the call asked for or used, that the request decided, or that expired. */
   readonly approval?: string | undefined;
+  /** Of an entry of the kind `proof`, and of the intent that uses an approval. Readers of the log do not see it. */
+  readonly proof?: ApprovalFact | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;
@@ -72,6 +74,32 @@ export interface AuditFacts {
   readonly links?: readonly ChainLink[] | undefined;
 }
 
+/** What became of an approval, for the chain: so that no change of the store alone takes it back. */
+export interface ApprovalFact {
+  readonly approval: string;
+  /** `ended`: without a use. `forgotten`: what ended before the time `before` may be deleted; its `approval` is `*`. */
+  readonly of: 'asked' | 'granted' | 'rejected' | 'withdrawn' | 'used' | 'released' | 'ended' | 'forgotten';
+  /** SHA-256 of what was asked or decided; of a withdrawal, that of the decision. */
+  readonly digest?: string | undefined;
+  /** Until when the approval could be used, and when old ones ended at the latest. Milliseconds since the epoch. */
+  readonly expires?: number | undefined;
+  readonly before?: number | undefined;
+  /** Of a use and of its release: the id of the use. */
+  readonly use?: string | undefined;
+  /** Of a release: a MAC by the key of the approvals, since it lets a call leave. */
+  readonly mac?: string | undefined;
+  /** The id of its event in the log of events. */
+  readonly event?: string | undefined;
+}
+
+/** A fact with its record in the log. */
+export interface ProvenFact extends ApprovalFact {
+  /** `CHAIN/SEQ`. */
+  readonly record: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
 /** Names an entry of another chain by its MAC. */
 export interface ChainLink {
   readonly chain: string;
@@ -82,8 +110,9 @@ export interface ChainLink {
 /**
  * `intent`: a state-changing call is about to leave. `step`: it is about to go to another address. `outcome`: how it ended; the
  * last outcome is valid. `record`: a call or event in one entry. `records`: several of those, with one millisecond in common.
+ * `proof`: what became of an approval. Only the verification and the use of an approval read it.
  */
-export type EntryKind = 'intent' | 'outcome' | 'record' | 'records' | 'step';
+export type EntryKind = 'intent' | 'outcome' | 'record' | 'records' | 'step' | 'proof';
 
 /** An entry with its place in its chain. */
 export interface ChainedEntry {
@@ -97,6 +126,8 @@ export interface ChainedEntry {
   /** Null for `records`, because each of them has its own. */
   readonly principal: string | null;
   readonly adapter: string | null;
+  /** The approval of `proof` in the facts. */
+  readonly approval: string | null;
   /** The JSON of one AuditFacts, or of an array of them for `records`. */
   readonly facts: string;
   readonly mac: string;

@@ -227,7 +227,7 @@ eachStore((store) => {
         .set({ seq: seq + 1 })
         .where('seq', '=', seq)
         .execute();
-    await sql`insert into audit_entry select chain, 5, kind, call, at, total, principal, adapter, facts, mac from audit_entry
+    await sql`insert into audit_entry select chain, 5, kind, call, at, total, principal, adapter, facts, mac, approval from audit_entry
       where seq = 4`.execute(inserted.records);
     assert.match(await problems(inserted), /^C\/5 was inserted$/);
   });

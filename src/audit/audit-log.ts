@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';
 import type { Database } from '#database/database.ts';
-import type { AuditFacts, EntryKind } from './audit-entry.ts';
+import type { ApprovalFact, AuditFacts, EntryKind } from './audit-entry.ts';
 import { createMaintenance } from './audit-maintenance.ts';
 import { createAuditPruning, createPruningRound } from './audit-pruning.ts';
 import { createAuditStore } from './audit-store.ts';
@@ -37,6 +37,8 @@ export interface AuditLog {
   ): Promise<Intended | EarlierReply>;
   /** Written within a second. If the store is away for long, the record is dropped and counted. */
   record(facts: AuditFacts): void;
+  /** Resolves once all are durable. Rejects with 503 `audit-unavailable`: then some of them may be there. */
+  prove(facts: readonly ApprovalFact[]): Promise<void>;
   /**
    * As `record`, for a refusal before its caller is known. Repeated ones are counted (repeated-refusals.ts). `source`: the address of
    * the caller, or the group of addresses that one caller can have.
@@ -150,8 +152,8 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
 }
 
 function entryOf(clock: Clock, kind: EntryKind, call: number, facts: AuditFacts, key?: KeyChange): UnchainedEntry {
-  const { principal, adapter } = facts;
-  return { kind, call, at: clock.now(), principal, adapter, facts: JSON.stringify(facts), key };
+  const { principal, adapter, proof } = facts;
+  return { kind, call, at: clock.now(), principal, adapter, approval: proof?.approval, facts: JSON.stringify(facts), key };
 }
 
 /** Turns calls into entries of the queue. */
@@ -159,7 +161,7 @@ function createCalls(options: {
   readonly queue: EntryQueue;
   readonly clock: Clock;
   readonly earlierReply: ReturnType<typeof createIdempotencyKeys>;
-}): Pick<AuditLog, 'intend' | 'intendOnce' | 'record'> {
+}): Pick<AuditLog, 'intend' | 'intendOnce' | 'record' | 'prove'> {
   const { queue, clock, earlierReply } = options;
   let calls = 0;
   const intend = async (facts: AuditFacts, permit?: IntentPermit, taken?: KeyChange): Promise<Intended> => {
@@ -193,6 +195,9 @@ function createCalls(options: {
           if (!(error instanceof KeysTaken)) throw error;
         }
       }
+    },
+    async prove(facts) {
+      await Promise.all(facts.map((proof) => queue.writeAhead(entryOf(clock, 'proof', 0, { event: 'proof', proof }))));
     },
     record(facts) {
       const isCall = facts.event === 'request';

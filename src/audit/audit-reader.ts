@@ -3,11 +3,11 @@ import type { Database } from '#database/database.ts';
 import { type AuditFacts, type ChainedEntry, factsOf, storable } from './audit-entry.ts';
 import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
-import { type AuditVerdict, type VerificationOptions, verifyAudit } from './audit-verification.ts';
+import { type AuditVerdict, type VerificationOptions, type VerifyApprovals, verifyAudit } from './audit-verification.ts';
 import { inProgressSince } from './calls-in-progress.ts';
 
 /** One call or event as shown to readers: the intent and its outcome in one record. */
-export interface AuditRecord extends Omit<AuditFacts, 'links'> {
+export interface AuditRecord extends Omit<AuditFacts, 'links' | 'proof'> {
   /** `CHAIN/SEQ`, as in the output of `audit verify`. For one of several records in an entry, `CHAIN/SEQ.INDEX`. */
   readonly id: string;
   /** The time of recording: for a state-changing call before it left, for everything else when it ended. ISO 8601, UTC. */
@@ -48,6 +48,8 @@ export function createAuditReader(options: {
   readonly clock: Clock;
   /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
   readonly longestCall: () => number;
+  /** Absent: a verification compares no approvals. */
+  readonly verifyApprovals?: VerifyApprovals | undefined;
 }): AuditReader {
   const { clock } = options;
   const store = createAuditReadingStore(options.database);
@@ -64,7 +66,7 @@ export function createAuditReader(options: {
     });
   };
   return {
-    verify: (verification) => verifyAudit(options.database, verification),
+    verify: (verification) => verifyAudit(options.database, { approvals: options.verifyApprovals, ...verification }),
     async list(query, order = 'newest') {
       const list: AuditRecord[] = [];
       let { after } = query;
@@ -148,6 +150,6 @@ function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeInPr
   };
 }
 
-function shownAs(id: string, at: number, { links: _links, ...facts }: AuditFacts): AuditRecord {
+function shownAs(id: string, at: number, { links: _links, proof: _proof, ...facts }: AuditFacts): AuditRecord {
   return { id, time: new Date(at).toISOString(), ...facts };
 }

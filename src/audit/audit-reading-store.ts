@@ -24,7 +24,8 @@ interface AuditReadingStore {
 export function createAuditReadingStore({ read }: Database): AuditReadingStore {
   return {
     async entries(query, { order, examine }) {
-      const conditions = [sql`kind not in ('step', 'outcome')`];
+      // The index has the first condition.
+      const conditions = [sql`kind not in ('step', 'outcome')`, sql`kind <> 'proof'`];
       if (query.from !== undefined) conditions.push(sql`at >= ${query.from}`);
       if (query.to !== undefined) conditions.push(sql`at <= ${query.to}`);
       if (query.after !== undefined) {
@@ -36,7 +37,7 @@ export function createAuditReadingStore({ read }: Database): AuditReadingStore {
       const direction = order === 'newest' ? sql`desc` : sql`asc`;
       // The names are not part of the condition: with a rare name, one query would scan the whole log.
       const { rows } = await sql<Omit<ChainedEntry, 'facts'> & { readonly facts: string | null }>`
-        select chain, seq, kind, call, at, total, principal, adapter, mac, case when kind = 'records' or ${named(query)} then facts end as facts
+        select chain, seq, kind, call, at, total, principal, adapter, approval, mac, case when kind = 'records' or ${named(query)} then facts end as facts
         from audit_entry where ${sql.join(conditions, sql` and `)}
         order by at ${direction}, chain ${direction}, seq ${direction} limit ${examine}`.execute(read);
       return {

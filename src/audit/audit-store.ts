@@ -30,7 +30,7 @@ export interface AuditStore {
 /** What else is written with the entries, in one transaction. */
 export interface AppendChanges {
   readonly keys: readonly CallKeyChange[];
-  readonly permits: readonly { readonly permit: IntentPermit; readonly call: number }[];
+  readonly permits: readonly { readonly permit: IntentPermit; readonly call: number; readonly record: string }[];
 }
 
 /**
@@ -107,8 +107,8 @@ export function createAuditStore(database: Database): AuditStore {
 /** Throws PermitsLost; the caller must then roll the transaction back. */
 async function usePermits(transaction: Transaction<Tables>, permits: AppendChanges['permits']): Promise<void> {
   const lost = new Set<number>();
-  for (const { permit, call } of permits.toSorted((one, other) => (one.permit.key < other.permit.key ? -1 : 1)))
-    if (!(await permit.use(transaction))) lost.add(call);
+  for (const { permit, call, record } of permits.toSorted((one, other) => (one.permit.key < other.permit.key ? -1 : 1)))
+    if (!(await permit.use(transaction, record))) lost.add(call);
   if (lost.size > 0) throw new PermitsLost(lost);
 }
 
@@ -186,6 +186,7 @@ const columns = {
   total: 'bigint',
   principal: 'text',
   adapter: 'text',
+  approval: 'text',
   facts: 'text',
   mac: 'text',
 } as const;

@@ -5,13 +5,8 @@ import type { Database } from '#database/database.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import { createAuditLog } from './audit-log.ts';
 import { createAuditPruning } from './audit-pruning.ts';
-import {
-  type AuditVerdict,
-  readVerifiedPlace,
-  type VerificationOptions,
-  verifyAudit,
-  writeVerifiedPlace,
-} from './audit-verification.ts';
+import { type AuditVerdict, type VerificationOptions, verifyAudit } from './audit-verification.ts';
+import { readVerifiedPlace, writeVerifiedPlace } from './verified-place.ts';
 
 const longestCall = 300_000;
 
@@ -60,7 +55,7 @@ eachStore((store) => {
     const database = await store.open(t);
     const clock = await twoChains(database);
     const { next } = await part(database);
-    assert.ok(next !== undefined && next.seq > 0);
+    assert.ok(next !== undefined && 'seq' in next && next.seq > 0);
     const { chain, seq } = next;
     await database.records
       .updateTable('audit_entry')

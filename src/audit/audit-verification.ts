@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { cursorMembers } from '#base/query-parameters.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type AuditFacts, type ChainedEntry, type ChainLink, factsOf, storable } from './audit-entry.ts';
@@ -11,6 +10,7 @@ import { storedAuditKey } from './audit-store.ts';
 import { checkpointProblems, missing } from './audit-witness.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { macOf } from './hash-chain.ts';
+import type { VerifiedPart, VerifiedPlace } from './verified-place.ts';
 
 /** The result of a verification, or of a part of one. Problems name records as `CHAIN/SEQ`. */
 export interface AuditVerdict {
@@ -24,22 +24,24 @@ export interface AuditVerdict {
   /** The first problem of each chain, and the problems of links between chains and of checkpoints. */
   readonly problems: readonly string[];
   /** Where the next part begins. Undefined: the log is verified to its end. */
-  readonly next: VerifiedPlace | undefined;
+  readonly next: VerifiedPart | undefined;
 }
 
-/** Up to here the log is verified. `seq` 0: to the beginning of the chain. */
-interface VerifiedPlace {
-  readonly chain: string;
-  readonly seq: number;
-}
+/** Compares approvals with the log, from the one after `after` on. `next`: the last one, where there are more. */
+export type VerifyApprovals = (
+  after: string,
+  mayGoOn: () => boolean,
+) => Promise<{ readonly problems: readonly string[]; readonly next: string | undefined }>;
 
 export interface VerificationOptions {
   /** `next` of the part before. Undefined: from the beginning of the log. */
-  readonly after?: VerifiedPlace | undefined;
+  readonly after?: VerifiedPart | undefined;
   /** Compared with the store first. */
   readonly checkpoints?: AsyncIterable<Checkpoint> | Iterable<Checkpoint>;
   /** Asked after each page. False: the verification ends there, and `next` says where. */
   readonly mayGoOn?: () => boolean;
+  /** Absent: approvals are not compared. */
+  readonly approvals?: VerifyApprovals | undefined;
 }
 
 /** How many entries are in memory at once. Swapped entries are reported as a swap only if both are among them. */
@@ -65,7 +67,7 @@ type Reading = Kysely<Tables> | Transaction<Tables>;
  * prune meanwhile: each page is read in a short transaction of its own.
  */
 export async function verifyAudit(database: Database, options: VerificationOptions = {}): Promise<AuditVerdict> {
-  const { after, checkpoints = [], mayGoOn = () => true } = options;
+  const { after, checkpoints = [], mayGoOn = () => true, approvals } = options;
   const findings: Findings = { chains: 0, records: 0, checkpoints: 0, from: undefined, to: undefined, problems: new Set() };
   const { key, first } = await database.read.transaction().execute(async (moment) => ({
     key: await storedAuditKey(moment),
@@ -82,7 +84,21 @@ export async function verifyAudit(database: Database, options: VerificationOptio
   if (key === undefined) return verdictOf(findings, undefined);
   if (first === undefined)
     findings.problems.add('all chains were removed: the store has an audit key, which is made with the first chain');
-  return verdictOf(findings, await verifyFrom({ database, key, findings }, first, mayGoOn));
+  return verdictOf(findings, await verifyParts({ database, key, findings }, first, { approvals, mayGoOn }));
+}
+
+/** Verifies the chains, and then the approvals. Answers where the next part begins. */
+async function verifyParts(
+  verifying: Verifying,
+  first: VerifiedPart | undefined,
+  { approvals, mayGoOn }: { readonly approvals: VerifyApprovals | undefined; readonly mayGoOn: () => boolean },
+): Promise<VerifiedPart | undefined> {
+  const isPast = first !== undefined && 'approval' in first;
+  const place = isPast ? undefined : await verifyFrom(verifying, first, mayGoOn);
+  if (place !== undefined || approvals === undefined) return place;
+  const { problems, next } = await approvals(isPast ? first.approval : '', mayGoOn);
+  for (const problem of problems) verifying.findings.problems.add(problem);
+  return next === undefined ? undefined : { approval: next };
 }
 
 /** Answers where the next part begins. */
@@ -99,7 +115,7 @@ async function verifyFrom(
   return place;
 }
 
-function verdictOf({ problems, ...found }: Findings, next: VerifiedPlace | undefined): AuditVerdict {
+function verdictOf({ problems, ...found }: Findings, next: VerifiedPart | undefined): AuditVerdict {
   return { ...found, problems: [...problems], next };
 }
 
@@ -109,17 +125,6 @@ async function note(
   look: (moment: Transaction<Tables>) => Promise<readonly string[]>,
 ): Promise<void> {
   for (const problem of await database.read.transaction().execute(look)) problems.add(problem);
-}
-
-export function writeVerifiedPlace({ chain, seq }: VerifiedPlace): string {
-  return Buffer.from(JSON.stringify([chain, seq])).toString('base64url');
-}
-
-/** Undefined for any other text. */
-export function readVerifiedPlace(text: string): VerifiedPlace | undefined {
-  const [chain, seq, ...more] = cursorMembers(text);
-  if (typeof chain !== 'string' || !chain.isWellFormed() || chain.includes('\0') || more.length > 0) return undefined;
-  return Number.isSafeInteger(seq) && (seq as number) >= 0 ? { chain, seq: seq as number } : undefined;
 }
 
 /** The beginning of the next chain, of those with a row and those with entries, because either may have been deleted. */
@@ -250,8 +255,9 @@ function entriesFrom(moment: Transaction<Tables>, { chain, seq }: VerifiedPlace)
 
 function isInPlace(key: KeyObject, previous: { readonly seq: number; readonly mac: string }, entry: ChainedEntry): boolean {
   if (entry.seq !== previous.seq + 1 || macOf(key, previous.mac, entry) !== entry.mac) return false;
-  const { principal, adapter } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as AuditFacts);
-  return entry.principal === storable(principal) && entry.adapter === storable(adapter);
+  const { principal, adapter, proof } = entry.kind === 'records' ? {} : (JSON.parse(entry.facts) as Partial<AuditFacts>);
+  const found = [entry.principal, entry.adapter, entry.approval];
+  return [principal, adapter, proof?.approval].every((text, index) => found[index] === storable(text));
 }
 
 interface Break {

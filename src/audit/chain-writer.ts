@@ -1,5 +1,5 @@
 import type { Clock } from '#base/clock.ts';
-import type { ChainLink } from './audit-entry.ts';
+import type { ChainedEntry, ChainLink } from './audit-entry.ts';
 import type { AuditKey } from './audit-key.ts';
 import type { AppendChanges, AuditStore, Durability } from './audit-store.ts';
 import { type ChainHead, chained, emptyChain, type UnchainedEntry } from './hash-chain.ts';
@@ -69,9 +69,6 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
   const keyChangeOf = ({ key: change, call, at }: UnchainedEntry): readonly CallKeyChange[] =>
     change === undefined ? [] : [{ ...change, chain, call, at }];
 
-  const permitOf = ({ permit, call }: UnchainedEntry): AppendChanges['permits'] =>
-    permit === undefined ? [] : [{ permit, call }];
-
   return {
     async append(entries, durability) {
       if (key === undefined || head === undefined) throw new Error('The chain has no known head: call recover first.');
@@ -79,7 +76,11 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
       try {
         // After an outage the chain may count as dead, and other gateways would take this call for one whose gateway was killed.
         if (aliveUntil - clock.now() < aliveFor / 2) await beat();
-        await store.append(made.entries, { keys: entries.flatMap(keyChangeOf), permits: entries.flatMap(permitOf) }, durability);
+        await store.append(
+          made.entries,
+          { keys: entries.flatMap(keyChangeOf), permits: permitsOf(entries, made.entries) },
+          durability,
+        );
         head = made.head;
       } catch (error) {
         if (error instanceof IntentsRefused) throw error;
@@ -99,4 +100,14 @@ export function createChainWriter({ store, clock, chain, aliveFor, startFacts }:
     beat,
     state: () => (key === undefined || head === undefined ? undefined : { key, head }),
   };
+}
+
+/** The permits of intents, with the ids of their records: each intent is an entry of its own. */
+function permitsOf(entries: readonly UnchainedEntry[], made: readonly ChainedEntry[]): AppendChanges['permits'] {
+  return entries.flatMap(({ permit, call }) => {
+    if (permit === undefined) return [];
+    const intent = made.find((entry) => entry.kind === 'intent' && entry.call === call);
+    if (intent === undefined) throw new Error('A permit is of an intent.');
+    return [{ permit, call, record: `${intent.chain}/${intent.seq}` }];
+  });
 }

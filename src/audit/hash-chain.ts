@@ -19,6 +19,7 @@ export interface UnchainedEntry {
   readonly at: number;
   readonly principal?: string | undefined;
   readonly adapter?: string | undefined;
+  readonly approval?: string | undefined;
   readonly facts: string;
   /** Applied in the same transaction; not part of the chain. */
   readonly key?: KeyChange | undefined;
@@ -57,6 +58,7 @@ export function chained(options: {
       total: head.total + entry.facts.length,
       principal: storable(entry.principal),
       adapter: storable(entry.adapter),
+      approval: storable(entry.approval),
       facts: entry.facts,
     };
     const mac = macOf(key, head.mac, unsigned);
@@ -102,7 +104,7 @@ function combined(at: number, records: readonly UnchainedEntry[]): readonly Unch
 
 /**
  * The HMAC-SHA-256 of an entry that follows the entry with the MAC `previous`. Only the last part can contain a line break, so
- * different entries never give the same text. `principal` and `adapter` are also in `facts`; verification compares the two.
+ * different entries never give the same text. `principal`, `adapter` and `approval` are also in `facts`; verification compares them.
  */
 export function macOf(key: KeyObject, previous: string, entry: Omit<ChainedEntry, 'mac'>): string {
   const { chain, seq, kind, call, at, total, facts } = entry;

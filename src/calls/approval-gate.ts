@@ -1,5 +1,7 @@
 import type { ApprovalRule } from '#access/approval-options.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
+import type { ApprovalFact } from '#audit/audit-entry.ts';
 import type { IntentPermit } from '#audit/intent-permit.ts';
 import type { Call } from './call.ts';
 
@@ -18,11 +20,12 @@ export interface ApprovalGate {
 
 export interface AskingCall {
   readonly principal: Principal;
+  /** Who had a hand in the call in addition to the principal. Absent: no person. */
+  readonly involved?: readonly InvolvedPrincipal[];
   readonly call: Call;
   /** The rules that match the call now. None where only its caller names an approval, or people were asked before. */
   readonly rules: readonly ApprovalRule[];
   readonly reference: ApprovalReference;
-  readonly requestId: string;
 }
 
 /** What an entrance knows of the approval of a call. */
@@ -46,13 +49,20 @@ export interface ApprovalTask {
   readonly attempt: number;
   /** The place of the task in the document. */
   readonly reference: string;
+  /** For people: what runs. Absent in approvals of an earlier version. */
+  readonly of?: {
+    readonly automation: { readonly id: string; readonly name: string } | undefined;
+    readonly workflow: string;
+    readonly version: string;
+  };
 }
 
 /** One call may leave, once. */
 export interface ApprovalPermit {
-  readonly approval: string;
-  /** To be used up with the intent; undefined where the store of the intent is another one, and the approval is used up already. */
-  readonly withIntent: IntentPermit | undefined;
+  /** For the record of the intent: the use, which a change of the row of the approval does not take back. */
+  readonly use: ApprovalFact;
+  /** Used up with the intent, in its transaction. */
+  readonly withIntent: IntentPermit;
   /** The intent is on record: tells those who watch. */
   used(): void;
   /** Nothing left the gateway: the approval can be used again. Never rejects. */

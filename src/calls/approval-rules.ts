@@ -1,3 +1,4 @@
+import type { Entrance } from '#access/access-options.ts';
 import type { ApprovalCondition, ApprovalRule } from '#access/approval-options.ts';
 import type { Principal, Role } from '#access/principal.ts';
 import { mayMatchPaths } from '#adapters/path-rights.ts';
@@ -7,25 +8,37 @@ interface RuledCall {
   readonly principal: Principal;
   /** See CallContext. */
   readonly delegated?: readonly Role[] | undefined;
+  readonly via?: readonly Entrance[] | undefined;
   readonly call: CallTraits;
+  /** When the call is made: milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** The rules that match a call, in the order of the configuration. What is not known of the call matches. */
 export function neededApprovals(rules: readonly ApprovalRule[], call: RuledCall): readonly ApprovalRule[] {
-  return rules.length === 0 ? rules : rules.filter(({ when }) => matches(when, call));
+  return rules.length === 0 ? rules : rules.filter(({ when }) => matches(when, call) && matchesCircumstances(when, call));
 }
 
-function matches(
-  { routes, adapters, methods, paths, roles }: ApprovalCondition,
-  { principal, delegated, call }: RuledCall,
-): boolean {
+function matches({ routes, adapters, methods, paths }: ApprovalCondition, { call }: RuledCall): boolean {
   const { operation, adapter, method, path } = call;
   return (
     matchesOne(routes, operation) &&
     (operation === 'restCall' ? adapters.length === 0 : matchesOne(adapters, adapter)) &&
     matchesOne(methods, method) &&
-    (paths.length === 0 || path === undefined || mayMatchPaths(paths, path)) &&
+    (paths.length === 0 || path === undefined || mayMatchPaths(paths, path))
+  );
+}
+
+/** Who makes the call, by which entrance, and when. */
+function matchesCircumstances(
+  { roles, via: entrances, from = -Infinity, until = Infinity }: ApprovalCondition,
+  { principal, delegated, via, at }: RuledCall,
+): boolean {
+  return (
     // The roles of a run are those of the writer of its workflow, not of the person who started it.
-    (roles.length === 0 || delegated !== undefined || roles.some((role) => principal.roles.includes(role)))
+    (roles.length === 0 || delegated !== undefined || roles.some((role) => principal.roles.includes(role))) &&
+    (entrances.length === 0 || via === undefined || via.some((entrance) => entrances.includes(entrance))) &&
+    at >= from &&
+    at < until
   );
 }

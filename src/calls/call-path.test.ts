@@ -121,6 +121,7 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
     },
     intendOnce: () => Promise.reject(new Error('no call here has a key')),
     record: (facts) => void recorded.push({ kind: 'record', facts }),
+    prove: async () => {},
     recordRefusal: (facts) => void recorded.push({ kind: 'record', facts }),
     keepsReply: () => true,
     counts: () => ({ waiting: 0, dropped: 0, repeated: 0, withoutRoom: 0 }),

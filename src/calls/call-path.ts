@@ -44,9 +44,9 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record, delegated } = context;
+      const { record, delegated, via = ['http'] } = context;
       const { principal } = record;
-      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call) };
+      const asked: AskedCall = { ...rulesOf(options), principal, delegated, via, at: record.clock.now(), call: traitsOf(call) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -77,13 +77,16 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
  */
 function admission(
   call: Call,
-  { rules, context: { record, approval = {} } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
+  {
+    rules,
+    context: { record, approval = {}, involved = [] },
+  }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
 ): (() => Promise<ApprovalPermit | undefined>) | undefined {
   const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;
   if (isPreview(call) || isFree) return undefined;
-  const { principal, requestId } = record;
-  return () => gate.admit({ principal, call, rules, reference: approval, requestId });
+  const { principal } = record;
+  return () => gate.admit({ principal, involved, call, rules, reference: approval });
 }
 
 /** Sends the call. Where it fails although its reply had begun, the status of that goes on record. */

@@ -175,8 +175,9 @@ export class CallRecord {
     const facts = requestFacts(this, this.#origin);
     this.#underWay = Promise.withResolvers();
     const permit = async (): Promise<IntentPermit | undefined> => {
-      this.#permit = await admit?.();
-      facts.approval = this.#permit?.approval;
+      this.#permit = await this.#admitted(admit);
+      facts.proof = this.#permit?.use;
+      facts.approval = facts.proof?.approval;
       this.note({ approval: facts.approval });
       return this.#permit?.withIntent;
     };
@@ -199,6 +200,14 @@ export class CallRecord {
         this.#endWay();
       }
     }
+  }
+
+  /** The record of a refusal has the approval that is wanted, or that is over. */
+  #admitted(admit: (() => Promise<ApprovalPermit | undefined>) | undefined): Promise<ApprovalPermit | undefined> | undefined {
+    return admit?.().catch((error: unknown) => {
+      if (error instanceof GatewayError) this.note({ approval: error.approval?.id });
+      throw error;
+    });
   }
 
   /** A redirect leads the call to another address. Resolves once that is on record; rejects with 503 where it cannot be. */

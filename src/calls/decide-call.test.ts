@@ -32,7 +32,14 @@ const query: CallTraits = {
 };
 
 function askedOf(call: Partial<CallTraits>, more: Partial<AskedCall> = {}): AskedCall {
-  return { principal: holding(customRole('noc')), customRoles: [noc], approvalRules: [], call: { ...query, ...call }, ...more };
+  return {
+    principal: holding(customRole('noc')),
+    customRoles: [noc],
+    approvalRules: [],
+    at: 0,
+    call: { ...query, ...call },
+    ...more,
+  };
 }
 
 test('a right allows exactly the calls that match all of its lists', () => {

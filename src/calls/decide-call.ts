@@ -1,4 +1,4 @@
-import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import { decide } from '#access/decide.ts';
 import { roles as allRoles, type CustomRole, type Principal, type Role } from '#access/principal.ts';
@@ -18,6 +18,10 @@ export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
 /** Who asks for which call, and the rules of the operator for all calls. */
 export interface AskedCall extends AskedPermission {
   readonly approvalRules: readonly ApprovalRule[];
+  /** By which entrances the call comes; undefined where that is not known. */
+  readonly via?: readonly Entrance[] | undefined;
+  /** When it is made: milliseconds since the epoch. */
+  readonly at: number;
 }
 
 interface AskedPermission {

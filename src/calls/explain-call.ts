@@ -1,4 +1,4 @@
-import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
 import type { PathRights } from '#adapters/path-rights.ts';
@@ -20,6 +20,9 @@ export interface CallQuestion {
   readonly method?: OutboundCall['method'] | undefined;
   /** The orchestrator's path. For restCall the URI, or its path alone. */
   readonly path?: string | undefined;
+  readonly via?: Entrance | undefined;
+  /** When the call would be made: milliseconds since the epoch. Absent: now. */
+  readonly at?: number | undefined;
 }
 
 /** The rules of one configuration. */
@@ -61,7 +64,9 @@ export function explainCall(
     question.route === 'restCall' ? readRestCall(question, problems) : readOrchestratorCall(question, rules, problems);
   if (problems.length > 0) return { problems };
   const { customRoles, approvalRules } = rules;
-  const decision = decideCall({ principal, customRoles, approvalRules, call: judged.call }, () => ({
+  const { at = Date.now() } = question;
+  const via = question.via && [question.via];
+  const decision = decideCall({ principal, customRoles, approvalRules, via, at, call: judged.call }, () => ({
     decide: () => destinationRules(judged, rules),
   }));
   const approvals = decision.allowed ? decision.approvals.map(({ name }) => name) : [];

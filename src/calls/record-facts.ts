@@ -67,6 +67,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     preview,
     form,
     approval,
+    proof: undefined,
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,
     attempts: undefined,

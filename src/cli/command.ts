@@ -52,6 +52,7 @@ export interface ExplainQuestion extends AskedPrincipal {
   readonly adapter?: string | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
+  readonly via?: string | undefined;
 }
 
 export type ExplainAnswer =

@@ -42,10 +42,10 @@ const expectedKeys = [
   ...members('adapters[].allowPaths', 'actions', 'queries'),
   ...members('adapters[].denyPaths', 'actions', 'queries'),
   ...members('adapters[].tls', 'serverName', 'verify'),
-  ...members('audit', 'retention', 'maxSize', 'checkpointFile'),
+  ...members('audit', 'retention', 'maxSize', 'checkpointFile', 'key'),
   ...members('automations', 'tasks', 'retention', 'secrets'),
   ...members('approvals[]', 'name', 'when', 'approvers', 'count', 'selfApproval', 'expires'),
-  ...members('approvals[].when', 'routes', 'adapters', 'paths', 'methods', 'roles'),
+  ...members('approvals[].when', 'routes', 'adapters', 'paths', 'methods', 'roles', 'via', 'from', 'until'),
   ...members('approvals[].approvers', 'roles', 'groups'),
   ...members('notifications[]', 'url', 'events', 'secret'),
 ];

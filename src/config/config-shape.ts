@@ -7,8 +7,9 @@ import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
 import { approvalRuleList, rightsMatchAdapters } from './role-shapes.ts';
 import { duration, size } from './scalar-shapes.ts';
+import { secret } from './secret-shape.ts';
 import { serverSection } from './server-section.ts';
-import { defaulted, mapping, optional, required, type Shape } from './shape.ts';
+import { defaulted, mapped, mapping, optional, required, type Shape } from './shape.ts';
 import { storeSection } from './store-section.ts';
 
 const auditSection = mapping({
@@ -19,6 +20,13 @@ const auditSection = mapping({
     'Largest size of the audit log. Beyond it the gateway deletes the oldest records before `retention` ends.',
   ),
   checkpointFile: optional(path, 'File to which the gateway appends signed checkpoints of the audit log.'),
+  key: optional(
+    mapped(secret(), (key, place) => {
+      if (key.reveal().length < 32) place.reading.warning(place, 'is short; write at least 32 random characters');
+      return key;
+    }),
+    'Key of the proofs of approvals, the same on all gateways. Absent: a file next to a SQLite store; on PostgreSQL the key in the store.',
+  ),
 });
 
 /** The whole file: the only source of its keys, types, defaults and meanings. */

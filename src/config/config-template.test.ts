@@ -48,7 +48,13 @@ test('the template loads with every setting uncommented', async (t) => {
   }
   for (const name of ['key.pem', 'client.key'])
     await copyFile(new URL('fixtures/test-only-key.pem', import.meta.url), join(cwd, name));
-  const env = { NSO_PASSWORD: 'x', PROXY_PASSWORD: 'x', API_TOKEN: 'x', WEBHOOK_SECRET: `whsec_${'x'.repeat(32)}` };
+  const env = {
+    AUDIT_KEY: 'x'.repeat(32),
+    NSO_PASSWORD: 'x',
+    PROXY_PASSWORD: 'x',
+    API_TOKEN: 'x',
+    WEBHOOK_SECRET: `whsec_${'x'.repeat(32)}`,
+  };
   await loadConfig({ file: 'gateway.yaml', env, cwd });
 });
 

@@ -141,6 +141,7 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 const audit = `#audit:
 #  retention: 90d
 #  maxSize: 1GiB # beyond it the gateway deletes the oldest records before retention ends
+#  key: { env: AUDIT_KEY } # proves approvals; the same on all gateways. Default: a file next to a SQLite store
 #  checkpointFile: checkpoints # signed checkpoints of the audit log; keep them on another machine
 `;
 
@@ -153,11 +154,14 @@ const automations = `#automations:
 const approvals = `# Calls that people must approve before they leave. An empty list matches anything.
 #approvals:
 #  - name: core-changes
-#    when: { routes: [restAction, restRequest], adapters: [Local NSO], paths: ["**/sync-to"], methods: [POST], roles: [] }
+#    when: { routes: [restAction, restRequest], adapters: [Local NSO], paths: ["**/sync-to"], methods: [POST], roles: [], via: [] }
 #    approvers: { roles: [admin], groups: [noc-leads] }
 #    count: 1 # how many different people must grant
-#    selfApproval: false
+#    selfApproval: false # authors: who only wrote the automation, the workflow or the form may grant; true: everybody may
 #    expires: 4h # the time in which the call must be granted and made
+#  - name: freeze
+#    when: { via: [http, run, mcp], from: 2026-12-19T00:00:00+01:00, until: 2027-01-04T00:00:00+01:00 }
+#    approvers: { groups: [change-managers] }
 `;
 
 const notifications = `# Receivers of events, as webhooks that are signed by Standard Webhooks. In events, * is any text without a dot, ** any text.

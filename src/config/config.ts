@@ -106,6 +106,8 @@ export interface AuditConfig {
   /** Bytes. */
   readonly maxSize: number;
   readonly checkpointFile?: string;
+  /** Of the proofs of approvals. Absent: see openProofKey. */
+  readonly key?: Secret;
 }
 
 export interface AutomationsConfig {

@@ -10,7 +10,9 @@ const lifecycle = ['started', 'suspended', 'resumed', 'cancelled', 'faulted', 'c
 const eventTypes: readonly string[] = [
   ...[...lifecycle, 'correlation-started', 'correlation-completed'].map((kind) => `io.serverlessworkflow.workflow.${kind}.v1`),
   ...[...lifecycle, 'created', 'retried'].map((kind) => `io.serverlessworkflow.task.${kind}.v1`),
-  ...['requested', 'granted', 'rejected', 'used', 'expired'].map((kind) => `orchestration-gateway.approval.${kind}.v1`),
+  ...['requested', 'granted', 'rejected', 'withdrawn', 'used', 'expired'].map(
+    (kind) => `orchestration-gateway.approval.${kind}.v1`,
+  ),
   ...['down', 'up'].map((kind) => `orchestration-gateway.adapter.${kind}.v1`),
 ];
 

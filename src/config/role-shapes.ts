@@ -1,11 +1,13 @@
-import { rightMethods, rightRoutes } from '#access/access-options.ts';
+import { entrances, rightMethods, rightRoutes } from '#access/access-options.ts';
+import type { SelfApproval } from '#access/approval-options.ts';
 import { roles as builtInRoles, customRole, isRole, type RoleName } from '#access/principal.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
 import { pathGlobs } from './path-globs.ts';
-import { itemsOf, memberOf, type Place, scalarOf } from './place.ts';
-import { choice, duration, flag, integer, label, type Parsed, text } from './scalar-shapes.ts';
-import { type Check, defaulted, list, mapping, required, type Shape, unique } from './shape.ts';
+import { itemsOf, memberOf, type Place, scalarOf, wrongKind } from './place.ts';
+import { choice, duration, integer, label, type Parsed, text } from './scalar-shapes.ts';
+import { type Check, defaulted, isUntagged, list, mapping, optional, required, type Shape, unique } from './shape.ts';
+import { isBefore, timestamp } from './timestamp-shape.ts';
 
 /** Issuers may write roles as a text with spaces or commas between them, so a name has neither. */
 const roleName = text({
@@ -71,6 +73,15 @@ const approvers = mapping({
   groups: defaulted(groupList, '[]', 'Groups whose members may approve.'),
 });
 
+const selfApproval: Shape<SelfApproval> = {
+  type: 'true, false or authors',
+  async read(place) {
+    const value = scalarOf(place);
+    const isKnown = typeof value === 'boolean' || value === 'authors';
+    return isKnown && isUntagged(place) ? value : wrongKind(place, 'true or false without quotes, or authors');
+  },
+};
+
 const approversAreNamed: Check = (place) => {
   const named = memberOf(place, 'approvers');
   if (named === undefined || itemsIn(named, 'roles').length > 0 || itemsIn(named, 'groups').length > 0) return;
@@ -82,16 +93,30 @@ export const approvalRuleList = list(
     {
       name: required(label({ type: 'approval name', example: 'core-changes', atMost: 64 }), 'Name of the rule, for people.'),
       when: defaulted(
-        mapping({
-          ...callLists('A rule with adapter instances never matches `restCall`.'),
-          roles: defaulted(roleList, '[]', 'Roles of the caller. Empty: any. Calls of runs match in any case.'),
-        }),
+        mapping(
+          {
+            ...callLists('A rule with adapter instances never matches `restCall`.'),
+            roles: defaulted(roleList, '[]', 'Roles of the caller. Empty: any. Calls of runs match in any case.'),
+            via: defaulted(
+              list(choice(...entrances), { checks: [unique()] }),
+              '[]',
+              'The entrance of the call. A run that an MCP client started matches `mcp` and `run`. Empty: any.',
+            ),
+            from: optional(timestamp, 'The rule matches from this time on (RFC 3339 with an offset).'),
+            until: optional(timestamp, 'The rule matches before this time.'),
+          },
+          isBefore('from', 'until'),
+        ),
         '{}',
-        'The relayed calls that the rule matches: those that match all of its lists.',
+        'The relayed calls that the rule matches: those that match all of its lists, at its times.',
       ),
       approvers: required(approvers, 'Who may approve: people with one of the roles, or in one of the groups.'),
       count: defaulted(integer(1, 20), '1', 'How many different people must grant.'),
-      selfApproval: defaulted(flag, 'false', 'Whether the caller may be one of them.'),
+      selfApproval: defaulted(
+        selfApproval,
+        'false',
+        'Whether people who had a hand in the call may be some of them. `authors`: those who only wrote its automation, workflow or form.',
+      ),
       expires: defaulted(duration('365d'), '4h', 'The time in which the call must be granted and made.'),
     },
     approversAreNamed,

@@ -24,10 +24,12 @@ interface ApprovalTable {
   readonly body: Uint8Array | null;
   /** JSON text. */
   readonly preview: string | null;
-  /** The id of its use, a space, and the id of the request that used it. */
+  /** The id of its use, and of a call after a space the id of its audit record. */
   readonly used_by: string | null;
   /** 1: its use is not in the event log yet. */
   readonly unannounced: number;
+  /** How often it changed since the audit log has all of its proofs. */
+  readonly unrecorded: number;
 }
 
 /** One row: the key of the hashes in `approval.subject`. */

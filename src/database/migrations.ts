@@ -14,6 +14,8 @@ import { approvalTables } from './migrations/0012-approvals.ts';
 import { notificationTables } from './migrations/0013-notifications.ts';
 import { plainCatalogue } from './migrations/0014-plain-catalogue.ts';
 import { recordTables } from './migrations/0015-records.ts';
+import { approvalProofs } from './migrations/0030-approval-proofs.ts';
+import { auditApprovals } from './migrations/0031-audit-approvals.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -32,4 +34,6 @@ export const migrations: readonly Migration[] = [
   notificationTables,
   plainCatalogue,
   recordTables,
+  approvalProofs,
+  auditApprovals,
 ];

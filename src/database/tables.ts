@@ -167,6 +167,8 @@ interface AuditEntryTable {
   /** As in `facts`, for filters. */
   readonly principal: string | null;
   readonly adapter: string | null;
+  /** Of a proof of an approval. */
+  readonly approval: string | null;
   /** JSON text. */
   readonly facts: string;
   /** HMAC-SHA-256 over the entry and the MAC of the one before it, base64url. */

@@ -129,7 +129,7 @@ eachStore((store) => {
       const events = [eventNamed(run.id, 'lifecycle', 1), eventNamed(run.id, 'message', index)];
       await runs.save(stepOf(run, { ...(index < 6 ? { ...ending, endedAt: 10 * index } : {}), events }));
     }
-    const forget = () => runs.forget({ before: 50, messagesBefore: 3, limit: 2 });
+    const forget = () => runs.forget({ before: 50, eventsBefore: 50, messagesBefore: 3, limit: 2 });
     assert.deepEqual([await forget(), await forget(), await forget(), await forget()], [4, 3, 1, 0]);
     assert.deepEqual((await runs.list({}, { limit: 9 })).length, 2);
     assert.deepEqual(

@@ -3,10 +3,10 @@ import { isOneOf } from '#database/json-rows.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 export interface ForgetOptions {
-  /**
-   * Runs that ended before are deleted with all that belongs to them, and events of before that are of no run. Milliseconds since the epoch.
-   */
+  /** Runs that ended before are deleted with all that belongs to them. Milliseconds since the epoch. */
   readonly before: number;
+  /** Lifecycle events of before that are of no run are deleted. */
+  readonly eventsBefore: number;
   /** Message events of before are deleted. A run's lifecycle events are deleted with it, its message events are not. */
   readonly messagesBefore: number;
   /** So many runs at most, and so many events. */
@@ -16,7 +16,7 @@ export interface ForgetOptions {
 /** Answers how many runs and message events were deleted: 0 where none is left to delete. */
 export async function forgetRuns(
   { database: { dialect, records } }: RunStoreContext,
-  { before, messagesBefore, limit }: ForgetOptions,
+  { before, eventsBefore, messagesBefore, limit }: ForgetOptions,
 ): Promise<number> {
   const skipping = dialect === 'postgres' ? sql`for update skip locked` : sql``;
   const deletedRuns = await records.transaction().execute(async (transaction) => {
@@ -32,7 +32,7 @@ export async function forgetRuns(
     return ids.length;
   });
   await sql`delete from event_log where number in
-    (select number from event_log where kind = 'lifecycle' and run is null and at < ${before} order by at limit ${limit})`.execute(
+    (select number from event_log where kind = 'lifecycle' and run is null and at < ${Math.max(eventsBefore, 0)} order by at limit ${limit})`.execute(
     records,
   );
   const { numAffectedRows = 0n } = await sql`delete from event_log where number in

@@ -81,6 +81,11 @@ export function eventOf({ number, at, run, automation, kind, event }: Omit<Table
 export function identityOf({ kind, event }: NewEvent): string | null {
   const read: unknown = JSON.parse(event);
   if (typeof read !== 'object' || read === null || !('source' in read) || !('id' in read)) return null;
-  const identity = JSON.stringify([kind, read.source, read.id]);
-  return createHash('sha256').update(identity).digest('base64url');
+  return identityOfEvent(kind, read.source, read.id);
+}
+
+export function identityOfEvent(kind: NewEvent['kind'], source: unknown, id: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify([kind, source, id]))
+    .digest('base64url');
 }

@@ -1,6 +1,7 @@
-import { rightMethods } from '#access/access-options.ts';
+import { entrances, rightMethods } from '#access/access-options.ts';
 import { findAskedPrincipal } from '#access/asked-principal.ts';
 import type { Principal } from '#access/principal.ts';
+import type { RequestProblem } from '#base/gateway-error.ts';
 import { callRoles } from '#calls/decide-call.ts';
 import { type CallRules, type ExplainedCall, explainCall } from '#calls/explain-call.ts';
 import type { ExplainAnswer, ExplainQuestion } from '#cli/command.ts';
@@ -10,24 +11,36 @@ import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 
 /** The decision about a call under a configuration that no gateway runs. The gateway's own listeners are not known, and not denied. */
-export function explainOffline(config: Config, { route, method, ...question }: ExplainQuestion): ExplainAnswer {
+export function explainOffline(config: Config, { route, method, via, ...question }: ExplainQuestion): ExplainAnswer {
   const accounts = accountsOf(config);
   const found = findAskedPrincipal(question, {
     principalNamed: (username) => accounts.get(username)?.principal,
     customRoles: config.access.roles.map(({ name }) => name),
   });
   const operation = operations.find((each) => each === route);
-  const verb = rightMethods.find((each) => each === method);
   const problems = 'problems' in found ? [...found.problems] : [];
   if (operation === undefined) problems.push({ pointer: '/route', detail: `relays no call; there are ${operations.join(', ')}` });
-  if (verb !== method) problems.push({ pointer: '/method', detail: `is none of ${rightMethods.join(', ')}` });
+  const verb = wordOf(rightMethods, method, { pointer: '/method', problems });
+  const entrance = wordOf(entrances, via, { pointer: '/via', problems });
   if ('problems' in found || operation === undefined || problems.length > 0) return { problems };
-  const answer = explainCall({ ...question, principal: found.principal, route: operation, method: verb }, rulesOf(config));
+  const asked = { ...question, principal: found.principal, route: operation, method: verb, via: entrance };
+  const answer = explainCall(asked, rulesOf(config));
   if ('problems' in answer) return answer;
   const { allowed, rule, reason, approvals } = answer;
   const account = accounts.get(question.principal ?? '');
   const keys = [...(account === undefined ? [] : [account.key]), ...keysOf(config, answer, question.adapter)];
   return { allowed, rule, reason, approvals, keys };
+}
+
+/** The word as one of these. Notes a problem where it is another one. */
+function wordOf<const W extends string>(
+  words: readonly W[],
+  given: string | undefined,
+  { pointer, problems }: { readonly pointer: string; readonly problems: RequestProblem[] },
+): W | undefined {
+  const word = words.find((each) => each === given);
+  if (word !== given) problems.push({ pointer, detail: `is none of ${words.join(', ')}` });
+  return word;
 }
 
 interface OfflineAccount {

@@ -100,8 +100,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => database.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
-  const making = { ...needs, live, base, metrics, runWatcher, tracing };
-  const { catalogues, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);
+  const making = { ...needs, live, access, base, metrics, runWatcher, tracing };
+  const { catalogues, runs, notifications, inForce, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
@@ -133,6 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     load: options.loadAgain,
     live,
     follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
+    inForce,
     audit,
     log,
   });

@@ -1,19 +1,26 @@
+import type { Access } from '#access/access.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
-import { expiryFacts } from '#approvals/approval-events.ts';
+import { expiryFacts, withdrawalFacts } from '#approvals/approval-events.ts';
+import { everyApproval } from '#approvals/approval-facts.ts';
 import { createApprovalGate } from '#approvals/approval-gate.ts';
 import { previewOfApproval } from '#approvals/approval-preview.ts';
+import type { ProofKey } from '#approvals/approval-proof.ts';
+import type { StandingNeeds } from '#approvals/approval-standing.ts';
 import { createApprovalStore } from '#approvals/approval-store.ts';
 import { createApprovalTasks } from '#approvals/approval-tasks.ts';
-import { keepApprovals } from '#approvals/approval-upkeep.ts';
+import { type ApprovalUpkeep, keepApprovals } from '#approvals/approval-upkeep.ts';
+import type { ApprovalProofs } from '#audit/approval-proofs.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
+import type { Automation } from '#automations/automation.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { TakePreview } from '#previews/preview.ts';
+import { seesRun } from '#runs/run-access.ts';
 import type { RunStore } from '#runs/run-store.ts';
 import type { ApprovalTasks } from '#runs/tasks/approval-task.ts';
 
@@ -24,45 +31,73 @@ interface OpenApprovalsOptions {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
+  readonly access: Pick<Access, 'principalNow' | 'knownPrincipals'>;
+  readonly proofKey: ProofKey;
+  readonly proofs: ApprovalProofs;
+  /** The rules in force. */
+  readonly approvalRules: StandingNeeds['rules'];
   /** In front of the path of an approval. */
   readonly base: string;
   readonly preview: TakePreview;
+  readonly automation: (id: string) => Promise<Automation | undefined>;
 }
 
 export interface Approvals {
   readonly gate: ApprovalGate;
   readonly tasks: ApprovalTasks;
   readonly catalogue: ApprovalCatalogue;
+  readonly upkeep: ApprovalUpkeep;
 }
 
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
-  const { config, database, runStore, audit, clock, log, base, preview: ask } = options;
-  const store = createApprovalStore({
-    database,
-    changeRuns: runStore.changeWith,
+  const { config, database, runStore, audit, clock, log, base, preview: ask, access } = options;
+  const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
+  const needs = {
     clock,
-    expired(approvals) {
-      for (const approval of approvals) audit.record(expiryFacts(approval));
-    },
-  });
+    key: options.proofKey,
+    proofs,
+    principalNow: access.principalNow,
+    rules: options.approvalRules,
+    store: createApprovalStore({
+      database,
+      changeRuns: runStore.changeWith,
+      clock,
+      audit,
+      key: options.proofKey,
+      proofs,
+      expired(approvals) {
+        for (const approval of approvals) audit.record(expiryFacts(approval));
+      },
+      withdrawn: (approval, decision) => audit.record(withdrawalFacts(approval, decision)),
+    }),
+  };
   const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
     const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
     const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock, format });
-    await store.savePreview(approval.id, preview);
+    await needs.store.savePreview(approval.id, preview);
     return preview;
   };
+  const forgetting = (before: number) => audit.prove([{ approval: everyApproval, of: 'forgotten', before }]);
   const { retention } = config.automations;
-  started.adopt(keepApprovals({ store, clock, log, retention }), (upkeep) => upkeep.stop());
+  const upkeep = started.adopt(keepApprovals({ ...needs, log, retention, forgetting }), (kept) => kept.stop());
   return {
     gate: createApprovalGate({
-      store,
-      clock,
-      dialect: database.dialect,
+      ...needs,
       base,
       takePreview: (approval) => void takePreview(approval).catch(() => undefined),
     }),
-    tasks: createApprovalTasks({ store, clock }),
-    catalogue: createApprovalCatalogue({ store, clock, takePreview }),
+    tasks: createApprovalTasks(needs),
+    catalogue: createApprovalCatalogue({
+      ...needs,
+      takePreview,
+      known: access.knownPrincipals,
+      seesRun: async (principal, { principal: { id: owner }, task }) => {
+        const id = task?.of?.automation?.id;
+        if (seesRun(principal, { owner, automation: undefined })) return true;
+        return id !== undefined && seesRun(principal, { owner, automation: await options.automation(id) });
+      },
+    }),
+    upkeep,
   };
 }

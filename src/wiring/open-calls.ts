@@ -9,12 +9,14 @@ import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
 type RunNeeds = Parameters<typeof openRuns>[1];
 
 /** Of the process and its store. */
-type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | 'clock' | 'log' | 'version'>;
+type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | 'clock' | 'log' | 'version'> &
+  Pick<Parameters<typeof openApprovals>[1], 'proofKey' | 'proofs'>;
 
 interface CallNeeds
   extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,
     Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
   readonly live: LiveParts;
+  readonly access: Parameters<typeof openApprovals>[1]['access'];
   readonly base: string;
 }
 
@@ -27,20 +29,37 @@ interface CallParts {
   };
   readonly runs: Runs;
   readonly notifications: NotificationParts;
+  /** To be called when a new configuration is in force. */
+  readonly inForce: () => Promise<void>;
 }
 
 /** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
-  const { live, base, userAgent, metrics } = parts;
+  const { live, access, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
   // The path asks approvals, which take previews over the path.
-  const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
+  const approvals = openApprovals(started, {
+    ...options,
+    ...live,
+    access,
+    runStore,
+    base,
+    preview: (...asked) => preview(...asked),
+    automation: (id) => catalogues.automations.find(id),
+  });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
   const catalogues = openCatalogues(started, { ...options, live });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
-  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications };
+  return {
+    calls,
+    preview,
+    catalogues: { ...catalogues, ...told },
+    runs,
+    notifications,
+    inForce: () => approvals.upkeep.withdrawLost(),
+  };
 }

@@ -93,7 +93,9 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
       forgetInterval,
       async () => {
         const now = clock.now();
-        while ((await store.forget({ before: now - retention, messagesBefore: now - messagesKept, limit: forgottenAtOnce })) > 0);
+        const before = now - retention;
+        const times = { before, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
+        while ((await store.forget({ ...times, limit: forgottenAtOnce })) > 0);
       },
       () => log.warn('old runs could not be deleted; the gateway tries again in a minute'),
     ),

@@ -1,3 +1,7 @@
+import type { ProofKey } from '#approvals/approval-proof.ts';
+import { createApprovalVerification } from '#approvals/approval-verification.ts';
+import { createVerifiedApprovals } from '#approvals/approval-verification-store.ts';
+import { type ApprovalProofs, createApprovalProofs } from '#audit/approval-proofs.ts';
 import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
 import { type AuditReader, createAuditReader } from '#audit/audit-reader.ts';
 import type { Clock } from '#base/clock.ts';
@@ -7,6 +11,7 @@ import { type Database, openDatabase } from '#database/database.ts';
 import { type FreeSpace, watchFreeSpace } from '#database/free-space.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
+import { openProofKey } from './proof-key.ts';
 
 /** Opens the store and the audit log in it; `started` closes the log, then the store. Rejects with `store-unavailable`. */
 export async function openStore(
@@ -22,6 +27,8 @@ export async function openStore(
   readonly database: Database;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
+  readonly proofs: ApprovalProofs;
+  readonly proofKey: ProofKey;
   readonly freeSpace: FreeSpace;
   /** Its `follow` is to be called with each new configuration. */
   readonly longestCall: LongestCall;
@@ -44,6 +51,9 @@ export async function openStore(
     }),
     (opened) => opened.close(),
   );
-  const auditReader = createAuditReader({ database, clock, longestCall });
-  return { database, audit, auditReader, freeSpace, longestCall };
+  const proofs = createApprovalProofs(database);
+  const proofKey = await openProofKey(config, { database, log });
+  const verifyApprovals = createApprovalVerification(createVerifiedApprovals(database, proofs), proofKey);
+  const auditReader = createAuditReader({ database, clock, longestCall, verifyApprovals });
+  return { database, audit, auditReader, proofs, proofKey, freeSpace, longestCall };
 }

@@ -38,11 +38,13 @@ interface ReloadingOptions {
   readonly live: LiveParts;
   /** Updates all other parts, synchronously. Called before `live` changes, so that nothing has changed where it throws. */
   readonly follow: (next: Config, current: Config) => void;
+  /** Does what follows from the new configuration. Never rejects. */
+  readonly inForce: () => Promise<void>;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
 }
 
-export function createReloading({ config, load, live, follow, audit, log }: ReloadingOptions): Reloading {
+export function createReloading({ config, load, live, follow, inForce, audit, log }: ReloadingOptions): Reloading {
   let current = config;
   let stopped = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -61,6 +63,7 @@ export function createReloading({ config, load, live, follow, audit, log }: Relo
       throw error;
     }
     parts.commit();
+    await inForce();
     const settings = changedSettings({ started: config, current, next });
     current = next;
     return { adapters: parts.adapters, settings, restartNeeded: restartNeeded(config, next) };

@@ -45,6 +45,10 @@ export type AccessQuestion = {
      * Path at the orchestrator; for `restCall` the URI, or its path alone.
      */
     path?: string;
+    /**
+     * The entrance of the call. Absent: a rule of any entrance matches.
+     */
+    via?: 'http' | 'run' | 'mcp';
 };
 
 export type AccessToken = {
@@ -151,14 +155,19 @@ export type Approval = {
      */
     status: 'waiting' | 'granted' | 'rejected' | 'expired' | 'used';
     /**
-     * The caller of this request may grant or reject it.
+     * The caller of this request may grant it.
      */
     mayDecide: boolean;
+    whyNot?: ApprovalObstacle;
     /**
      * Who wants to make the call.
      */
     principal: string;
     roles: Array<string>;
+    /**
+     * Who had a hand in the call in addition to its caller. They may not grant it, unless the rule says otherwise.
+     */
+    involved: Array<InvolvedPerson>;
     /**
      * `X-Reason` of the call.
      */
@@ -173,9 +182,17 @@ export type Approval = {
      */
     changedAt: string;
     /**
-     * The run that waits.
+     * The run that waits, for those who may open it.
      */
     run?: string;
+    /**
+     * The name of the automation that runs.
+     */
+    automation?: string;
+    /**
+     * The workflow that runs.
+     */
+    workflow?: string;
     /**
      * The place of its task in the workflow document.
      */
@@ -190,9 +207,13 @@ export type Approval = {
      */
     rules: Array<ApprovalRule>;
     decisions: Array<ApprovalDecision>;
+    /**
+     * Rules that the known people cannot satisfy. Not in lists.
+     */
+    warnings?: Array<string>;
     preview?: ApprovalPreview;
     /**
-     * Request id of the call that was made.
+     * The id of the audit record of the call that was made.
      */
     usedBy?: string;
 };
@@ -238,6 +259,15 @@ export type ApprovalDecision = {
     at: string;
     reason: string;
     rules: Array<string>;
+    withdrawn?: ApprovalWithdrawal;
+};
+
+export type ApprovalObstacle = {
+    code: 'over' | 'decided' | 'caller' | 'involved' | 'same-person' | 'not-approver';
+    /**
+     * The reason as a sentence.
+     */
+    detail: string;
 };
 
 export type ApprovalPage = {
@@ -272,12 +302,20 @@ export type ApprovalRule = {
      * How many different people must grant.
      */
     count: number;
-    selfApproval: boolean;
+    selfApproval: false | 'authors' | true;
     /**
      * Grants that count for the rule.
      */
     grants: number;
     satisfied: boolean;
+};
+
+export type ApprovalWithdrawal = {
+    at: string;
+    /**
+     * Why the grant counts no more.
+     */
+    reason: string;
 };
 
 export type Approvers = {
@@ -314,7 +352,7 @@ export type AuditRecord = {
      * Of a state-changing call: before it left; of all else: when it had ended.
      */
     time: string;
-    event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired';
+    event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired' | 'withdrawn';
     requestId?: string;
     traceId?: string;
     principal?: string;
@@ -352,7 +390,7 @@ export type AuditRecord = {
     preview?: 'native' | 'cli' | 'xml';
     form?: RecordedForm;
     /**
-     * The approval that the call asked for or used, that the request decided, or that expired.
+     * The approval that the call asked for or used, that the request decided, that expired, or that lost a grant.
      */
     approval?: string;
     redirects?: Array<string>;
@@ -693,6 +731,11 @@ export type Health = {
 export type ImportResult = {
     imported: number;
     replaced: number;
+};
+
+export type InvolvedPerson = {
+    principal: string;
+    as: Array<'starter' | 'scheduler' | 'resumer' | 'author' | 'workflow' | 'form' | 'event' | 'decision' | 'parent' | 'repeated'>;
 };
 
 export type ListedForm = {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Approval, ApprovalCall, ApprovalPreview, ApprovalRule } from '#client/gateway.ts';
+import type { Approval, ApprovalCall, ApprovalPreview, ApprovalRule, InvolvedPerson } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { change } from '../change.ts';
 import { useLive } from '../live.ts';
@@ -11,7 +11,7 @@ import { Field, textOf } from '../parts/field.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway } from '../session.ts';
-import { indentedJson } from '../texts.ts';
+import { indentedJson, seenText } from '../texts.ts';
 import { titleOf } from './approvals.tsx';
 
 /** One approval: the exact call, what it would change, and the decision. */
@@ -29,9 +29,14 @@ export function ApprovalPage({ id }: { readonly id: string }): JSX.Element {
           <Rules rules={approval.rules} />
           <Decisions approval={approval} />
           {approval.mayDecide && <Decide id={approval.id} decided={loaded.again} />}
-          {approval.status === 'waiting' && !approval.mayDecide && (
-            <p class="note">You may not decide this: the approvers of the rules above do.</p>
+          {approval.status === 'waiting' && approval.whyNot !== undefined && (
+            <p class="note">You may not decide this. {seenText(approval.whyNot.detail)}</p>
           )}
+          {approval.warnings?.map((warning) => (
+            <p class="note" key={warning}>
+              {seenText(warning)}
+            </p>
+          ))}
         </>
       )}
     </Loading>
@@ -39,20 +44,27 @@ export function ApprovalPage({ id }: { readonly id: string }): JSX.Element {
 }
 
 function ApprovalFacts({ approval }: { readonly approval: Approval }): JSX.Element {
-  const { status, principal, roles, reason, createdAt, expires, run, usedBy } = approval;
+  const { status, principal, roles, involved, reason, createdAt, expires, run, automation, workflow, usedBy } = approval;
   return (
     <Facts
       of={[
         ['State', <Status of={status} />],
         ['Asked by', `${principal} (${roles.join(', ')})`],
+        ['Had a hand in it', involved.length === 0 ? undefined : involved.map(handOf).join(', ')],
         ['Reason given', reason],
         ['Asked', <Time at={createdAt} />],
         ['Expires', <Time at={expires} />],
+        ['Automation', automation],
+        ['Workflow', workflow],
         ['Run', run === undefined ? undefined : <a href={hrefOf(['runs', run])}>{run}</a>],
-        ['Used by the call', usedBy === undefined ? undefined : <code>{usedBy}</code>],
+        ['Used by the record', usedBy === undefined ? undefined : <code>{usedBy}</code>],
       ]}
     />
   );
+}
+
+function handOf({ principal, as }: InvolvedPerson): string {
+  return `${principal} (${as.join(', ')})`;
 }
 
 function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
@@ -116,10 +128,12 @@ function PreviewText({ preview: { kind, text, reason, at } }: { readonly preview
   );
 }
 
+const mayApprove = { false: 'may not approve', authors: 'authors alone may approve', true: 'may approve' } as const;
+
 function Rules({ rules }: { readonly rules: readonly ApprovalRule[] }): JSX.Element {
   return (
     <Panel title="Rules">
-      <Table label="Rules" columns={['Rule', 'Grants', 'Approvers', 'Own calls']}>
+      <Table label="Rules" columns={['Rule', 'Grants', 'Approvers', 'People of the call']}>
         {rules.map(({ name, approvers, count, grants, satisfied, selfApproval }) => (
           <tr key={name}>
             <td>{name}</td>
@@ -127,7 +141,7 @@ function Rules({ rules }: { readonly rules: readonly ApprovalRule[] }): JSX.Elem
               <Status of={satisfied ? 'granted' : 'waiting'} label={`${grants} of ${count}`} />
             </td>
             <td class="grow">{[...approvers.roles, ...approvers.groups].join(', ')}</td>
-            <td>{selfApproval ? 'may approve' : 'may not approve'}</td>
+            <td>{mayApprove[`${selfApproval}`]}</td>
           </tr>
         ))}
       </Table>
@@ -140,9 +154,15 @@ function Decisions({ approval: { decisions } }: { readonly approval: Approval })
   return (
     <Panel title="Decisions">
       <ul class="plain">
-        {decisions.map(({ as, principal, at, reason }) => (
+        {decisions.map(({ as, principal, at, reason, withdrawn }) => (
           <li key={`${at}${principal}`}>
             <Status of={as} /> by {principal} <Time at={at} />: {reason}
+            {withdrawn !== undefined && (
+              <>
+                {' '}
+                (counts no more since <Time at={withdrawn.at} />: {withdrawn.reason})
+              </>
+            )}
           </li>
         ))}
       </ul>

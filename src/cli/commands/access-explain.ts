@@ -22,6 +22,7 @@ export const accessExplain: Command = {
     adapter: { value: 'NAME', default: '', meaning: 'the adapter instance' },
     method: { value: 'METHOD', default: '', meaning: 'the method at the far side, such as PATCH' },
     path: { value: 'PATH', default: '', meaning: 'the path at the orchestrator; for restCall the URI' },
+    via: { value: 'ENTRANCE', default: '', meaning: 'how the call comes: http, run or mcp' },
   },
   operands: [],
   async run(context, given) {
@@ -51,6 +52,7 @@ function questionOf({ option }: GivenArguments): ExplainQuestion {
     adapter: given('adapter'),
     method: given('method'),
     path: given('path'),
+    via: given('via'),
   };
 }
 

@@ -30,14 +30,15 @@ export const approvalShow: Command = {
 type Fact = readonly [name: string, text: string | undefined];
 
 function linesOf(approval: Approval, invocation: string): readonly string[] {
-  const { call, rules, decisions, preview } = approval;
+  const { call, rules, decisions, preview, warnings = [] } = approval;
   return [
     ...factLines(factsOf(approval)),
     ...(call === undefined ? [] : ['', ...callLines(call)]),
     ...(preview === undefined ? [] : ['', ...previewLines(preview)]),
     '',
     ...rules.map(ruleLine),
-    ...decisions.map(({ as, principal, at, reason }) => `${as} by ${visible(principal)} at ${at}: ${visible(reason)}`),
+    ...decisions.map(decisionLine),
+    ...warnings.map((warning) => visible(`warning: ${warning}`)),
     ...whatToType(approval, invocation),
   ];
 }
@@ -51,23 +52,30 @@ function factsOf({
   reason,
   createdAt,
   expires,
+  involved,
+  automation,
+  workflow,
   run,
   task,
   message,
 }: Approval): readonly Fact[] {
   return [
     ['approval', id],
-    ['status', usedBy === undefined ? status : `${status} by the request ${usedBy}`],
+    ['status', usedBy === undefined ? status : `${status} by the call of the audit record ${usedBy}`],
     ['asked by', `${principal} (${roles.join(', ') || 'no role'}) at ${createdAt}`],
     ['expires', expires],
     ['reason', reason],
-    ['run', run === undefined ? undefined : `${run}, task ${taskPath(task ?? '')}`],
+    ['hand in it', involved.map(({ principal: name, as }) => `${name} (${as.join(', ')})`).join(', ') || undefined],
+    ['automation', automation],
+    ['workflow', workflow],
+    ['task', task === undefined ? undefined : taskPath(task)],
+    ['run', run],
     ['question', message],
   ];
 }
 
 function factLines(facts: readonly Fact[]): readonly string[] {
-  return facts.flatMap(([name, text]) => (text === undefined ? [] : [`${name.padEnd(10)}${visible(text)}`]));
+  return facts.flatMap(([name, text]) => (text === undefined ? [] : [`${name.padEnd(12)}${visible(text)}`]));
 }
 
 function callLines({
@@ -104,8 +112,14 @@ function ruleLine({ name, grants, count, approvers }: Approval['rules'][number])
   return visible(`rule ${name}: ${grants} of ${count} granted (${who})`);
 }
 
-function whatToType({ id, mayDecide, status }: Approval, invocation: string): readonly string[] {
-  if (!mayDecide || status !== 'waiting') return [];
+function decisionLine({ as, principal, at, reason, withdrawn }: Approval['decisions'][number]): string {
+  const end = withdrawn === undefined ? '' : ` (counts no more since ${withdrawn.at}: ${withdrawn.reason})`;
+  return visible(`${as} by ${principal} at ${at}: ${reason}${end}`);
+}
+
+function whatToType({ id, mayDecide, whyNot, status }: Approval, invocation: string): readonly string[] {
+  if (status !== 'waiting') return [];
+  if (!mayDecide) return ['', visible(`You may not decide: ${whyNot?.detail ?? ''}`)];
   return [
     '',
     'To decide:',

@@ -1,5 +1,7 @@
+import { involvements } from '#access/people.ts';
 import { approvalStatuses } from '#approvals/approval.ts';
 import { approvalPageSize } from '#approvals/approval-list-query.ts';
+import { obstacleCodes } from '#approvals/approval-people.ts';
 import { Type } from '#base/json-schema.ts';
 import type { RouteDocs } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
@@ -27,14 +29,31 @@ export const approvalSchema = namedObject('Approval', {
   status: Type.Enum([...approvalStatuses], {
     description: '`granted`: it has all of its grants and was not used. `used`: the call was made.',
   }),
-  mayDecide: Type.Boolean({ description: 'The caller of this request may grant or reject it.' }),
+  mayDecide: Type.Boolean({ description: 'The caller of this request may grant it.' }),
+  whyNot: Type.Optional(
+    namedObject('ApprovalObstacle', {
+      code: Type.Enum([...obstacleCodes]),
+      detail: Type.String({ description: 'The reason as a sentence.' }),
+    }),
+  ),
   principal: Type.String({ description: 'Who wants to make the call.' }),
   roles: texts,
+  involved: Type.Array(
+    namedObject('InvolvedPerson', {
+      principal: text,
+      as: Type.Array(Type.Enum([...involvements])),
+    }),
+    {
+      description: 'Who had a hand in the call in addition to its caller. They may not grant it, unless the rule says otherwise.',
+    },
+  ),
   reason: Type.Optional(Type.String({ description: '`X-Reason` of the call.' })),
   createdAt: time,
   expires: Type.String({ format: 'date-time', description: 'From then on it can be neither granted nor used.' }),
   changedAt: Type.String({ format: 'date-time', description: 'When its status changed last.' }),
-  run: Type.Optional(Type.String({ description: 'The run that waits.' })),
+  run: Type.Optional(Type.String({ description: 'The run that waits, for those who may open it.' })),
+  automation: Type.Optional(Type.String({ description: 'The name of the automation that runs.' })),
+  workflow: Type.Optional(Type.String({ description: 'The workflow that runs.' })),
   task: Type.Optional(Type.String({ description: 'The place of its task in the workflow document.' })),
   message: Type.Optional(Type.String({ description: 'The question of a task `call: approval`.' })),
   call: Type.Optional(callSchema),
@@ -43,7 +62,7 @@ export const approvalSchema = namedObject('Approval', {
       name: text,
       approvers: namedObject('Approvers', { roles: texts, groups: texts }),
       count: Type.Integer({ minimum: 1, description: 'How many different people must grant.' }),
-      selfApproval: Type.Boolean(),
+      selfApproval: { enum: [false, 'authors', true] },
       grants: Type.Integer({ minimum: 0, description: 'Grants that count for the rule.' }),
       satisfied: Type.Boolean(),
     }),
@@ -56,8 +75,12 @@ export const approvalSchema = namedObject('Approval', {
       at: time,
       reason: text,
       rules: texts,
+      withdrawn: Type.Optional(
+        namedObject('ApprovalWithdrawal', { at: time, reason: Type.String({ description: 'Why the grant counts no more.' }) }),
+      ),
     }),
   ),
+  warnings: Type.Optional(Type.Array(text, { description: 'Rules that the known people cannot satisfy. Not in lists.' })),
   preview: Type.Optional(
     namedObject('ApprovalPreview', {
       kind: Type.String({ description: '`none` where there is none; `reason` says why.' }),
@@ -66,7 +89,7 @@ export const approvalSchema = namedObject('Approval', {
       at: time,
     }),
   ),
-  usedBy: Type.Optional(Type.String({ description: 'Request id of the call that was made.' })),
+  usedBy: Type.Optional(Type.String({ description: 'The id of the audit record of the call that was made.' })),
 });
 
 export const approvalPageSchema = namedObject('ApprovalPage', {
@@ -115,6 +138,7 @@ export const exampleListedApproval = {
   mayDecide: true,
   principal: 'ann',
   roles: ['admin'],
+  involved: [],
   reason: 'CHG-4711',
   createdAt: '2026-03-01T22:00:00.000Z',
   expires: '2026-03-02T02:00:00.000Z',
@@ -130,11 +154,21 @@ export const exampleApproval = { ...exampleListedApproval, call: { ...exampleCal
 export function exampleDecided(as: 'granted' | 'rejected') {
   const at = '2026-03-01T22:05:00.000Z';
   const grants = as === 'granted' ? 1 : 0;
+  const { id, status: _status, mayDecide: _mayDecide, ...rest } = exampleApproval;
   return {
-    ...exampleApproval,
+    id,
     status: as,
+    mayDecide: false,
+    whyNot: obstacles[as],
+    ...rest,
     changedAt: at,
     rules: [{ ...exampleRule, grants, satisfied: grants === 1 }],
     decisions: [{ as, principal: 'lea', at, reason: 'Checked with the change board.', rules: ['core-changes'] }],
   };
 }
+
+/** Why its approver may not decide again. */
+const obstacles = {
+  granted: { code: 'decided', detail: 'You have granted it already.' },
+  rejected: { code: 'over', detail: 'The approval is over: it is rejected.' },
+} as const;

@@ -142,7 +142,7 @@ function decisionRoute(options: {
       example: {
         path: { id: exampleApproval.id },
         request: { reason: 'Checked with the change board.' },
-        reply: { ...exampleDecided(as), mayDecide: false },
+        reply: exampleDecided(as),
       },
     },
   };

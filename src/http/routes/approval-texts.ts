@@ -7,34 +7,47 @@ import { writeRequestBody } from '#relay/request-body.ts';
 
 /** An approval as the routes answer it. */
 export function shownApproval(approval: SeenApproval) {
-  const { id, status, mayDecide, principal, reason, task, message, rules, decisions, preview, usedBy } = approval;
+  const { id, status, mayDecide, whyNot, principal, involved, reason, message, rules, decisions, preview, usedBy, warnings } =
+    approval;
   return {
     id,
     status,
     mayDecide,
+    ...(whyNot !== undefined && { whyNot }),
     principal: principal.username,
     roles: [...principal.roles],
+    involved: involved.map(({ username, as }) => ({ principal: username, as: [...as] })),
     ...(reason !== undefined && { reason }),
     createdAt: isoTime(approval.createdAt),
     expires: isoTime(approval.expiresAt),
     changedAt: isoTime(approval.changedAt),
-    ...(task !== undefined && { run: task.run, task: task.reference }),
+    ...shownTask(approval),
     ...(message !== undefined && { message }),
     ...(approval.call !== undefined && { call: shownCall(approval, approval.call) }),
     rules: rules.map((terms) => {
       const grants = grantsFor(terms, decisions);
       return { ...terms, grants, satisfied: grants >= terms.count };
     }),
-    decisions: decisions.map(({ as, principal: { username }, at, reason: why, rules: names }) => ({
+    decisions: decisions.map(({ as, principal: { username }, at, reason: why, rules: names, withdrawn }) => ({
       as,
       principal: username,
       at: isoTime(at),
       reason: why,
       rules: names,
+      ...(withdrawn !== undefined && { withdrawn: { at: isoTime(withdrawn.at), reason: withdrawn.reason } }),
     })),
+    ...(warnings.length > 0 && { warnings }),
     ...(preview !== undefined && { preview: { ...preview, at: isoTime(preview.at) } }),
     ...(usedBy !== undefined && { usedBy }),
   };
+}
+
+/** What runs, by its name. The id of the run is for those who may open it. */
+function shownTask({ task, seesRun }: SeenApproval) {
+  if (task === undefined) return {};
+  const { run, reference, of } = task;
+  const names = of && { ...(of.automation !== undefined && { automation: of.automation.name }), workflow: of.workflow };
+  return { ...(seesRun && { run }), task: reference, ...names };
 }
 
 /** The call as it would leave: its method, where it goes, its headers and its body. */

@@ -20,7 +20,7 @@ const record = namedObject('AuditRecord', {
     format: 'date-time',
     description: 'Of a state-changing call: before it left; of all else: when it had ended.',
   }),
-  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped', 'expired']),
+  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped', 'expired', 'withdrawn']),
   requestId: text,
   traceId: text,
   principal: text,
@@ -78,7 +78,7 @@ const record = namedObject('AuditRecord', {
   ),
   approval: Type.Optional(
     Type.String({
-      description: 'The approval that the call asked for or used, that the request decided, or that expired.',
+      description: 'The approval that the call asked for or used, that the request decided, that expired, or that lost a grant.',
     }),
   ),
   redirects: Type.Optional(Type.Array(Type.String())),

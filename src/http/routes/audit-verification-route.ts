@@ -1,6 +1,7 @@
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { type AuditVerdict, readVerifiedPlace, writeVerifiedPlace } from '#audit/audit-verification.ts';
+import type { AuditVerdict } from '#audit/audit-verification.ts';
 import type { Checkpoint } from '#audit/checkpoint.ts';
+import { readVerifiedPlace, writeVerifiedPlace } from '#audit/verified-place.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';

@@ -1,4 +1,4 @@
-import { rightMethods } from '#access/access-options.ts';
+import { entrances, rightMethods } from '#access/access-options.ts';
 import { type AskedPrincipal, findAskedPrincipal } from '#access/asked-principal.ts';
 import { decide } from '#access/decide.ts';
 import type { Principal } from '#access/principal.ts';
@@ -38,6 +38,9 @@ const questionSchema = namedObject('AccessQuestion', {
   adapter: Type.Optional(Type.String({ description: 'Name of the adapter instance.' })),
   method: Type.Optional(Type.Enum([...rightMethods], { description: 'Method at the far side.' })),
   path: Type.Optional(Type.String({ description: 'Path at the orchestrator; for `restCall` the URI, or its path alone.' })),
+  via: Type.Optional(
+    Type.Enum([...entrances], { description: 'The entrance of the call. Absent: a rule of any entrance matches.' }),
+  ),
 });
 
 /** Says who may do what, and by which rule. It makes no call and records nothing. */
@@ -96,8 +99,8 @@ function explained(question: AccessQuestion, { principalNamed, rules: read, rout
   if ('problems' in found || route === undefined) throw invalidRequest(problems);
   const { principal } = found;
   if (route.operation === undefined) return ofRoles(route, question, principal);
-  const { adapter, method, path } = question;
-  const answer = explainCall({ principal, route: route.operation, adapter, method, path }, rules);
+  const { adapter, method, path, via } = question;
+  const answer = explainCall({ principal, route: route.operation, adapter, method, path, via }, rules);
   if ('problems' in answer) throw invalidRequest(answer.problems);
   const { allowed, rule, approvals, reason } = answer;
   return { allowed, rule, approvals, reason };
@@ -105,7 +108,7 @@ function explained(question: AccessQuestion, { principalNamed, rules: read, rout
 
 /** A route that relays no call: its roles decide. */
 function ofRoles({ access, docs }: Route, question: AccessQuestion, principal: Principal): AccessAnswer {
-  const unused = (['adapter', 'method', 'path'] as const).filter((name) => question[name] !== undefined);
+  const unused = (['adapter', 'method', 'path', 'via'] as const).filter((name) => question[name] !== undefined);
   if (unused.length > 0)
     throw invalidRequest(
       unused.map((name) => ({ pointer: `/${name}`, detail: `has no meaning here: ${docs.operationId} relays no call` })),

@@ -1,4 +1,5 @@
-import type { Approvers } from '#access/approval-options.ts';
+import type { Approvers, SelfApproval } from '#access/approval-options.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import { customRole, isRole, type Principal, type RoleName } from '#access/principal.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import { momentAfter } from '../interpreter/durations.ts';
@@ -10,14 +11,21 @@ import type { CallArguments } from './arguments.ts';
 export interface AskedQuestion {
   readonly task: ApprovalTask;
   readonly message: string;
-  readonly terms: { readonly approvers: Approvers; readonly count: number; readonly selfApproval: boolean };
+  readonly terms: { readonly approvers: Approvers; readonly count: number; readonly selfApproval: SelfApproval };
   readonly expires: number;
+}
+
+/** In whose name a task asks, and who had a hand in its run. */
+export interface AskingRun {
+  readonly principal: Principal;
+  /** Absent: only the principal. */
+  readonly involved?: readonly InvolvedPrincipal[] | undefined;
 }
 
 /** The approvals, as tasks need them. Every method rejects with `store-unavailable`. */
 export interface ApprovalTasks {
   /** Asks people, the first time; then answers what they decided. */
-  ask(question: AskedQuestion & { readonly principal: Principal }): Promise<ApprovalAnswer>;
+  ask(question: AskedQuestion & AskingRun): Promise<ApprovalAnswer>;
   /** The task has asked for an approval and did not use it, so its call was certainly not made. */
   isUnused(task: ApprovalTask): Promise<boolean>;
   /** The run no longer waits: nothing is left to approve. */
@@ -44,7 +52,7 @@ export function approvalArguments(given: CallArguments): Omit<AskedQuestion, 'ta
   const message = given.requiredText('message');
   const approvers = approversIn(given);
   const count = countIn(given);
-  const selfApproval = given.flag('selfApproval') ?? false;
+  const selfApproval = selfApprovalIn(given);
   const expires = expiryIn(given);
   given.check();
   return { message, terms: { approvers, count, selfApproval }, expires };
@@ -63,6 +71,13 @@ function countIn(given: CallArguments): number {
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= 20) return count;
   given.problems.add('/count', 'is no whole number from 1 to 20');
   return 1;
+}
+
+function selfApprovalIn(given: CallArguments): SelfApproval {
+  const written = given.value('selfApproval') ?? false;
+  if (typeof written === 'boolean' || written === 'authors') return written;
+  given.problems.add('/selfApproval', 'is not true, false or authors');
+  return false;
 }
 
 function expiryIn(given: CallArguments): number {

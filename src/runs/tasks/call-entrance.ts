@@ -35,7 +35,7 @@ export interface EntranceOptions {
 }
 
 /** The run whose task calls: in whose name, and by which roles. */
-export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'workflow' | 'version'>;
+export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'automation' | 'workflow' | 'version'>;
 
 interface EnteringCall {
   readonly run: CallingRun;
@@ -87,6 +87,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
     const answer = await options.calls.perform(call, {
       record,
       delegated: run.delegated,
+      via: ['run'],
       approval,
       wait: undefined,
       ...(entering.holds && { mayLeave: entering.holds }),

@@ -1,6 +1,7 @@
 import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
+import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { type EffectError, standardError } from '../interpreter/task-error.ts';
@@ -120,13 +121,17 @@ async function fetchWanted(
 
 /** Asks people, and no far side. */
 async function asked(call: RunCall, { approvals, secrets }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
-  const { run, activity, attempt, reference, args } = call;
-  const task = { run: run.id, activity, attempt, reference };
+  const { run, args } = call;
+  const task = taskOf(call);
   const question = await orFailure(async () => approvalArguments(readArguments(args)));
   if ('result' in question) return { result: question.result, requestId: undefined };
   const message = secrets.maskText(question.message);
   const result = approvalResult(await approvals.ask({ ...question, message, task, principal: run.principal }));
   return result === undefined ? 'waiting' : { result, requestId: undefined };
+}
+
+function taskOf({ run: { id, automation, workflow, version }, activity, attempt, reference }: RunCall): ApprovalTask {
+  return { run: id, activity, attempt, reference, of: { automation, workflow, version } };
 }
 
 /** A call that goes to a far side. */
@@ -164,9 +169,7 @@ async function made(
   const known = knownBefore(run.begunAt, { mayBeMade, signal, now: options.clock.now() });
   if (known !== undefined) return { result: known, requestId: undefined };
   const idempotent = prepared.changes ? idempotentCall(run) : undefined;
-  const { trace, reference, activity, attempt, isAsked, holds = () => true } = run;
-  const task = { run: run.run.id, activity, attempt, reference };
-  const approval = { task, isAsked };
+  const { trace, reference, isAsked, holds = () => true } = run;
   const entering = {
     run: run.run,
     trace,
@@ -174,7 +177,7 @@ async function made(
     call: prepared.call,
     asBytes: prepared.output === 'raw',
     idempotent,
-    approval,
+    approval: { task: taskOf(run), isAsked },
     holds,
   };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });

@@ -30,6 +30,10 @@ const flag: Shape = ({ reading }, node) => {
   if (node.kind !== 'boolean') reading.wrongKind(node, 'true or false, without quotes');
 };
 
+const selfApproval: Shape = ({ reading }, node) => {
+  if (node.kind !== 'boolean') wordOf(reading, node, ['authors']);
+};
+
 const anything: Shape = () => {};
 
 const verbs = ['DELETE', 'GET', 'PATCH', 'PUT', 'POST'] as const;
@@ -136,7 +140,7 @@ const shapes: Readonly<Record<Exclude<FunctionName, 'http' | 'openapi'>, Shape>>
       required: 'the roles and groups of the people who may approve',
     },
     count: { shape: count },
-    selfApproval: { shape: flag },
+    selfApproval: { shape: selfApproval },
     expires: { shape: expiry },
   }),
 };

@@ -22,7 +22,12 @@ export interface SeenApproval {
   readonly principal: string;
   readonly reason?: string;
   readonly expires: string;
+  readonly whyNot?: { readonly code: string; readonly detail: string };
+  readonly involved: readonly { readonly principal: string; readonly as: readonly string[] }[];
+  readonly warnings?: readonly string[];
   readonly run?: string;
+  readonly automation?: string;
+  readonly workflow?: string;
   readonly message?: string;
   readonly usedBy?: string;
   readonly call?: {
@@ -36,7 +41,12 @@ export interface SeenApproval {
     readonly redacted: boolean;
   };
   readonly rules: readonly { readonly name: string; readonly grants: number; readonly satisfied: boolean }[];
-  readonly decisions: readonly { readonly as: string; readonly principal: string; readonly reason: string }[];
+  readonly decisions: readonly {
+    readonly as: string;
+    readonly principal: string;
+    readonly reason: string;
+    readonly withdrawn?: object;
+  }[];
   readonly preview?: { readonly kind: string; readonly text?: string; readonly reason?: string };
 }
 

@@ -101,7 +101,7 @@ ${configuration}`,
       args,
       { delegated = ['admin'] as readonly Role[], signal = new AbortController().signal, ...task } = {},
     ) => {
-      const run = { id: 'run-1', principal: starter, delegated, workflow: 'lab.sync', version: '1.0.0' };
+      const run = { id: 'run-1', principal: starter, delegated, automation: undefined, workflow: 'lab.sync', version: '1.0.0' };
       const text = typeof args === 'string' ? args : JSON.stringify(args);
       const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
       const end = await tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
@@ -113,6 +113,7 @@ ${configuration}`,
         id: 'run-1',
         principal: starter,
         delegated: ['engineering'] as const,
+        automation: undefined,
         workflow: 'lab.sync',
         version: '1.0.0',
       };

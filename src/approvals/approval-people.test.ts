@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { SelfApproval } from '#access/approval-options.ts';
+import { type Involvement, involvements } from '#access/people.ts';
+import type { Principal } from '#access/principal.ts';
+import type { Approval, ApprovalDecision, ApprovalTerms } from './approval.ts';
+import { grantableRules, obstacleCodes, obstacleOf, warningsOf } from './approval-people.ts';
+
+function person(name: string, ...groups: readonly string[]): Principal {
+  return { id: name, username: name, roles: [], groups };
+}
+
+const leads = { roles: [], groups: ['leads'] };
+
+function terms(selfApproval: SelfApproval = false, more: Partial<ApprovalTerms> = {}): ApprovalTerms {
+  return { name: 'rule', approvers: leads, count: 1, selfApproval, ...more };
+}
+
+function asked(more: Partial<Approval> = {}): Approval {
+  return {
+    id: 'a',
+    subject: 's',
+    status: 'waiting',
+    createdAt: 0,
+    expiresAt: 10,
+    changedAt: 0,
+    body: undefined,
+    preview: undefined,
+    use: undefined,
+    usedBy: undefined,
+    isUnannounced: false,
+    isVoid: false,
+    unrecorded: 0,
+    principal: person('ann', 'leads'),
+    call: undefined,
+    message: undefined,
+    reason: undefined,
+    task: undefined,
+    fingerprint: undefined,
+    rules: [terms()],
+    involved: [],
+    bodyDigest: undefined,
+    proof: undefined,
+    decisions: [],
+    ...more,
+  };
+}
+
+function granted(by: string, more: Partial<ApprovalDecision> = {}): ApprovalDecision {
+  const principal = { id: by, username: by };
+  return { as: 'granted', principal, at: 1, reason: 'x', rules: ['rule'], proof: 'p', ...more };
+}
+
+test('what may exclude a person from a grant is named, the first reason of the list', () => {
+  const involved = [{ id: 'wes', username: 'wes', as: ['author', 'workflow'] as const }];
+  const code = (name: string, approval: Partial<Approval> = {}, groups = ['leads']) =>
+    obstacleOf(asked({ involved, ...approval }), person(name, ...groups))?.code;
+  assert.deepEqual(
+    [
+      code('ann', { status: 'used' }),
+      code('lea', { decisions: [granted('lea')] }),
+      code('ann'),
+      code('wes'),
+      code('eve', {}, []),
+      code('lea'),
+      code('lea', { decisions: [granted('lea', { withdrawn: { at: 2, reason: 'x' } })] }),
+      code('ann', { rules: [terms(true)] }),
+      code('wes', { rules: [terms('authors')] }),
+      code('ann', { rules: [terms('authors')] }),
+    ],
+    ['over', 'decided', 'caller', 'involved', 'not-approver', undefined, undefined, undefined, undefined, 'caller'],
+  );
+  assert.deepEqual(obstacleCodes, ['over', 'decided', 'caller', 'involved', 'same-person', 'not-approver']);
+});
+
+test('an involvement other than authorship excludes also where authors may grant', () => {
+  const authorship: readonly Involvement[] = ['author', 'workflow', 'form'];
+  for (const one of involvements) {
+    const may = (as: readonly Involvement[], selfApproval: SelfApproval) =>
+      grantableRules(
+        asked({ involved: [{ id: 'wes', username: 'wes', as }], rules: [terms(selfApproval)] }),
+        person('wes', 'leads'),
+      ).length === 1;
+    assert.equal(may([one], false), false, one);
+    assert.equal(may([one], 'authors'), authorship.includes(one), one);
+    assert.equal(may(['author', one], 'authors'), authorship.includes(one), one);
+    assert.equal(may([one], true), true, one);
+  }
+});
+
+test('no person of a call grants it, with any hands of any people in it, unless its rule says so', () => {
+  const names = ['ann', 'lea', 'leo', 'wes', 'eve'] as const;
+  const hands = fc.array(
+    fc.record({
+      id: fc.constantFrom(...names),
+      as: fc.uniqueArray(fc.constantFrom(...involvements), { minLength: 1, maxLength: 3 }),
+    }),
+    { maxLength: 4 },
+  );
+  const rules = fc.array(fc.constantFrom<SelfApproval>(false, 'authors', true), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(hands, rules, fc.constantFrom(...names), fc.boolean(), (given, kinds, name, isLead) => {
+      const involved = given.map(({ id, as }) => ({ id, username: id, as }));
+      const approval = asked({ involved, rules: kinds.map((kind, index) => terms(kind, { name: `${index}` })) });
+      const own = involved.filter(({ id }) => id === name).flatMap(({ as }) => as);
+      const isCaller = name === 'ann';
+      const expected = kinds.flatMap((kind, index) => {
+        const isFree = !isCaller && own.length === 0;
+        const isAuthor = !isCaller && own.every((as) => as === 'author' || as === 'workflow' || as === 'form');
+        return isLead && (kind === true || isFree || (kind === 'authors' && isAuthor)) ? [`${index}`] : [];
+      });
+      const principal = person(name, ...(isLead ? ['leads'] : []));
+      assert.deepEqual(grantableRules(approval, principal), expected);
+      assert.equal(obstacleOf(approval, principal) === undefined, expected.length > 0);
+    }),
+  );
+});
+
+test('a rule that the known people cannot satisfy has a warning, which counts grants that are there', () => {
+  const known = [person('ann', 'leads'), person('lea', 'leads'), person('eve')];
+  assert.deepEqual(warningsOf(asked(), known), []);
+  assert.match(warningsOf(asked({ rules: [terms(false, { count: 2 })] }), known).join(), /^Only 1 of the known people could/u);
+  const half = asked({ rules: [terms(false, { count: 2 })], decisions: [granted('leo')] });
+  assert.deepEqual(warningsOf(half, known), []);
+  const nobody = asked({ principal: person('lea', 'leads'), involved: [{ id: 'ann', username: 'ann', as: ['form'] }] });
+  assert.match(warningsOf(nobody, known).join(), /^No known person could grant for the rule rule \(leads\)/u);
+  assert.deepEqual(warningsOf({ ...nobody, status: 'used' }, known), []);
+});
