@@ -31,7 +31,16 @@ const version = {
 } as const;
 await database.query
   .insertInto('workflow')
-  .values({ id: bytes('lab.sync'), ...version, definition: '{}', facts: '{}', created_at: 1, created_by: 'bench' })
+  .values({
+    id: bytes('lab.sync'),
+    ...version,
+    definition: '{}',
+    facts: '{}',
+    created_at: 1,
+    created_by: 'bench',
+    digest: '',
+    storers: null,
+  })
   .execute();
 const store = createAutomationStore(database);
 await store.change(async (writer) => {

@@ -1,12 +1,12 @@
 import type { ApprovalCondition, ApprovalRule } from '#access/approval-options.ts';
-import type { Principal, Role } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import { mayMatchPaths } from '#adapters/path-rights.ts';
 import { type CallTraits, matchesOne } from './custom-rights.ts';
 
 interface RuledCall {
   readonly principal: Principal;
   /** See CallContext. */
-  readonly delegated?: readonly Role[] | undefined;
+  readonly answerable?: readonly Principal[] | undefined;
   readonly call: CallTraits;
 }
 
@@ -17,7 +17,7 @@ export function neededApprovals(rules: readonly ApprovalRule[], call: RuledCall)
 
 function matches(
   { routes, adapters, methods, paths, roles }: ApprovalCondition,
-  { principal, delegated, call }: RuledCall,
+  { principal, answerable, call }: RuledCall,
 ): boolean {
   const { operation, adapter, method, path } = call;
   return (
@@ -25,7 +25,7 @@ function matches(
     (operation === 'restCall' ? adapters.length === 0 : matchesOne(adapters, adapter)) &&
     matchesOne(methods, method) &&
     (paths.length === 0 || path === undefined || mayMatchPaths(paths, path)) &&
-    // The roles of a run are those of the writer of its workflow, not of the person who started it.
-    (roles.length === 0 || delegated !== undefined || roles.some((role) => principal.roles.includes(role)))
+    // What a run calls is decided by others than the person who started it: a rule for some roles holds for all runs.
+    (roles.length === 0 || answerable !== undefined || roles.some((role) => principal.roles.includes(role)))
   );
 }

@@ -1,13 +1,16 @@
 import type { InvolvedPrincipal } from '#access/people.ts';
-import type { Role } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { ApprovalReference } from './approval-gate.ts';
 import type { CallRecord } from './call-record.ts';
 
 /** In what circumstances a call is made; its entrance fills it in. */
 export interface CallContext {
   readonly record: CallRecord;
-  /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
-  readonly delegated?: readonly Role[];
+  /**
+   * Of a call of a run: everybody who decided what it says, with the roles and groups of now. The call must be allowed to each of them, and the
+   * rights of its principal do not count. An empty list allows nothing.
+   */
+  readonly answerable?: readonly Principal[];
   /** Who had a hand in the call besides its caller. Absent: nobody. */
   readonly involved?: readonly InvolvedPrincipal[];
   /** Absent: the caller named no approval, and gave no reason. */

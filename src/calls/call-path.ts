@@ -44,9 +44,9 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record, delegated } = context;
+      const { record, answerable } = context;
       const { principal } = record;
-      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call) };
+      const asked: AskedCall = { ...rulesOf(options), principal, answerable, call: traitsOf(call) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -77,7 +77,10 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
  */
 function admission(
   call: Call,
-  { rules, context: { record, approval = {}, involved = [] } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
+  {
+    rules,
+    context: { record, approval = {}, involved = [] },
+  }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
 ): (() => Promise<ApprovalPermit | undefined>) | undefined {
   const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;

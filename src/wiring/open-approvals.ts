@@ -14,6 +14,7 @@ import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { TakePreview } from '#previews/preview.ts';
+import type { RunPeople } from '#runs/run-people.ts';
 import type { RunStore } from '#runs/run-store.ts';
 import type { ApprovalTasks } from '#runs/tasks/approval-task.ts';
 
@@ -21,6 +22,7 @@ interface OpenApprovalsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly runStore: RunStore;
+  readonly people: Pick<RunPeople, 'standing'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,7 +39,7 @@ export interface Approvals {
 
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
-  const { config, database, runStore, audit, clock, log, base, preview: ask } = options;
+  const { config, database, runStore, people, audit, clock, log, base, preview: ask } = options;
   const store = createApprovalStore({
     database,
     changeRuns: runStore.changeWith,
@@ -47,8 +49,12 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     },
   });
   const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
-    const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
-    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock, format });
+    const answerableOf = async (id: string) => {
+      const run = await runStore.summary(id);
+      const standing = run && (await people.standing(run));
+      return standing && ('by' in standing ? [] : standing.answerable);
+    };
+    const preview = await previewOfApproval(approval, { preview: ask, answerableOf, clock, format });
     await store.savePreview(approval.id, preview);
     return preview;
   };

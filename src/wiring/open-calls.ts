@@ -1,10 +1,13 @@
+import type { PrincipalNow } from '#access/people.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import { createPreviews, type TakePreview } from '#previews/preview.ts';
+import type { RunPeople } from '#runs/run-people.ts';
 import type { LiveParts } from './live-parts.ts';
 import { type Approvals, openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { type NotificationParts, openNotifications } from './open-notifications.ts';
 import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
+import { runPeopleOf } from './run-people-of.ts';
 
 type RunNeeds = Parameters<typeof openRuns>[1];
 
@@ -16,6 +19,7 @@ interface CallNeeds
     Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
   readonly live: LiveParts;
   readonly base: string;
+  readonly principalNow: PrincipalNow;
 }
 
 interface CallParts {
@@ -26,6 +30,7 @@ interface CallParts {
     readonly notifications: NotificationParts['catalogue'];
   };
   readonly runs: Runs;
+  readonly people: RunPeople;
   readonly notifications: NotificationParts;
 }
 
@@ -34,13 +39,14 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const { live, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
+  const catalogues = openCatalogues(started, { ...options, live, runStore });
+  const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: parts.principalNow });
   // The path asks approvals, which take previews over the path.
-  const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
+  const approvals = openApprovals(started, { ...options, runStore, people, base, preview: (...asked) => preview(...asked) });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
-  const catalogues = openCatalogues(started, { ...options, live });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
+  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls, people });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
-  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications };
+  return { calls, preview, catalogues: { ...catalogues, ...told }, runs, people, notifications };
 }

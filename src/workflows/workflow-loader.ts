@@ -1,23 +1,31 @@
-import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
 import { SharedReads } from '#database/shared-reads.ts';
+import { digestOf } from './document-digest.ts';
 import type { ReadingThreads } from './reading-threads.ts';
+import { isPrerelease } from './version-key.ts';
 import type { Workflow } from './workflow.ts';
-import type { WorkflowStore, WriterRole } from './workflow-store.ts';
+import type { StoredWorkflow, WorkflowStore } from './workflow-store.ts';
 
 /** A stored workflow, ready to be run. */
-export interface LoadedWorkflow {
+export interface LoadedWorkflow extends Pick<StoredWorkflow, 'digest' | 'storers'> {
   readonly workflow: Workflow;
-  readonly writtenAs: WriterRole;
+}
+
+/** Which workflow: without a version, or with `latest`, the highest release. With a digest only these bytes. */
+interface WantedWorkflow {
+  readonly id: string;
+  readonly version?: string | undefined;
+  /** SHA-256 of the bytes, hexadecimal. */
+  readonly digest?: string | undefined;
 }
 
 /** The stored workflows as values. Remembers those that were used last; loads of one at the same time share its reading. */
 export interface WorkflowLoader {
   /**
-   * A version of a workflow, or the newest where none is named or `latest` is; undefined where it does not exist. Rejects with
-   * `workflow-invalid` where the gateway cannot read the document any more, and with `store-unavailable`.
+   * Undefined where the store does not have it. Rejects with `workflow-invalid` where the gateway cannot read the document any more, and
+   * with `store-unavailable`.
    */
-  load(name: { readonly id: string; readonly version?: string | undefined }): Promise<LoadedWorkflow | undefined>;
+  load(wanted: WantedWorkflow): Promise<LoadedWorkflow | undefined>;
 }
 
 interface WorkflowLoaderOptions {
@@ -48,11 +56,12 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
   };
   const read = async (id: string, version: string | undefined): Promise<LoadedWorkflow | undefined> => {
     const stored = await store.read({ id, version });
-    if (stored === undefined) return undefined;
-    // A version can be deleted and stored again with other content.
-    const key = `${id} ${stored.version} ${createHash('sha256').update(stored.text).digest('base64url')}`;
+    if (stored === undefined || (version === undefined && isPrerelease(stored.version))) return undefined;
+    // Of the bytes themselves, and not the one beside them: whoever writes the database may have changed them.
+    const digest = digestOf(stored.text);
+    const key = `${id} ${stored.version} ${digest}`;
     try {
-      return { workflow: await remember(key, stored.text), writtenAs: stored.writtenAs };
+      return { workflow: await remember(key, stored.text), digest, storers: stored.storers };
     } catch (error) {
       forget(key);
       throw error;
@@ -60,9 +69,10 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
   };
   const reads = new SharedReads<LoadedWorkflow | undefined>();
   return {
-    load({ id, version: named }) {
+    async load({ id, version: named, digest }) {
       const version = named === 'latest' ? undefined : named;
-      return reads.read(JSON.stringify([id, version]), () => read(id, version));
+      const loaded = await reads.read(JSON.stringify([id, version]), () => read(id, version));
+      return digest === undefined || loaded?.digest === digest ? loaded : undefined;
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Approvers } from '#access/approval-options.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import { customRole, isRole, type Principal, type RoleName } from '#access/principal.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import { momentAfter } from '../interpreter/durations.ts';
@@ -14,10 +15,16 @@ export interface AskedQuestion {
   readonly expires: number;
 }
 
+/** In whose name the run asks, and who else has a hand in it. */
+interface AskingPeople {
+  readonly principal: Principal;
+  readonly involved: readonly InvolvedPrincipal[];
+}
+
 /** The approvals, as tasks need them. Every method rejects with `store-unavailable`. */
 export interface ApprovalTasks {
   /** Asks people, the first time; then answers what they decided. */
-  ask(question: AskedQuestion & { readonly principal: Principal }): Promise<ApprovalAnswer>;
+  ask(question: AskedQuestion & AskingPeople): Promise<ApprovalAnswer>;
   /** The task has asked for an approval and did not use it, so its call was certainly not made. */
   isUnused(task: ApprovalTask): Promise<boolean>;
   /** The run no longer waits: nothing is left to approve. */

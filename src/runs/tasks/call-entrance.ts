@@ -16,6 +16,7 @@ import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
 import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
+import type { RunStanding } from '../run-people.ts';
 import type { StoredRun } from '../run-records.ts';
 import { type CallFailure, callFailure, readFailure, renderFailure } from './call-failure.ts';
 import { longestOutput } from './reply-output.ts';
@@ -34,8 +35,10 @@ export interface EntranceOptions {
   readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
 }
 
-/** The run whose task calls: in whose name, and by which roles. */
-export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'workflow' | 'version'>;
+/** The run whose task calls: in whose name, who answers for the call, and who has a hand in it. */
+export interface CallingRun extends Pick<StoredRun, 'id' | 'principal'> {
+  readonly standing: RunStanding;
+}
 
 interface EnteringCall {
   readonly run: CallingRun;
@@ -84,7 +87,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
   try {
     const reply = await options.calls.perform(call, {
       record,
-      delegated: run.delegated,
+      ...run.standing,
       approval,
       wait: undefined,
       ...(entering.holds && { mayLeave: entering.holds }),
