@@ -11,7 +11,7 @@ import type { Approval, StoredPreview } from './approval.ts';
 
 interface ApprovalPreviewNeeds {
   readonly preview: TakePreview;
-  /** Who answers for the calls of a run; nobody where somebody of them is gone. Rejects with `store-unavailable`. */
+  /** Who answers for the calls of a run; an empty list where one of them is gone. Rejects with `store-unavailable`. */
   readonly answerableOf: (run: string) => Promise<readonly Principal[] | undefined>;
   readonly clock: Clock;
   /** See TakePreview. */

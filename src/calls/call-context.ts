@@ -11,7 +11,7 @@ export interface CallContext {
    * rights of its principal do not count. An empty list allows nothing.
    */
   readonly answerable?: readonly Principal[];
-  /** Who had a hand in the call besides its caller. Absent: nobody. */
+  /** Who had a hand in the call, apart from its caller. Absent: no other principal. */
   readonly involved?: readonly InvolvedPrincipal[];
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;

@@ -110,7 +110,7 @@ test('a call of a run is decided by everybody who answers for it, by role or rig
   assert.match(refused.reason, /^eve answers for this call of a run, and may not make it\. This needs the role admin/u);
   const byRight = allowed(admin, holding(customRole('noc')));
   assert.deepEqual(byRight.allowed && byRight.permission, { kind: 'right', role: 'noc', right: 0 });
-  assert.equal(allowed().allowed, false, 'nobody answers');
+  assert.equal(allowed().allowed, false, 'no principal answers');
 });
 
 test('the rules of the destination are asked after a right, and both are on record', () => {

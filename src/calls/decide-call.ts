@@ -114,7 +114,7 @@ function decideForAll(people: readonly Principal[], rules: PermissionRules): Per
       };
     if (allowing?.permission.kind !== 'right') allowing = decision;
   }
-  return allowing ?? { allowed: false, code: 'delegation-lost', reason: 'Nobody answers for this call of a run.' };
+  return allowing ?? { allowed: false, code: 'delegation-lost', reason: 'No principal answers for this call of a run.' };
 }
 
 /** One value for each role: every call asks. */

@@ -109,6 +109,6 @@ interface EventLogTable {
   readonly identity: string | null;
   /** JSON text. */
   readonly event: string;
-  /** JSON list of the people who sent a message: its caller, or whoever was involved in the run that emitted it. */
+  /** JSON list of the people who sent a message: its caller, or everybody involved in the run that emitted it. */
   readonly senders: string | null;
 }

@@ -137,7 +137,7 @@ interface WorkflowTable {
   readonly created_by: string;
   /** SHA-256 of the document, hexadecimal. */
   readonly digest: string;
-  /** JSON list of who stored it. Null: a row of an earlier gateway, of which nobody has looked yet. */
+  /** JSON list of who stored it. Null: a row of an earlier gateway, and no gateway has looked for them yet. */
   readonly storers: string | null;
 }
 

@@ -48,7 +48,7 @@ export async function documentFor(
   return loaded && { version: loaded.workflow.version, digest: loaded.digest };
 }
 
-/** What a parent is told of a child. */
+/** What a parent learns of a child. */
 export const cancelledInFlight = 'was cancelled while a call was in flight';
 
 /** Functions whose calls change nothing at the far side. */

@@ -78,7 +78,7 @@ export async function mayHaveCalled(
 }
 
 /**
- * The calls of a run whose document or state is lost, about which people are to decide: its tasks under way that have called, else all of its
+ * What people are to decide about in a run whose document or state is lost. These are its tasks under way that have called, else all of its
  * tasks under way, else the run as a whole. Empty where none of its calls can have happened.
  */
 export async function lostCalls(

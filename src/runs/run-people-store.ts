@@ -40,7 +40,7 @@ export async function peopleOf(
   return new Map([...byRun].map(([run, entries]) => [run, entries.map(({ person }) => person)]));
 }
 
-/** A digest stands in the facts of a run as a member of its pins, which no other text of theirs can look like. */
+/** The facts of a run have a digest as a member of its pins. No other text in them can look like that. */
 export async function isPinned({ database: { read } }: RunStoreContext, digests: readonly string[]): Promise<boolean> {
   for (const digest of digests) {
     const row = await read

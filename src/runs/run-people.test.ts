@@ -43,13 +43,13 @@ test('a run is answered for by its authors and by who stored its version and tho
   );
 });
 
-test('a run is held where somebody who answers is gone, is not known, or is nobody', async () => {
+test('a run is held where somebody who answers is gone, is not known, or is missing', async () => {
   const storers = { own: [storer('eve')], top: [storer('bob')] };
   const cases: readonly (readonly [world: World, given: Partial<typeof run>, detail: RegExp])[] = [
     [{ storers, known: [principal('ada'), principal('eve')] }, {}, /^bob answers/u],
     [{ storers: { own: [storer('eve')] } }, {}, /^Who stored the workflow is not known/u],
     [{ storers: { ...storers, own: [storer('eve', false)] } }, {}, /^Who stored the workflow is not known/u],
-    [{ storers }, { authors: [] }, /^Nobody is author/u],
+    [{ storers }, { authors: [] }, /^The automation has no author/u],
     [{ storers }, { authors: [{ id: 'lea', username: 'lea' }] }, /^lea answers/u],
   ];
   for (const [world, given, detail] of cases) {

@@ -110,13 +110,13 @@ function createAnswering(principalNow: PrincipalNow) {
   };
 }
 
-/** The authors, and who stored each document of the chain; a sentence where nobody did. By id. */
+/** The authors, and who stored each document of the chain; a sentence where one of them is missing. By id. */
 function answerersOf(
   chain: readonly string[],
   storers: ReadonlyMap<string, readonly Storer[]>,
   authors: readonly NamedPrincipal[] | undefined,
 ): ReadonlyMap<string, NamedPrincipal> | string {
-  if (authors?.length === 0) return 'Nobody is author of the automation; somebody who may write its workflow has to take it.';
+  if (authors?.length === 0) return 'The automation has no author; somebody who may write its workflow has to take it.';
   const people = new Map((authors ?? []).map((author) => [author.id, author]));
   for (const digest of chain) {
     const lending = (storers.get(digest) ?? []).filter(({ lends }) => lends);

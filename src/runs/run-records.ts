@@ -131,7 +131,7 @@ export interface EventRecord {
   readonly kind: 'lifecycle' | 'message';
   /** A CloudEvent 1.0 as JSON text. */
   readonly event: string;
-  /** Of a message: its caller, or whoever was involved in the run that emitted it. Undefined: not known. */
+  /** Of a message: its caller, or everybody involved in the run that emitted it. Undefined: not known. */
   readonly senders?: readonly NamedPrincipal[] | undefined;
 }
 

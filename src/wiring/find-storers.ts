@@ -15,7 +15,7 @@ interface FindStorersOptions {
 const slack = 60_000;
 
 /**
- * Earlier gateways kept the name of who stored a version, and a name makes nobody answer for anything. The audit log has the principal. Of a
+ * Earlier gateways kept the name of who stored a version, and a name alone makes no principal answer. The audit log has the principal. Of a
  * version without such a record nothing runs until somebody takes it; the log names it.
  */
 export async function findStorers({ database, auditReader, log }: FindStorersOptions): Promise<void> {

@@ -14,7 +14,7 @@ export function storersAfter(earlier: readonly Storer[], { id, username }: Named
   return [{ id, username, lends: true }, ...others];
 }
 
-/** Null, where nobody has looked for them, reads as none: an unknown storer lends nothing. */
+/** Null reads as none: an unknown storer lends nothing. */
 export function readStorers(text: string | null): readonly Storer[] {
   return text === null ? [] : (JSON.parse(text) as readonly Storer[]);
 }

@@ -60,7 +60,7 @@ describe('the workflow loader', () => {
     const { loader, versions } = loaderOver([storedAs('1.0.0')]);
     const { digest } = storedAs('1.0.0');
     assert.equal((await loader.load({ id, version: '1.0.0', digest }))?.digest, digest);
-    // Whoever writes the database may leave the digest beside the bytes as it was.
+    // A writer of the database may leave the digest next to the bytes as it was.
     versions[0] = { ...storedAs('1.0.0', textOf('1.0.0', 'wait: PT1S')), digest };
     assert.equal(await loader.load({ id, version: '1.0.0', digest }), undefined);
   });

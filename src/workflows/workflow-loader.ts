@@ -57,7 +57,7 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
   const read = async (id: string, version: string | undefined): Promise<LoadedWorkflow | undefined> => {
     const stored = await store.read({ id, version });
     if (stored === undefined || (version === undefined && isPrerelease(stored.version))) return undefined;
-    // Of the bytes themselves, and not the one beside them: whoever writes the database may have changed them.
+    // Of the bytes themselves, and not the one in the row: a writer of the database may have changed them.
     const digest = digestOf(stored.text);
     const key = `${id} ${stored.version} ${digest}`;
     try {

@@ -15,7 +15,7 @@ export interface StoredWorkflow extends WorkflowFacts {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly createdBy: string;
-  /** Nobody lends: who stored it is not known, or was not looked for yet. */
+  /** Where none of them lends, who stored it is not known, or was not looked for yet. */
   readonly storers: readonly Storer[];
 }
 

@@ -107,7 +107,7 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
   };
 }
 
-/** Whoever stored the same bytes before they were deleted stays on record. */
+/** Who stored the same bytes before they were deleted stays on record. */
 async function addWorkflow(transaction: Transaction<Tables>, workflow: StoredWorkflow): Promise<StoredWorkflow | 'deleted'> {
   const existing = await readOne(transaction, workflow);
   if (existing !== undefined) return existing;

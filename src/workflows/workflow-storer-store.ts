@@ -11,7 +11,7 @@ export interface UnsettledVersion {
   readonly createdBy: string;
 }
 
-/** Some versions whose storers nobody has looked for. */
+/** Some versions whose storers no gateway has looked for. */
 export async function unsettledVersions({ query }: Pick<Database, 'query'>): Promise<readonly UnsettledVersion[]> {
   const rows = await query
     .selectFrom('workflow')

@@ -4,8 +4,8 @@ import { isPrerelease } from './version-key.ts';
 import { bytesOf, textOf, versionColumns, versionOf, type WorkflowVersion } from './workflow-row.ts';
 
 /**
- * `ID VERSION` of a stored workflow that names one of the versions that are to be deleted in a `run: workflow`, and is not itself among them;
- * undefined where there is none. `latest` names the last release that is left.
+ * `ID VERSION` of a stored workflow that runs one of the versions that are to be deleted. Those themselves do not count. Undefined where there is
+ * none. `latest` names the last release that is left.
  */
 export async function nameOfNamer(
   transaction: Transaction<Tables>,

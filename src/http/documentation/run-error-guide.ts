@@ -30,7 +30,7 @@ export const runErrorGuide = {
   },
   'delegation-lost': {
     meaning:
-      'Somebody who answers for the calls of the run is gone or may not make them now: who stored the workflow, or an author of the automation. Nothing was started. For a call of a run the audit log has this code, and the run is suspended.',
+      'Somebody who answers for the calls of the run is gone or may not make them now. This is who stored the workflow, or an author of the automation. Nothing was started. For a call of a run the audit log has this code, and the run is suspended.',
     remedy:
       '`detail` names the person. Give the role back, or let somebody who may write the workflow take it; then start again, or resume the run.',
   },

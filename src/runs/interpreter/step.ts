@@ -166,7 +166,7 @@ function suspended(turn: Turn, by: SuspensionReason): Step {
   return suspend(turn, run, by);
 }
 
-/** The effect begins anew, as one that the suspension holds back. A run that is suspended already stays so for the reason that it has. */
+/** The effect begins again, as one that the suspension holds back. A run that is suspended already stays so for the reason that it has. */
 function held(turn: Turn, event: Extract<RunEvent, { readonly kind: 'held' }>): Step {
   const { run } = turn;
   const { state: stopped } = run.suspension === undefined ? suspended(turn, event.by) : { state: run };

@@ -15,7 +15,7 @@ import { until } from '../until.ts';
 import { type CountingFarSide, countingFarSide } from './counting-far-side.ts';
 
 /** A run as far as these tests look at it. */
-export interface PeopledRun {
+interface PeopledRun {
   readonly id: string;
   readonly version: string;
   readonly status: string;
@@ -40,7 +40,7 @@ export const stagePeople = {
   otto: { roles: ['other'], groups: ['noc'] },
 } as const;
 
-export type Name = keyof typeof stagePeople;
+type Name = keyof typeof stagePeople;
 
 type Roles = Readonly<Record<string, { readonly roles: readonly string[]; readonly groups: readonly string[] }>>;
 
@@ -48,7 +48,7 @@ export function usersOf(people: Roles): readonly Readonly<Record<string, unknown
   return Object.entries(people).map(([username, given]) => ({ username, passwordHash: testPasswordHash, ...given }));
 }
 
-export interface PeopleStage {
+interface PeopleStage {
   readonly gateway: Gateway;
   readonly far: CountingFarSide;
   /** What the gateway is configured with, and these people in the place of those of the beginning. */
