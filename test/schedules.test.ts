@@ -243,7 +243,7 @@ eachStore((store) => {
     await storeWorkflow(database);
     // Before the scheduler, which reads it once.
     const applied_at = Date.parse('2026-05-01T12:00Z');
-    await database.runs.updateTable('schema_migration').set({ applied_at }).where('number', '=', 10).execute();
+    await database.records.updateTable('schema_migration').set({ applied_at }).where('number', '=', 10).execute();
     const gateway = gatewayOn(t, { database, clock });
     const { scheduler, catalogue } = gateway;
     const nextRunAt = '2026-04-01T00:00:00.000Z';
@@ -392,7 +392,7 @@ eachStore((store) => {
     const { clock, scheduler, database } = gateway;
     await created(gateway, { name: 'a', nextRunAt: '2026-05-01T00:00Z' });
     await scheduler.round();
-    const count = async () => (await database.runs.selectFrom('occurrence').select('due').execute()).length;
+    const count = async () => (await database.records.selectFrom('occurrence').select('due').execute()).length;
     clock.pass(29 * day);
     await scheduler.round();
     assert.equal(await count(), 1);

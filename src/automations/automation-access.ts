@@ -1,6 +1,6 @@
 import { hasRole, type Principal, type Role } from '#access/principal.ts';
 import { type Automation, readersOf } from './automation.ts';
-import type { Viewer } from './automation-audience-store.ts';
+import type { Viewer } from './automation-visibility-store.ts';
 
 /** The roles that may list and read, and the roles that may write (docs/reference/specification-coverage.md). */
 export const listingRoles = ['admin', 'other', 'readonly', 'apiread'] as const satisfies readonly Role[];

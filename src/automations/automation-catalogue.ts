@@ -15,12 +15,12 @@ import {
   refuseTooLarge,
 } from './automation-document.ts';
 import { type ImportResult, importAutomations } from './automation-import.ts';
-import { ownedText, taggedText } from './automation-row.ts';
+import { documentText, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
-import { factsBesides, type OwnerFacts, runFields, withFactsOf, withRunFacts } from './run-facts.ts';
+import { runFields, withFactsOf } from './run-facts.ts';
 import { patchOfNextRun, withSettledSchedule } from './settled-schedule.ts';
 
 /** One page of a listing, with the values in effect. */
@@ -72,8 +72,6 @@ export interface AutomationCatalogue {
   export: AutomationStore['export'];
   /** The automation, for runs, which need no principal. */
   find(id: string): Promise<Automation | undefined>;
-  /** See `AutomationStore.noteRun`; for runs, which need no principal. */
-  noteRun: AutomationStore['noteRun'];
   /** See `CatalogueChanges`. */
   onChange: AutomationStore['onChange'];
 }
@@ -113,7 +111,7 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
       if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
-      return stateOf(stored.automation, stored.owned);
+      return stateOf(stored.automation);
     },
     replace: (request) =>
       changeOne(store, request, async (writer, { automation: current }) => {
@@ -122,19 +120,17 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
         return put(writer, changed(request, current, settled));
       }),
     patch: (request) =>
-      changeOne(store, request, async (writer, { automation: current, facts }) => {
+      changeOne(store, request, async (writer, { automation: current, givenNext }) => {
         const { patch, principal } = request;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
         await refuseDelegation(whyNotWriter, { principal, current, next: settled });
-        const { nextRunAt, ...kept } = factsBesides(patch, facts);
-        const keepsNext = nextRunAt !== undefined && settled.nextRunAt === current.nextRunAt;
-        return put(writer, changed(request, current, settled), { ...kept, ...(keepsNext && { nextRunAt }) });
+        const keepsNext = patchOfNextRun(patch) === 'kept' && settled.nextRunAt === current.nextRunAt;
+        return put(writer, changed(request, current, settled), keepsNext ? givenNext : undefined);
       }),
-    remove: (request) => changeOne(store, request, async (_writer, { automation, owned }) => stateOf(automation, owned)),
-    import: (source) => importAutomations({ store, source }),
+    remove: (request) => changeOne(store, request, async (_writer, { automation }) => stateOf(automation)),
+    import: (source) => store.importing(() => importAutomations({ store, source })),
     export: () => store.export(),
     find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
-    noteRun: (id, facts) => store.noteRun(id, facts),
     onChange: (listener) => store.onChange(listener),
   };
 }
@@ -152,7 +148,7 @@ function changesOnlyRunFacts(current: Automation, settled: Settled): boolean {
   if (runFields.every((field) => current[field] === settled[field])) return false;
   const text = ({ data, ...rest }: Settled): string => {
     const { lastUpdated: _last, scheduleFrom: _from, ...owned }: AutomationData = data ?? {};
-    return ownedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
+    return taggedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
   };
   return text(current) === text(settled);
 }
@@ -168,21 +164,21 @@ async function changeOne<T>(
     const stored = await writer.read(id);
     if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
     if (!mayWrite(principal, stored.automation)) throw notWritable();
-    requireMatch(preconditions, entityTag(taggedText(stored.owned)));
+    requireMatch(preconditions, entityTag(taggedText(stored.automation)));
     await writer.remove([id]);
     return work(writer, stored);
   });
 }
 
-async function put(writer: AutomationWriter, automation: Automation, kept?: Partial<OwnerFacts>): Promise<AutomationState> {
+async function put(writer: AutomationWriter, automation: Automation, givenNext?: string): Promise<AutomationState> {
   refuseTooLarge(automation);
-  const [conflict] = await writer.insert([automation], kept);
+  const [conflict] = await writer.insert([automation], givenNext);
   if (conflict !== undefined) throw nameTaken(automation.name);
   return stateOf(automation);
 }
 
-function stateOf(automation: Automation, owned = ownedText(automation)): AutomationState {
-  return { id: automation._id, name: automation.name, text: withRunFacts(owned, automation), tag: entityTag(taggedText(owned)) };
+function stateOf(automation: Automation): AutomationState {
+  return { id: automation._id, name: automation.name, text: documentText(automation), tag: entityTag(taggedText(automation)) };
 }
 
 function notFound(): GatewayError {

@@ -12,6 +12,8 @@ import { scheduleTables } from './migrations/0010-schedules.ts';
 import { formTable } from './migrations/0011-forms.ts';
 import { approvalTables } from './migrations/0012-approvals.ts';
 import { notificationTables } from './migrations/0013-notifications.ts';
+import { plainCatalogue } from './migrations/0014-plain-catalogue.ts';
+import { recordTables } from './migrations/0015-records.ts';
 import { workflowDigests } from './migrations/0035-workflow-digests.ts';
 import { runPeople } from './migrations/0036-run-people.ts';
 
@@ -30,6 +32,8 @@ export const migrations: readonly Migration[] = [
   formTable,
   approvalTables,
   notificationTables,
+  plainCatalogue,
+  recordTables,
   workflowDigests,
   runPeople,
 ];

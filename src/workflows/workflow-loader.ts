@@ -1,5 +1,4 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import { SharedReads } from '#database/shared-reads.ts';
 import { digestOf } from './document-digest.ts';
 import type { ReadingThreads } from './reading-threads.ts';
 import { isPrerelease } from './version-key.ts';
@@ -19,7 +18,7 @@ interface WantedWorkflow {
   readonly digest?: string | undefined;
 }
 
-/** The stored workflows as values. Remembers those that were used last; loads of one at the same time share its reading. */
+/** The stored workflows as values. Remembers those that were used last. */
 export interface WorkflowLoader {
   /**
    * Undefined where the store does not have it. Rejects with `workflow-invalid` where the gateway cannot read the document any more, and
@@ -67,11 +66,9 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
       throw error;
     }
   };
-  const reads = new SharedReads<LoadedWorkflow | undefined>();
   return {
-    async load({ id, version: named, digest }) {
-      const version = named === 'latest' ? undefined : named;
-      const loaded = await reads.read(JSON.stringify([id, version]), () => read(id, version));
+    async load({ id, version, digest }) {
+      const loaded = await read(id, version === 'latest' ? undefined : version);
       return digest === undefined || loaded?.digest === digest ? loaded : undefined;
     },
   };

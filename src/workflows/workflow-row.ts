@@ -1,5 +1,5 @@
 import type { Tables } from '#database/tables.ts';
-import type { WorkflowFacts } from './reading-messages.ts';
+import type { WorkflowFacts } from './reading-threads.ts';
 import { readStorers, type Storer } from './storer.ts';
 import { versionKey } from './version-key.ts';
 

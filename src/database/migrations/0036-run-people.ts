@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts';
 export const runPeople: Migration = {
   number: 36,
   name: 'people of runs',
-  part: 'runs',
+  part: 'records',
   async up(transaction) {
     await sql`alter table run add column suspended_by text`.execute(transaction);
     await sql`alter table event_log add column senders text`.execute(transaction);
