@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { digestOf } from './document-digest.ts';
+import { documentDigest } from './document-digest.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { ReadingThreads, WorkflowFacts, WorkflowJudgement } from './reading-threads.ts';
 import type {
@@ -96,7 +96,7 @@ export function createWorkflowCatalogue({
       const { bytes, mediaType, principal } = given;
       await refuseCalls(principal, [facts]);
       const text = bytes.toString();
-      const digest = digestOf(text);
+      const digest = documentDigest(text);
       const storers = [{ id: principal.id, username: principal.username, lends: true }];
       const stamp = { createdAt: clock.now(), createdBy: storableName(principal.username), digest, storers };
       const workflow = await store.add({ ...shortened(facts), text, mediaType, ...stamp });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { digestOf } from './document-digest.ts';
+import { documentDigest } from './document-digest.ts';
 import { createReadingThreads, type ReadingThreads } from './reading-threads.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './workflow-loader.ts';
 import type { StoredWorkflow, WorkflowName } from './workflow-store.ts';
@@ -15,7 +15,7 @@ function textOf(version: string, task = 'set: { a: "${ .b }" }'): string {
 function storedAs(version: string, text = textOf(version)): StoredWorkflow {
   const facts = { id: 'lab.sync', version, definition: '{}', functions: [], workflows: [] };
   const storers = [{ id: 'eve', username: 'eve', lends: true }];
-  return { ...facts, text, digest: digestOf(text), storers, mediaType: 'application/yaml', createdAt: 0, createdBy: 'eve' };
+  return { ...facts, text, digest: documentDigest(text), storers, mediaType: 'application/yaml', createdAt: 0, createdBy: 'eve' };
 }
 
 /** A loader over these versions, the newest first, which counts its readings. */

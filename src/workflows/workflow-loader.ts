@@ -1,5 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import { digestOf } from './document-digest.ts';
+import { documentDigest } from './document-digest.ts';
 import type { ReadingThreads } from './reading-threads.ts';
 import { isPrerelease } from './version-key.ts';
 import type { Workflow } from './workflow.ts';
@@ -57,7 +57,7 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
     const stored = await store.read({ id, version });
     if (stored === undefined || (version === undefined && isPrerelease(stored.version))) return undefined;
     // Of the bytes themselves, and not the one in the row: a writer of the database may have changed them.
-    const digest = digestOf(stored.text);
+    const digest = documentDigest(stored.text);
     const key = `${id} ${stored.version} ${digest}`;
     try {
       return { workflow: await remember(key, stored.text), digest, storers: stored.storers };

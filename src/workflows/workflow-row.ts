@@ -22,20 +22,20 @@ export interface StoredWorkflow extends WorkflowFacts {
 /** What a version calls, and who stored it, without its text. */
 export type WorkflowVersion = Omit<WorkflowFacts, 'definition'> & Pick<StoredWorkflow, 'digest' | 'storers'>;
 
-export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+export const storedBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const storedText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 export const versionColumns = ['id', 'version', 'facts', 'created_at', 'created_by', 'digest', 'storers'] as const;
 
 export type VersionRow = Pick<Tables['workflow'], (typeof versionColumns)[number]>;
 
-export function rowOf({ id, version, title, definition, functions, workflows, storers, ...workflow }: StoredWorkflow) {
+export function workflowRow({ id, version, title, definition, functions, workflows, storers, ...workflow }: StoredWorkflow) {
   const { text, digest, mediaType, createdAt, createdBy } = workflow;
   return {
-    id: bytesOf(id),
-    version: bytesOf(version),
+    id: storedBytes(id),
+    version: storedBytes(version),
     version_key: versionKey(version),
-    document: bytesOf(text),
+    document: storedBytes(text),
     media_type: mediaType,
     definition,
     facts: JSON.stringify({ title, functions, workflows } satisfies StoredFacts),
@@ -46,9 +46,9 @@ export function rowOf({ id, version, title, definition, functions, workflows, st
   } satisfies Tables['workflow'];
 }
 
-export function workflowOf(row: Tables['workflow']): StoredWorkflow {
+export function workflowIn(row: Tables['workflow']): StoredWorkflow {
   const { document, media_type: mediaType, definition } = row;
-  return { ...versionOf(row), ...stampOf(row), definition, text: textOf(document), mediaType };
+  return { ...versionOf(row), ...stampOf(row), definition, text: storedText(document), mediaType };
 }
 
 interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
@@ -57,7 +57,7 @@ interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
 
 export function versionOf({ id, version, facts, digest, storers }: VersionRow): WorkflowVersion {
   const { title, functions, workflows } = JSON.parse(facts) as StoredFacts;
-  const known = { id: textOf(id), version: textOf(version), functions, workflows, ...(title !== undefined && { title }) };
+  const known = { id: storedText(id), version: storedText(version), functions, workflows, ...(title !== undefined && { title }) };
   return { ...known, digest, storers: readStorers(storers) };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachStore } from '../../test/support/stores/stores.ts';
-import { digestOf } from './document-digest.ts';
+import { documentDigest } from './document-digest.ts';
 import { createWorkflowStore, type StoredWorkflow, type WorkflowStore } from './workflow-store.ts';
 
 const eve = { id: 'eve', username: 'eve' };
@@ -12,7 +12,7 @@ const before = { lends: false };
 function workflow(version: string, given: Partial<StoredWorkflow> = {}): StoredWorkflow {
   const text = given.text ?? `version ${version}`;
   const facts = { id: 'lab.sync', version, definition: '{}', functions: [], workflows: [] };
-  const stored = { text, digest: digestOf(text), storers: [{ ...eve, ...lending }] };
+  const stored = { text, digest: documentDigest(text), storers: [{ ...eve, ...lending }] };
   return { ...facts, ...stored, mediaType: 'application/yaml', createdAt: 1, createdBy: 'u', ...given };
 }
 

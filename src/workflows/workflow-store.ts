@@ -7,16 +7,16 @@ import type { Tables } from '#database/tables.ts';
 import { readStorers, type Storer, storersAfter } from './storer.ts';
 import { isPrerelease, versionKey } from './version-key.ts';
 import {
-  bytesOf,
-  rowOf,
   type StoredWorkflow,
   stampOf,
-  textOf,
+  storedBytes,
+  storedText,
   type VersionRow,
   versionColumns,
   versionOf,
   type WorkflowVersion,
-  workflowOf,
+  workflowIn,
+  workflowRow,
 } from './workflow-row.ts';
 import { dropTombstone, keepTombstones, readTombstone } from './workflow-tombstone-store.ts';
 import { nameOfNamer } from './workflow-use-store.ts';
@@ -87,8 +87,8 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
     const byAutomation = await isNamed(transaction, name.id);
     await judge(found, { byAutomation, byWorkflow: await nameOfNamer(transaction, name.id, found) });
     await keepTombstones(transaction, found);
-    const all = transaction.deleteFrom('workflow').where('id', '=', bytesOf(name.id));
-    await (name.version === undefined ? all : all.where('version', '=', bytesOf(name.version))).execute();
+    const all = transaction.deleteFrom('workflow').where('id', '=', storedBytes(name.id));
+    await (name.version === undefined ? all : all.where('version', '=', storedBytes(name.version))).execute();
   };
   return {
     add: (workflow) => database.exclusively('workflow', (transaction) => addWorkflow(transaction, workflow)),
@@ -116,7 +116,7 @@ async function addWorkflow(transaction: Transaction<Tables>, workflow: StoredWor
   const [storer] = workflow.storers;
   const storers = storer === undefined ? workflow.storers : storersAfter(tombstone?.storers ?? [], storer);
   const stored = { ...workflow, storers };
-  await transaction.insertInto('workflow').values(rowOf(stored)).execute();
+  await transaction.insertInto('workflow').values(workflowRow(stored)).execute();
   await dropTombstone(transaction, workflow);
   return stored;
 }
@@ -132,8 +132,8 @@ async function takeWorkflow(
     await transaction
       .updateTable('workflow')
       .set({ storers: JSON.stringify(storersAfter(storers, taker)) })
-      .where('id', '=', bytesOf(id))
-      .where('version', '=', bytesOf(version))
+      .where('id', '=', storedBytes(id))
+      .where('version', '=', storedBytes(version))
       .execute();
   }
   return found.map(({ version }) => version);
@@ -148,7 +148,7 @@ async function storersOf(read: Kysely<Tables>, digests: readonly string[]): Prom
 async function readOne(read: Kysely<Tables>, name: WorkflowName): Promise<StoredWorkflow | undefined> {
   const rows = rowsOf(read, name).clearOrderBy().orderBy(isRelease, 'desc');
   const row = await rows.orderBy('version_key', 'desc').orderBy('version', 'desc').selectAll().limit(1).executeTakeFirst();
-  return row && workflowOf(row);
+  return row && workflowIn(row);
 }
 
 async function findOne(read: Kysely<Tables>, name: WorkflowName): Promise<WorkflowVersion | undefined> {
@@ -170,8 +170,8 @@ const isRelease: RawBuilder<SqlBool> = sql<SqlBool>`(substr(version_key, length(
 
 /** The newest first. Versions of one precedence differ in their build metadata, which orders them by its bytes. */
 function rowsOf(read: Kysely<Tables>, { id, version }: WorkflowName) {
-  const all = read.selectFrom('workflow').where('id', '=', bytesOf(id));
-  const named = version === undefined ? all : all.where('version', '=', bytesOf(version));
+  const all = read.selectFrom('workflow').where('id', '=', storedBytes(id));
+  const named = version === undefined ? all : all.where('version', '=', storedBytes(version));
   return named.orderBy('version_key', 'desc').orderBy('version', 'desc');
 }
 
@@ -187,7 +187,7 @@ async function listWorkflows(
       .executeTakeFirstOrThrow();
     const ids = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').limit(limit).offset(skip).execute();
     const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
-    const byId = Map.groupBy(rows, (row) => textOf(row.id));
+    const byId = Map.groupBy(rows, (row) => storedText(row.id));
     return { list: [...byId.values()].flatMap(listedOf), total };
   } finally {
     await moment.rollback().execute();
@@ -210,9 +210,9 @@ function listedRows(read: Kysely<Tables>, ids: readonly { readonly id: Uint8Arra
 }
 
 function listedOf(rows: readonly VersionRow[]): readonly ListedWorkflow[] {
-  const newest = rows.find(({ version }) => !isPrerelease(textOf(version))) ?? rows[0];
+  const newest = rows.find(({ version }) => !isPrerelease(storedText(version))) ?? rows[0];
   if (newest === undefined) return [];
   const { id, version, title, functions } = versionOf(newest);
   const named = { id, version, functions, ...(title !== undefined && { title }) };
-  return [{ ...named, ...stampOf(newest), versions: rows.map((row) => textOf(row.version)) }];
+  return [{ ...named, ...stampOf(newest), versions: rows.map((row) => storedText(row.version)) }];
 }

@@ -1,6 +1,6 @@
 import type { Database } from '#database/database.ts';
 import type { Storer } from './storer.ts';
-import { bytesOf, textOf } from './workflow-row.ts';
+import { storedBytes, storedText } from './workflow-row.ts';
 
 /** A version that an earlier gateway stored, which kept the name of its storer alone. */
 export interface UnsettledVersion {
@@ -22,7 +22,7 @@ export async function unsettledVersions({ query }: Pick<Database, 'query'>): Pro
     .limit(100)
     .execute();
   return rows.map(({ id, version, created_at: createdAt, created_by: createdBy }) => {
-    return { id: textOf(id), version: textOf(version), createdAt, createdBy };
+    return { id: storedText(id), version: storedText(version), createdAt, createdBy };
   });
 }
 
@@ -35,8 +35,8 @@ export async function settleStorers(
   await query
     .updateTable('workflow')
     .set({ storers: JSON.stringify(storers) })
-    .where('id', '=', bytesOf(id))
-    .where('version', '=', bytesOf(version))
+    .where('id', '=', storedBytes(id))
+    .where('version', '=', storedBytes(version))
     .where('storers', 'is', null)
     .execute();
 }

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
 import { readStorers, type Storer } from './storer.ts';
-import { bytesOf, type WorkflowVersion } from './workflow-row.ts';
+import { storedBytes, type WorkflowVersion } from './workflow-row.ts';
 
 /** What is left of a version that was deleted. */
 interface Tombstone {
@@ -18,7 +18,7 @@ export async function keepTombstones(transaction: Transaction<Tables>, versions:
   for (const { id, version, digest, storers } of versions) {
     await transaction
       .insertInto('workflow_tombstone')
-      .values({ id: bytesOf(id), version: bytesOf(version), digest, storers: JSON.stringify(storers) })
+      .values({ id: storedBytes(id), version: storedBytes(version), digest, storers: JSON.stringify(storers) })
       .execute();
   }
 }
@@ -27,8 +27,8 @@ export async function readTombstone(read: Kysely<Tables>, { id, version }: Versi
   const row = await read
     .selectFrom('workflow_tombstone')
     .select(['digest', 'storers'])
-    .where('id', '=', bytesOf(id))
-    .where('version', '=', bytesOf(version))
+    .where('id', '=', storedBytes(id))
+    .where('version', '=', storedBytes(version))
     .executeTakeFirst();
   return row && { digest: row.digest, storers: readStorers(row.storers) };
 }
@@ -37,8 +37,8 @@ export async function readTombstone(read: Kysely<Tables>, { id, version }: Versi
 export async function dropTombstone(query: Kysely<Tables>, { id, version }: VersionName): Promise<boolean> {
   const { numDeletedRows } = await query
     .deleteFrom('workflow_tombstone')
-    .where('id', '=', bytesOf(id))
-    .where('version', '=', bytesOf(version))
+    .where('id', '=', storedBytes(id))
+    .where('version', '=', storedBytes(version))
     .executeTakeFirstOrThrow();
   return numDeletedRows > 0n;
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
 import { isPrerelease } from './version-key.ts';
-import { bytesOf, textOf, versionColumns, versionOf, type WorkflowVersion } from './workflow-row.ts';
+import { storedBytes, storedText, versionColumns, versionOf, type WorkflowVersion } from './workflow-row.ts';
 
 /**
  * `ID VERSION` of a stored workflow that runs one of the versions that are to be deleted. Those themselves do not count. Undefined where there is
@@ -30,6 +30,6 @@ export async function nameOfNamer(
 }
 
 async function keepsRelease(transaction: Transaction<Tables>, id: string, deleted: ReadonlySet<string>): Promise<boolean> {
-  const rows = await transaction.selectFrom('workflow').select('version').where('id', '=', bytesOf(id)).execute();
-  return rows.map(({ version }) => textOf(version)).some((version) => !deleted.has(version) && !isPrerelease(version));
+  const rows = await transaction.selectFrom('workflow').select('version').where('id', '=', storedBytes(id)).execute();
+  return rows.map(({ version }) => storedText(version)).some((version) => !deleted.has(version) && !isPrerelease(version));
 }

@@ -234,7 +234,7 @@ function rerunRoute(runs: RunCatalogue, base: string): Route {
         'idempotency-key-reused',
       ],
       statuses: { 'workflow-not-found': 409 },
-      example: { path: { id: exampleRun.id }, reply: exampleStarted },
+      example: { path: { id: exampleRun.id }, request: { input: exampleRun.input }, reply: exampleStarted },
     },
   };
 }
