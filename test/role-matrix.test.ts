@@ -117,6 +117,13 @@ const rows: readonly Row[] = [
     answers: 404,
     may: ['admin', 'engineering'],
   },
+  {
+    method: 'POST',
+    path: '/automation_catalog/workflows/{id}/take',
+    target: '/automation_catalog/workflows/none/take',
+    answers: 404,
+    may: ['admin', 'engineering'],
+  },
   { method: 'GET', path: '/automation_catalog/forms', may: ['admin', 'other', 'readonly', 'apiread'] },
   {
     method: 'GET',

@@ -89,6 +89,8 @@ async function storeWorkflow({ query }: Database, id = 'lab.sync'): Promise<void
       facts: '{}',
       created_at: 1,
       created_by: 'ada',
+      digest: '',
+      storers: null,
     })
     .execute();
 }

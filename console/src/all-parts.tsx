@@ -1,6 +1,6 @@
 /** A page of every part of the console in every state, for its tests and pictures alone: no build of the console has it. */
 import { type JSX, render } from 'preact';
-import { GatewayError, type RunTask } from '#client/gateway.ts';
+import { GatewayError, type Run, type RunTask } from '#client/gateway.ts';
 import { Timeline } from './pages/timeline.tsx';
 import { Action } from './parts/action.tsx';
 import { Empty, Facts, Panel, Prose, Table, Text, Time } from './parts/basics.tsx';
@@ -243,6 +243,7 @@ function AllParts(): JSX.Element {
 
 const run = {
   id: 'run',
+  involved: [] as Run['involved'],
   workflow: 'lab.sync',
   version: '1.0.0',
   status: 'suspended',

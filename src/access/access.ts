@@ -44,7 +44,7 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
-  /** The principal with this id: a user or client of the configuration in force. */
+  /** The principal that the gateway knows by this id: a user or client of the configuration in force. */
   readonly principalNow: PrincipalNow;
   /** All known principals, as they are now. */
   knownPrincipals(): Promise<readonly Principal[]>;

@@ -1,4 +1,4 @@
-import { type CustomRole, roles as knownRoles, type Principal, type RoleName } from './principal.ts';
+import { type CustomRole, idOfIssuer, roles as knownRoles, type Principal, type RoleName } from './principal.ts';
 
 interface TrustedClaims {
   readonly issuer: string;
@@ -34,7 +34,7 @@ export function principalOfClaims(
   const roles: readonly RoleName[] = [...knownRoles, ...customRoles].filter((role) => named.has(role));
   const groups = [...new Set(listOf(claimAt(claims, groupsClaim)))];
   // `sub` is unique only within its issuer, and `preferred_username` is not unique (OpenID Connect Core, section 5.7).
-  const id = `oidc:${JSON.stringify([issuer, subject])}`;
+  const id = idOfIssuer(issuer, subject);
   return Object.freeze({ id, username, roles, groups, issuer, subject });
 }
 

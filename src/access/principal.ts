@@ -20,6 +20,11 @@ export function customRole(name: string): CustomRole {
   return name as CustomRole;
 }
 
+/** The id of the subject of an issuer's token: see `Principal.id`. */
+export function idOfIssuer(issuer: string, subject: string): string {
+  return `oidc:${JSON.stringify([issuer, subject])}`;
+}
+
 /** Whether the principal has at least one of the roles. */
 export function hasRole(principal: Pick<Principal, 'roles'>, wanted: readonly Role[]): boolean {
   return wanted.some((role) => principal.roles.includes(role));

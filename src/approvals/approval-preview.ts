@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Role } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -11,8 +11,8 @@ import type { Approval, StoredPreview } from './approval.ts';
 
 interface ApprovalPreviewNeeds {
   readonly preview: TakePreview;
-  /** The roles by which the calls of a run are decided. Rejects with `store-unavailable`. */
-  readonly delegatedOf: (run: string) => Promise<readonly Role[] | undefined>;
+  /** Who answers for the calls of a run; an empty list where one of them is gone. Rejects with `store-unavailable`. */
+  readonly answerableOf: (run: string) => Promise<readonly Principal[] | undefined>;
   readonly clock: Clock;
   /** See TakePreview. */
   readonly format: DryRunFormat | undefined;
@@ -24,14 +24,14 @@ export async function previewOfApproval(approval: Approval, needs: ApprovalPrevi
   return { ...preview, at: needs.clock.now() };
 }
 
-async function taken(approval: Approval, { preview, delegatedOf, format }: ApprovalPreviewNeeds): Promise<Preview> {
+async function taken(approval: Approval, { preview, answerableOf, format }: ApprovalPreviewNeeds): Promise<Preview> {
   const call = callOf(approval);
   if ('none' in call) return { kind: 'none', reason: call.none };
   const { id, principal, task } = approval;
-  const delegated = task && (await delegatedOf(task.run));
+  const answerable = task && (await answerableOf(task.run));
   const context = {
     principal,
-    delegated,
+    answerable,
     requestId: randomUUID(),
     trace: continueTrace(undefined),
     span: undefined,

@@ -33,8 +33,10 @@ export interface AuditFacts {
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
   /** When an automation that was skipped was due (ISO 8601). */
   readonly due?: string | undefined;
-  /** The workflow that a request stored or deleted; without `version` all versions. */
-  readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The workflow that a request stored, took or deleted, or whose tombstone it removed; without `version` all versions. */
+  readonly workflow?:
+    | { readonly id: string; readonly version?: string | undefined; readonly tombstone?: true | undefined }
+    | undefined;
   /** The id of the run that a request started, or changed. */
   readonly run?: string | undefined;
   /**

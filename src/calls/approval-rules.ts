@@ -1,13 +1,13 @@
 import type { Entrance } from '#access/access-options.ts';
 import type { ApprovalCondition, ApprovalRule } from '#access/approval-options.ts';
-import type { Principal, Role } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import { mayMatchPaths } from '#adapters/path-rights.ts';
 import { type CallTraits, matchesOne } from './custom-rights.ts';
 
 interface RuledCall {
   readonly principal: Principal;
   /** See CallContext. */
-  readonly delegated?: readonly Role[] | undefined;
+  readonly answerable?: readonly Principal[] | undefined;
   readonly via?: readonly Entrance[] | undefined;
   readonly call: CallTraits;
   /** When the call is made: milliseconds since the epoch. */
@@ -32,11 +32,11 @@ function matches({ routes, adapters, methods, paths }: ApprovalCondition, { call
 /** Who makes the call, by which entrance, and when. */
 function matchesCircumstances(
   { roles, via: entrances, from = -Infinity, until = Infinity }: ApprovalCondition,
-  { principal, delegated, via, at }: RuledCall,
+  { principal, answerable, via, at }: RuledCall,
 ): boolean {
   return (
-    // The roles of a run are those of the writer of its workflow, not of the person who started it.
-    (roles.length === 0 || delegated !== undefined || roles.some((role) => principal.roles.includes(role))) &&
+    // What a run calls is decided by others than the person who started it: a rule for some roles holds for all runs.
+    (roles.length === 0 || answerable !== undefined || roles.some((role) => principal.roles.includes(role))) &&
     (entrances.length === 0 || via === undefined || via.some((entrance) => entrances.includes(entrance))) &&
     at >= from &&
     at < until

@@ -1,15 +1,18 @@
 import type { Entrance } from '#access/access-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
-import type { Role } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { ApprovalReference } from './approval-gate.ts';
 import type { CallRecord } from './call-record.ts';
 
 /** In what circumstances a call is made; its entrance fills it in. */
 export interface CallContext {
   readonly record: CallRecord;
-  /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
-  readonly delegated?: readonly Role[];
-  /** Who had a hand in the call in addition to its caller. Absent: no person. */
+  /**
+   * Of a call of a run: everybody who decided what it says, with the roles and groups of now. The call must be allowed to each of them, and the
+   * rights of its principal do not count. An empty list allows nothing.
+   */
+  readonly answerable?: readonly Principal[];
+  /** Who had a hand in the call, apart from its caller. Absent: no other principal. */
   readonly involved?: readonly InvolvedPrincipal[];
   /** By which entrances the call comes. Absent: over HTTP. */
   readonly via?: readonly Entrance[] | undefined;

@@ -17,8 +17,10 @@ export interface CallFacts {
   readonly upstreamStatus?: number | undefined;
   /** The automation that the request created, changed or deleted. */
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
-  /** The workflow that the request stored or deleted; without `version` all versions. */
-  readonly workflow?: { readonly id: string; readonly version?: string | undefined } | undefined;
+  /** The workflow that a request stored, took or deleted, or whose tombstone it removed; without `version` all versions. */
+  readonly workflow?:
+    | { readonly id: string; readonly version?: string | undefined; readonly tombstone?: true | undefined }
+    | undefined;
   /** The id of the run that the request started, or changed. */
   readonly run?: string | undefined;
   /** The task of a run that makes the call. */

@@ -44,9 +44,9 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record, delegated, via = ['http'] } = context;
+      const { record, answerable, via = ['http'] } = context;
       const { principal } = record;
-      const asked: AskedCall = { ...rulesOf(options), principal, delegated, via, at: record.clock.now(), call: traitsOf(call) };
+      const asked: AskedCall = { ...rulesOf(options), principal, answerable, via, at: record.clock.now(), call: traitsOf(call) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;

@@ -106,9 +106,18 @@ test('a role that the configuration no longer defines allows nothing', () => {
   assert.equal(decidePermission(askedOf({}, { customRoles: [] })).allowed, false);
 });
 
-test('a call of a workflow is decided by the delegated roles, and by no right of who started it', () => {
-  assert.equal(decidePermission(askedOf({}, { delegated: ['engineering'] })).allowed, false);
-  assert.equal(decidePermission(askedOf({}, { delegated: ['admin'], principal: holding() })).allowed, true);
+test('a call of a run is decided by everybody who answers for it, by role or right, and not by who started it', () => {
+  const admin: Principal = { id: 'ann', username: 'ann', roles: ['admin'], groups: [] };
+  const engineer: Principal = { ...admin, id: 'eve', username: 'eve', roles: ['engineering'] };
+  const allowed = (...answerable: readonly Principal[]) => decidePermission(askedOf({}, { answerable, principal: admin }));
+  assert.equal(allowed(admin).allowed, true);
+  const refused = allowed(admin, engineer);
+  assert.ok(!refused.allowed);
+  assert.equal(refused.code, 'delegation-lost');
+  assert.match(refused.reason, /^eve answers for this call of a run, and may not make it\. This needs the role admin/u);
+  const byRight = allowed(admin, holding(customRole('noc')));
+  assert.deepEqual(byRight.allowed && byRight.permission, { kind: 'right', role: 'noc', right: 0 });
+  assert.equal(allowed().allowed, false, 'no principal answers');
 });
 
 test('the rules of the destination are asked after a right, and both are on record', () => {

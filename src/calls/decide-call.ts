@@ -2,6 +2,7 @@ import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import { decide } from '#access/decide.ts';
 import { roles as allRoles, type CustomRole, type Principal, type Role } from '#access/principal.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';
 import { neededApprovals } from './approval-rules.ts';
@@ -27,7 +28,7 @@ export interface AskedCall extends AskedPermission {
 interface AskedPermission {
   readonly principal: Principal;
   /** See CallContext. */
-  readonly delegated?: readonly Role[] | undefined;
+  readonly answerable?: readonly Principal[] | undefined;
   /** The operator's own roles (`access.roles`). */
   readonly customRoles: readonly CustomRoleOptions[];
   readonly call: CallTraits;
@@ -40,7 +41,7 @@ export type Permission =
 
 type PermissionDecision =
   | { readonly allowed: true; readonly permission: Permission }
-  | { readonly allowed: false; readonly reason: string };
+  | { readonly allowed: false; readonly code: Extract<ErrorCode, 'forbidden' | 'delegation-lost'>; readonly reason: string };
 
 /** Only an allowed decision has the call that can be sent. `rule`: for the audit log. */
 export type CallDecision<Prepared> =
@@ -61,7 +62,7 @@ export type CallDecision<Prepared> =
     };
 
 /**
- * The one decision about a call. First the role of its principal, or a delegated one, or a right. Then the operator's rules for its
+ * The one decision about a call. First the role or the right of its principal; of a call of a run those of everybody who answers for it. Then the operator's rules for its
  * destination (path rights, outbound policy), and the approvals that it needs. `prepare` is called once the call is permitted. What it throws (404 `adapter-not-found`, 400)
  * comes before the rules.
  */
@@ -71,7 +72,12 @@ export function decideCall<Prepared extends { decide(): RuleDecision }>(
 ): CallDecision<Prepared> {
   const permitted = decidePermission(asked);
   if (!permitted.allowed)
-    return { allowed: false, permission: undefined, rule: undefined, refusal: new GatewayError('forbidden', permitted.reason) };
+    return {
+      allowed: false,
+      permission: undefined,
+      rule: undefined,
+      refusal: new GatewayError(permitted.code, permitted.reason),
+    };
   const { permission } = permitted;
   const call = prepare();
   const decision = call.decide();
@@ -84,22 +90,35 @@ export function decideCall<Prepared extends { decide(): RuleDecision }>(
  * Whether a role or a right lets the principal make the call. What is not known of the call is not judged: so an entrance may ask early,
  * before it reads a body. A refusal then holds for every call that could follow.
  */
-export function decidePermission({ principal, delegated, customRoles, call }: AskedPermission): PermissionDecision {
+export function decidePermission({ principal, answerable, customRoles, call }: AskedPermission): PermissionDecision {
+  return answerable === undefined ? decideFor(principal, { customRoles, call }) : decideForAll(answerable, { customRoles, call });
+}
+
+type PermissionRules = Pick<AskedPermission, 'customRoles' | 'call'>;
+
+function decideFor(principal: Principal, { customRoles, call }: PermissionRules): PermissionDecision {
   const roles = callRoles[call.operation];
-  if (delegated !== undefined) return decideDelegated(call.operation, roles, delegated);
   for (const role of roles) if (principal.roles.includes(role)) return permittedBy[role];
   const decision = decideRights(customRoles, principal, call);
   if (decision.allowed) return { allowed: true, permission: { kind: 'right', role: decision.role, right: decision.right } };
   const { reason } = decide({ principal, roles });
-  return { allowed: false, reason: decision.reason === undefined ? reason : `${reason} ${decision.reason}` };
+  return { allowed: false, code: 'forbidden', reason: decision.reason === undefined ? reason : `${reason} ${decision.reason}` };
 }
 
-function decideDelegated(operation: CallOperation, roles: readonly Role[], delegated: readonly Role[]): PermissionDecision {
-  for (const role of roles) if (delegated.includes(role)) return permittedBy[role];
-  const needed = roles.length === 1 ? `the role ${roles.join()}` : `one of the roles ${roles.join(', ')}`;
-  const had = delegated.length === 0 ? 'had no role' : `had ${delegated.join(', ')}`;
-  const advice = 'A person with that role can store a new version of the workflow.';
-  return { allowed: false, reason: `${operation} needs ${needed}; the workflow's writer ${had}. ${advice}` };
+/** Each of them must be allowed the call. A right of one of them is what the record names. */
+function decideForAll(people: readonly Principal[], rules: PermissionRules): PermissionDecision {
+  let allowing: Extract<PermissionDecision, { readonly allowed: true }> | undefined;
+  for (const person of people) {
+    const decision = decideFor(person, rules);
+    if (!decision.allowed)
+      return {
+        allowed: false,
+        code: 'delegation-lost',
+        reason: `${person.username} answers for this call of a run, and may not make it. ${decision.reason}`,
+      };
+    if (allowing?.permission.kind !== 'right') allowing = decision;
+  }
+  return allowing ?? { allowed: false, code: 'delegation-lost', reason: 'No principal answers for this call of a run.' };
 }
 
 /** One value for each role: every call asks. */

@@ -89,7 +89,8 @@ function isDenied({ failure, status }: RecordedCall): boolean {
 }
 
 function isDenial(failure: unknown): failure is GatewayError {
-  return failure instanceof GatewayError && (failure.status === 401 || failure.status === 403);
+  if (!(failure instanceof GatewayError)) return false;
+  return failure.status === 401 || failure.status === 403 || failure.code === 'delegation-lost';
 }
 
 /** The outcome of a call as far as it is known now, alone or added to `facts`. `failure`: what it failed with, if it did. */

@@ -16,6 +16,8 @@ import { plainCatalogue } from './migrations/0014-plain-catalogue.ts';
 import { recordTables } from './migrations/0015-records.ts';
 import { approvalProofs } from './migrations/0030-approval-proofs.ts';
 import { auditApprovals } from './migrations/0031-audit-approvals.ts';
+import { workflowDigests } from './migrations/0035-workflow-digests.ts';
+import { runPeople } from './migrations/0036-run-people.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +38,6 @@ export const migrations: readonly Migration[] = [
   recordTables,
   approvalProofs,
   auditApprovals,
+  workflowDigests,
+  runPeople,
 ];

@@ -7,6 +7,7 @@ export interface RunTables {
   readonly run_value: RunValueTable;
   readonly run_task: RunTaskTable;
   readonly run_command: RunCommandTable;
+  readonly run_person: RunPersonTable;
   readonly event_log: EventLogTable;
 }
 
@@ -29,6 +30,8 @@ interface RunTable {
   readonly facts: string;
   /** JSON text. */
   readonly error: string | null;
+  /** Why it is suspended; null where it is not. */
+  readonly suspended_by: string | null;
 }
 
 /**
@@ -86,6 +89,16 @@ interface RunCommandTable {
   readonly consumed: number;
 }
 
+/** Who had a hand in a run after its creation: who sent an event that it took, and who decided about a call. */
+interface RunPersonTable {
+  readonly run: string;
+  /** SHA-256 of the id of the principal, hexadecimal. */
+  readonly principal_digest: string;
+  readonly involvement: string;
+  /** JSON text: id and name. */
+  readonly facts: string;
+}
+
 interface EventLogTable {
   readonly number: number;
   readonly at: number;
@@ -96,4 +109,6 @@ interface EventLogTable {
   readonly identity: string | null;
   /** JSON text. */
   readonly event: string;
+  /** JSON list of the people who sent a message: its caller, or everybody involved in the run that emitted it. */
+  readonly senders: string | null;
 }

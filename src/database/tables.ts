@@ -17,6 +17,7 @@ export interface Tables extends RunTables, ScheduleTables, ApprovalTables, Notif
   readonly automation_text: AutomationTextTable;
   readonly automation_group: AutomationGroupTable;
   readonly workflow: WorkflowTable;
+  readonly workflow_tombstone: WorkflowTombstoneTable;
   readonly form: FormTable;
   readonly audit_key: AuditKeyTable;
   readonly audit_chain: AuditChainTable;
@@ -112,6 +113,18 @@ interface WorkflowTable {
   readonly facts: string;
   readonly created_at: number;
   readonly created_by: string;
+  /** SHA-256 of the document, hexadecimal. */
+  readonly digest: string;
+  /** JSON list of who stored it. Null: a row of an earlier gateway, and no gateway has looked for them yet. */
+  readonly storers: string | null;
+}
+
+/** A version that was deleted: other bytes cannot take its place. */
+interface WorkflowTombstoneTable {
+  readonly id: Uint8Array;
+  readonly version: Uint8Array;
+  readonly digest: string;
+  readonly storers: string | null;
 }
 
 /** The form of automations. The id is UTF-8 bytes. */

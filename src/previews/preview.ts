@@ -1,4 +1,4 @@
-import type { Principal, Role } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
 import type { KnownAdapters } from '#adapters/known-adapters.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
@@ -21,7 +21,7 @@ export interface PreviewContext {
   /** The call is decided by the rights of this principal, which should be the one whose call it is. */
   readonly principal: Principal;
   /** See CallContext. */
-  readonly delegated?: readonly Role[] | undefined;
+  readonly answerable?: readonly Principal[] | undefined;
   /** Of the request; the record of the dry run has the same id. */
   readonly requestId: string;
   readonly trace: TraceContext;
@@ -129,15 +129,15 @@ function openRecord(operation: string, context: PreviewContext, { audit, clock, 
 /** What the call path sees of the request in whose course the preview is taken. */
 class PreviewCall implements CallContext {
   readonly record: CallRecord;
-  readonly delegated?: readonly Role[];
+  readonly answerable?: readonly Principal[];
   readonly wait: number;
   readonly #signal: AbortSignal | undefined;
   readonly #leave = (): void => this.end(false);
   #whenEnded: (complete: boolean) => void = () => {};
 
-  constructor(record: CallRecord, { delegated, wait = longestWait, signal }: PreviewContext) {
+  constructor(record: CallRecord, { answerable, wait = longestWait, signal }: PreviewContext) {
     this.record = record;
-    if (delegated !== undefined) this.delegated = delegated;
+    if (answerable !== undefined) this.answerable = answerable;
     this.wait = Math.min(wait, longestWait);
     this.#signal = signal;
     signal?.addEventListener('abort', this.#leave, { once: true });

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { pinNamed } from '#workflows/workflow-pins.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { standardError } from './interpreter/task-error.ts';
-import type { NewRun, ParentCall, RunCommand, RunWrite } from './run-records.ts';
+import { as, merged } from './involved-people.ts';
+import type { ClaimedRun, NewRun, ParentCall, RunCommand, RunWrite } from './run-records.ts';
+import type { RunTools } from './run-tools.ts';
 
 /** Runs that a run may be inside, at most: a workflow that runs itself ends. */
 const mostLevels = 20;
@@ -17,17 +20,36 @@ export function childRunId({ run, activity, attempt }: ParentCall): string {
 export function childRun(
   parent: NewRun,
   effect: ChildEffect,
-  version: string | undefined,
+  document: { readonly version: string; readonly digest: string } | undefined,
 ): { readonly child: NewRun } | { readonly problem: string } {
-  if (version === undefined) return { problem: `There is no workflow ${effect.workflow} with the version ${effect.version}.` };
+  if (document === undefined) return { problem: `There is no workflow ${effect.workflow} with the version ${effect.version}.` };
   const { activity, attempt, workflow, input } = effect;
   const call = { run: parent.id, activity, attempt };
   const id = childRunId(call);
   if (id.split('.').length > 2 * mostLevels) return { problem: `More than ${mostLevels} runs are inside each other.` };
-  const { automation, principal, delegated, startedBy } = parent;
+  const { automation, principal, startedBy, pins, authors } = parent;
+  // Who stored the documents above answers for its calls as well.
+  const above = parent.workflowDigest === undefined ? [] : [...parent.above, parent.workflowDigest];
+  const involved = merged([...parent.involved, ...as('parent', parent.involved)]);
+  const people = { workflowDigest: document.digest, pins, above, authors, involved };
+  const { version } = document;
   const seed = createHash('sha256').update(`${parent.seed} child ${id}`).digest('base64url');
-  return { child: { id, automation, workflow, version, input, seed, principal, delegated, startedBy, parent: call } };
+  return { child: { id, automation, workflow, version, input, seed, principal, ...people, startedBy, parent: call } };
 }
+
+/** The document that a task runs: what the outermost run pinned, and nothing else. A run of an earlier gateway takes what there is. */
+export async function documentFor(
+  { pins }: ClaimedRun,
+  { workflow: id, version }: ChildEffect,
+  { loadWorkflow }: Pick<RunTools, 'loadWorkflow'>,
+): Promise<{ readonly version: string; readonly digest: string } | undefined> {
+  if (pins !== undefined) return pinNamed(pins, { id, version });
+  const loaded = await loadWorkflow({ id, version, digest: undefined });
+  return loaded && { version: loaded.workflow.version, digest: loaded.digest };
+}
+
+/** What a parent learns of a child. */
+export const cancelledInFlight = 'was cancelled while a call was in flight';
 
 /** Functions whose calls change nothing at the far side. */
 const reads: ReadonlySet<string> = new Set(['orchestratorQuery', 'approval']);
@@ -38,25 +60,26 @@ export function mayChange(effects: Iterable<Effect>): boolean {
   return false;
 }
 
-/** What the run that waits for this one is to know of its end. `isUnknown`: a call was in flight when the run was cancelled. */
+/** What the run that waits for this one is to know of its end. `unknown`: why something may have happened, although the run has no outcome. */
 export function endForParent(
   { parent, id }: Pick<NewRun, 'parent' | 'id'>,
   state: RunState,
-  isUnknown: boolean,
+  unknown?: string,
 ): RunWrite['commands'] {
   if (parent === undefined) return [];
   const { run, activity, attempt } = parent;
-  const command: RunCommand = { kind: 'child-ended', activity, attempt, result: resultOf(id, state, isUnknown) };
+  const command: RunCommand = {
+    kind: 'child-ended',
+    activity,
+    attempt,
+    result: unknown === undefined ? resultOf(state) : { kind: 'unknown', detail: `the run ${id} ${unknown}` },
+  };
   return [{ run, command }];
 }
 
-function resultOf(id: string, { status, output, error }: RunState, isUnknown: boolean): OutsideResult {
+function resultOf({ status, output, error }: RunState): OutsideResult {
   if (status === 'completed') return { kind: 'ok', output: output?.text ?? 'null' };
-  if (status === 'cancelled' || error === undefined) {
-    return isUnknown
-      ? { kind: 'unknown', detail: `the run ${id} was cancelled while a call was in flight` }
-      : { kind: 'aborted' };
-  }
+  if (status === 'cancelled' || error === undefined) return { kind: 'aborted' };
   const { instance: _, ...rest } = error;
   return { kind: 'error', error: rest };
 }

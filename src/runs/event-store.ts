@@ -56,10 +56,19 @@ export async function appendEvents(
     event.kind,
     identityOf(event),
     event.event,
+    event.senders === undefined ? null : JSON.stringify(event.senders),
   ]);
-  const columns = { at: 'bigint', run: 'text', automation: 'text', kind: 'text', identity: 'text', event: 'text' } as const;
-  await sql`insert into event_log (at, run, automation, kind, identity, event)
-    select at, run, automation, kind, identity, event from ${jsonRows(dialect, columns, rows)}
+  const given = {
+    at: 'bigint',
+    run: 'text',
+    automation: 'text',
+    kind: 'text',
+    identity: 'text',
+    event: 'text',
+    senders: 'text',
+  } as const;
+  await sql`insert into event_log (at, run, automation, kind, identity, event, senders)
+    select at, run, automation, kind, identity, event, senders from ${jsonRows(dialect, given, rows)}
     where true on conflict (identity) do nothing`.execute(transaction);
 }
 
@@ -86,7 +95,7 @@ async function lockListeners(context: RunStoreContext, transaction: Transaction<
   }
 }
 
-const columns = ['number', 'at', 'run', 'automation', 'kind', 'event'] as const;
+const columns = ['number', 'at', 'run', 'automation', 'kind', 'event', 'senders'] as const;
 
 /** Which messages: after a number, or where none is known those of a time (milliseconds since the epoch) and later. */
 export type MessageStart = { readonly after: number } | { readonly since: number };

@@ -1,7 +1,10 @@
-import type { RecordPosition } from '#audit/audit-query.ts';
+import { type RecordPosition, readCursor } from '#audit/audit-query.ts';
 import type { AuditReader, AuditRecord } from '#audit/audit-reader.ts';
 import type { Clock } from '#base/clock.ts';
+import type { UndecidedCall } from './interpreter/pending.ts';
+import { unknownOutcome } from './interpreter/task-error.ts';
 import type { StoredRunSummary } from './run-queries.ts';
+import type { TaskRecord } from './run-records.ts';
 import type { RunRequest } from './run-requests.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -43,6 +46,72 @@ export async function callsOfRun(
     ...(after && { after }),
   };
   return await records.list(query, 'oldest');
+}
+
+/** Records of one reading, while a run that is lost is settled. */
+const recordsAtOnce = 1_000;
+
+/** The ids of the tasks whose calls may have changed something, by the audit log. A call that was refused never left. */
+async function tasksThatCalled(
+  { id, principal, createdAt }: Pick<StoredRunSummary, 'id' | 'principal' | 'createdAt'>,
+  { clock, records }: Pick<RunCallsNeeds, 'clock' | 'records'>,
+): Promise<ReadonlySet<string>> {
+  const tasks = new Set<string>();
+  const range = { from: createdAt - slack, to: clock.now() + slack, principal: principal.username };
+  let after: RecordPosition | undefined;
+  do {
+    const query = { ...range, via: { run: id }, limit: recordsAtOnce, ...(after && { after }) };
+    const { list, cursor } = await records.list(query, 'oldest');
+    for (const { verb, outcome, via } of list) if (verb !== 'GET' && outcome !== 'refused') tasks.add(via?.id ?? '');
+    after = cursor === undefined ? undefined : readCursor(cursor);
+  } while (after !== undefined);
+  return tasks;
+}
+
+/** Whether a call of the run may have changed something. Runs that it began count as such calls. */
+export async function mayHaveCalled(
+  run: Pick<StoredRunSummary, 'id' | 'principal' | 'createdAt'>,
+  needs: { readonly store: Pick<RunStore, 'list'> } & Pick<RunCallsNeeds, 'clock' | 'records'>,
+): Promise<boolean> {
+  const [child] = await needs.store.list({ parent: run.id }, { limit: 1 });
+  return child !== undefined || (await tasksThatCalled(run, needs)).size > 0;
+}
+
+/**
+ * What people are to decide about in a run whose document or state is lost. These are its tasks under way that have called, else all of its
+ * tasks under way, else the run as a whole. Empty where none of its calls can have happened.
+ */
+export async function lostCalls(
+  run: StoredRunSummary,
+  needs: RunCallsNeeds & { readonly store: Pick<RunStore, 'list' | 'tasks'> },
+): Promise<readonly UndecidedCall[]> {
+  if (!(await mayHaveCalled(run, needs))) return [];
+  const called = await tasksThatCalled(run, needs);
+  const open = await innermostOpen(run.id, needs.store);
+  const calling = open.filter(({ activity }) => called.has(String(activity)));
+  const [first, ...others] = calling.length > 0 ? calling : open;
+  const whole = { activity: 0, attempt: 1, reference: '/do' };
+  const error = { ...unknownOutcome('outcome-unknown: the run is lost, and its calls may have happened'), instance: '' };
+  return [first ?? whole, ...others].map(({ activity, attempt, reference }) => ({
+    activity,
+    attempt,
+    reference,
+    error,
+    isLost: true,
+  }));
+}
+
+/** Tasks that have not ended and have no such task in them. */
+async function innermostOpen(run: string, store: Pick<RunStore, 'tasks'>): Promise<readonly TaskRecord[]> {
+  const open: TaskRecord[] = [];
+  for (let after = -1; ; ) {
+    const page = await store.tasks(run, { limit: recordsAtOnce, after });
+    open.push(...page.filter(({ end }) => end === undefined));
+    const last = page.at(-1);
+    if (last === undefined || page.length < recordsAtOnce) break;
+    after = last.activity;
+  }
+  return open.filter(({ reference }) => !open.some((other) => other.reference.startsWith(`${reference}/`)));
 }
 
 /** What readers of a run see of a call: not the roles, the rule and the trace, which `GET /audit` has. */

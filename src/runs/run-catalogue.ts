@@ -5,7 +5,7 @@ import { createRunFinder } from './run-finder.ts';
 import { createRunFollower, type EventPages, type FollowOptions } from './run-follower.ts';
 import { listVisible, type RunListRequest, type RunPage } from './run-listing.ts';
 import type { NewEvent, StoredRun, TaskRecord } from './run-records.ts';
-import type { RunCatalogueNeeds, RunDecision, RunRequest, StartedRun, StartRequest } from './run-requests.ts';
+import type { RerunRequest, RunCatalogueNeeds, RunDecision, RunRequest, StartedRun, StartRequest } from './run-requests.ts';
 import { createRunStarts } from './run-starts.ts';
 import { createRunSteering } from './run-steering.ts';
 
@@ -14,7 +14,10 @@ import { createRunSteering } from './run-steering.ts';
  * run's state does not allow is `run-conflict` (409). Every operation rejects with `store-unavailable` (503) where the store does.
  */
 export interface RunCatalogue {
-  /** `replayed`: an earlier request with the key started the run. Also `workflow-not-found` (409) and `invalid-request` (400). */
+  /**
+   * `replayed`: an earlier request with the key started the run. Also `workflow-not-found` and `delegation-lost` (409), `invalid-request` (400),
+   * and `forbidden` for a version that the principal may not choose.
+   */
   start(request: StartRequest): Promise<StartedRun>;
   read(request: RunRequest): Promise<StoredRun>;
   /** The newest first. A page may have fewer runs than its limit, and still a `next`. */
@@ -27,10 +30,13 @@ export interface RunCatalogue {
   resume(request: RunRequest): Promise<StoredRun>;
   /** Needs the role admin. */
   decide(request: RunRequest & { readonly decision: RunDecision }): Promise<StoredRun>;
-  /** A new run with the same input and version, which belongs to the principal. */
-  rerun(request: RunRequest & { readonly key?: string | undefined }): Promise<StartedRun>;
+  /**
+   * A new run of the same automation, which belongs to the principal. Also `run-has-parent`, `version-superseded` and `delegation-lost` (409),
+   * and as `start`.
+   */
+  rerun(request: RerunRequest): Promise<StartedRun>;
   /** Hands events to the runs that listen. The role is checked already. An event with the `source` and `id` of an earlier one is dropped. */
-  publish(events: readonly Pick<NewEvent, 'event'>[]): Promise<void>;
+  publish(request: { readonly principal: Principal; readonly events: readonly Pick<NewEvent, 'event'>[] }): Promise<void>;
   /** See `RunFollower.run`. */
   follow(request: RunRequest & FollowOptions): Promise<EventPages | undefined>;
   /** See `RunFollower.all`. */
@@ -55,7 +61,10 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
       const { run } = await finder.visible(request);
       return await callsOfRun(run, { task, limit, after }, needs);
     },
-    publish: (events) => store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event }))),
+    async publish({ principal: { id, username }, events }) {
+      const senders = [{ id, username }];
+      await store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event, senders })));
+    },
     async follow({ after, signal, ...request }) {
       const { run } = await finder.visible(request);
       return await follower.run({ id: run.id, hasEnded: run.endedAt !== undefined }, { after, signal });

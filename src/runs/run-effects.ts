@@ -12,6 +12,7 @@ import type {
 import type { RunEvent } from './interpreter/run-events.ts';
 import type { EffectError } from './interpreter/task-error.ts';
 import { standardError } from './interpreter/task-error.ts';
+import type { LostStanding } from './run-people.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import type { CallTaskEnd } from './tasks/call-tasks.ts';
@@ -30,6 +31,8 @@ interface Working {
   readonly holds: () => boolean;
   /** For a call: an earlier holder may have begun it, or people were asked about it. */
   readonly begunAt: number | undefined;
+  /** The run was suspended before: its call may have asked people under an earlier key. */
+  readonly wasSuspended: boolean;
 }
 
 /**
@@ -62,6 +65,10 @@ export async function workOn(
 
 function failed({ clock }: RunTools, { key }: Effect, error: EffectError): RunEvent {
   return { kind: 'failed', at: clock.now(), key, error };
+}
+
+function held({ clock }: RunTools, { key }: Effect, { by }: LostStanding): RunEvent {
+  return { kind: 'held', at: clock.now(), key, by };
 }
 
 type Outcome = Extract<RunEvent, { readonly kind: 'evaluated' }>['outcome'];
@@ -105,13 +112,14 @@ async function fetched(effect: FetchEffect, { run, trace, tools }: Working, sign
   const endpoint = await argument(tools, effect.endpoint);
   if ('error' in endpoint) return failed(tools, effect, endpoint.error);
   const answer = await tools.calls.fetch({ run, trace, endpoint: endpoint.text }, signal);
+  if ('held' in answer) return held(tools, effect, answer.held);
   if ('error' in answer) return failed(tools, effect, answer.error);
   return { kind: 'fetched', at: tools.clock.now(), key: effect.key, document: tools.secrets.mask(answer.document) };
 }
 
 async function called(
   effect: CallEffect,
-  { run, trace, tools, holds, begunAt }: Working,
+  { run, trace, tools, holds, begunAt, wasSuspended }: Working,
   signal: AbortSignal,
 ): Promise<RunEvent | undefined> {
   const { key, activity, attempt, reference } = effect;
@@ -123,7 +131,7 @@ async function called(
     ...(requestId !== undefined && { requestId }),
   });
   const task = { run: run.id, activity, attempt, reference };
-  const isAsked = begunAt !== undefined && (await tools.approvals.isUnused(task));
+  const isAsked = (begunAt !== undefined || wasSuspended) && (await tools.approvals.isUnused(task));
   const isUnmade = begunAt === undefined || isAsked;
   if (isUnmade && signal.aborted) {
     await tools.approvals.withdraw(task);
@@ -133,7 +141,8 @@ async function called(
   if ('error' in args) return ended({ result: { kind: 'error', error: args.error }, requestId: undefined });
   const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, isAsked, holds };
   const end = await tools.calls.perform({ ...call, begunAt: isUnmade ? undefined : begunAt }, signal);
-  return end === 'waiting' ? undefined : ended(end);
+  if (end === 'waiting') return undefined;
+  return 'held' in end ? held(tools, effect, end.held) : ended(end);
 }
 
 /** Messages that are looked at in one reading. */
@@ -160,7 +169,7 @@ export async function scanMessages(
       since: effect.after === undefined ? effect.since : 0,
       limit: messagesAtOnce,
     });
-    for (const { number, event } of found) {
+    for (const { number, event, senders } of found) {
       signal.throwIfAborted();
       scanned = number;
       const answer = await evaluated(tools, { ...effect.match, dot: event });
@@ -168,8 +177,8 @@ export async function scanMessages(
       const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;
       // A filter that fails on a message does not match it.
       if (match === undefined || match === 'null') continue;
-      const arrived = { kind: 'eventArrived', at: tools.clock.now(), key: effect.key, match, position: number } as const;
-      return { arrived, scanned };
+      const at = tools.clock.now();
+      return { arrived: { kind: 'eventArrived', at, key: effect.key, match, position: number, senders }, scanned };
     }
     if (found.length < messagesAtOnce) return { arrived: undefined, scanned: Math.max(scanned, end) };
   }

@@ -134,7 +134,12 @@ function toolsOver(
     approvals: noApprovalTasks,
     calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
     checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
-    loadWorkflow: async ({ id }) => workflows.get(id),
+    async loadWorkflow({ id }) {
+      const workflow = workflows.get(id);
+      return workflow && { workflow, digest: `of ${id}` };
+    },
+    people: { involved: async ({ involved }) => involved, whyGone: async () => undefined },
+    mayHaveCalled: async () => false,
     lastEvent: () => store.lastEvent(),
     messages: (range) => store.messages(range),
   };

@@ -3,9 +3,10 @@ import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
+import { endedEarly, gatewaysEnded, mostDeaths, settleLostRun } from './lost-run.ts';
 import type { RunChange } from './run-changes.ts';
-import { endedEarly, gatewaysEnded, mostDeaths } from './run-ending.ts';
-import { RunExecutor, type RunJournal } from './run-executor.ts';
+import { RunExecutor } from './run-executor.ts';
+import type { RunJournal } from './run-journal.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { type RunWatchers, watchedSave } from './run-watcher.ts';
@@ -231,17 +232,20 @@ async function execute(
   { tools, journal, holds }: { readonly tools: RunTools; readonly journal: RunJournal; readonly holds: () => boolean },
   ready: (executor: RunExecutor) => void,
 ): Promise<void> {
-  const end = async (error: EffectError): Promise<void> => {
-    await journal.save(endedEarly(run, error, tools.clock.now()));
-  };
-  if (run.state === undefined && run.deaths >= mostDeaths) return await end(gatewaysEnded(run.deaths));
-  const workflow = await tools.loadWorkflow({ id: run.workflow, version: run.version });
-  if (workflow === undefined) {
-    const detail = `The version ${run.version} of ${run.workflow} was deleted.`;
-    return await end(standardError('configuration', 'The workflow does not exist', detail));
+  const lost = (error: EffectError): Promise<void> => settleLostRun(run, error, { tools, journal });
+  if (run.state === undefined && run.deaths >= mostDeaths) {
+    await journal.save(endedEarly(run, gatewaysEnded(run.deaths), tools.clock.now()));
+    return;
   }
-  const made = executorOf({ run, workflow, tools, journal, holds });
-  if (made === undefined) return await end(standardError('runtime', 'The state of the run cannot be read', unreadable));
+  const { workflow: id, version, workflowDigest: digest } = run;
+  const loaded = await tools.loadWorkflow({ id, version, digest });
+  if (loaded === undefined) {
+    const detail = `The version ${version} of ${id} was deleted, or has other bytes now.`;
+    return await lost(standardError('configuration', 'The workflow does not exist', detail));
+  }
+  const gone = await tools.people.whyGone(run.principal);
+  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, gone });
+  if (made === undefined) return await lost(standardError('runtime', 'The state of the run cannot be read', unreadable));
   ready(made);
   await made.execute();
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import type { Workflow } from '#workflows/workflow.ts';
-import { childRun, childRunId, endForParent, mayChange } from './child-runs.ts';
+import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
@@ -8,21 +8,16 @@ import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
+import { gatewaysEnded, mostDeaths } from './lost-run.ts';
 import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
-import { gatewaysEnded, mostDeaths } from './run-ending.ts';
+import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
-import type { ClaimedRun, QueuedCommand, RunRelease, RunWrite } from './run-records.ts';
+import type { LostStanding } from './run-people.ts';
+import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
-
-/** The part of the store that the holder of a run uses. */
-export interface RunJournal {
-  /** `lost`: another holder has the run, and nothing was written. */
-  save(write: RunWrite): Promise<'saved' | 'lost'>;
-  commandsOf(runs: readonly string[]): Promise<readonly QueuedCommand[]>;
-}
 
 /** How a holder let go of a run. */
 type RunEnd = 'ended' | 'released' | 'lost';
@@ -34,6 +29,8 @@ interface RunExecutorOptions {
   readonly journal: RunJournal;
   /** False: the lease may have ended, so nothing begins. */
   readonly holds: () => boolean;
+  /** Set where the run must not go on: it is suspended first. */
+  readonly gone?: LostStanding | undefined;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
@@ -72,7 +69,7 @@ export class RunExecutor {
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
-    const { run, workflow, tools, holds } = options;
+    const { run, workflow, tools, holds, gone } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
     this.#work = new RunWork({
@@ -80,6 +77,7 @@ export class RunExecutor {
       trace: traceOfRun(run.id),
       tools,
       holds,
+      wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
       wake: () => this.#wake(),
     });
@@ -88,6 +86,8 @@ export class RunExecutor {
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
+    if (gone !== undefined && this.#state.suspension === undefined)
+      this.#arrive({ kind: 'suspend', at: this.#now(), by: gone.by });
   }
 
   /** Resolves once this gateway no longer holds the run. */
@@ -203,21 +203,34 @@ export class RunExecutor {
   }
 
   #applyArrivals(): void {
-    const { run, workflow } = this.#options;
     for (let next = this.#arrivals.shift(); next !== undefined; next = this.#arrivals.shift()) {
       const event = 'event' in next ? next.event : eventOfCommand(next.command, { at: this.#now(), effects: this.#effects() });
       if ('command' in next) {
         this.#outbox.consumed(next.command.number);
         if (next.command.command.kind === 'approval-decided') this.#work.lookAgain();
       }
-      if (event === undefined) continue;
-      const isUnknown = event.kind === 'cancel' && mayChange(this.#work.effects);
-      const { state, notes } = step(workflow, this.#state, event);
-      this.#outbox.notes(notes);
-      const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
-      this.#state = state;
-      if (ends) for (const { run: parent, command } of endForParent(run, state, isUnknown)) this.#outbox.command(parent, command);
+      if (event !== undefined) this.#apply(event, next);
     }
+  }
+
+  #apply(event: RunEvent, arrival: Arrival): void {
+    const { run, workflow } = this.#options;
+    const unknown = event.kind === 'cancel' && mayChange(this.#work.effects) ? cancelledInFlight : undefined;
+    const { state, notes } = step(workflow, this.#state, event);
+    this.#outbox.notes(notes);
+    if (state === this.#state) return;
+    this.#noteJoined(arrival, event);
+    const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
+    this.#state = state;
+    if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
+  }
+
+  /** Who sent an event that the run took, or decided about its call, has a hand in it from this step on. */
+  #noteJoined(arrival: Arrival, event: RunEvent): void {
+    if (event.kind === 'eventArrived') for (const sender of event.senders ?? []) this.#outbox.person({ ...sender, as: 'event' });
+    const command = 'command' in arrival ? arrival.command.command : undefined;
+    if (command?.kind === 'decide' && command.principalId !== undefined)
+      this.#outbox.person({ id: command.principalId, username: command.principal, as: 'decision' });
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
@@ -228,7 +241,11 @@ export class RunExecutor {
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
-        this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event });
+        const senders = (await this.#options.tools.people.involved(this.#options.run)).map(({ id, username }) => ({
+          id,
+          username,
+        }));
+        this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
         this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
       } else if (effect.kind === 'child') await this.#beginChild(effect);
       else continue;
@@ -255,8 +272,8 @@ export class RunExecutor {
 
   async #beginChild(effect: ChildEffect): Promise<void> {
     const { run, tools } = this.#options;
-    const { key, workflow: id, version } = effect;
-    const made = childRun(run, effect, (await tools.loadWorkflow({ id, version }))?.version);
+    const { key } = effect;
+    const made = childRun(run, effect, await documentFor(run, effect, tools));
     if ('problem' in made) {
       this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
       return;

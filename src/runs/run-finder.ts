@@ -13,11 +13,15 @@ export interface RunFinder {
   visible(request: RunRequest): Promise<{ readonly run: StoredRunSummary; readonly automation: Automation | undefined }>;
   /** A run that the principal may change; otherwise `forbidden`. */
   changeable(request: RunRequest): Promise<StoredRunSummary>;
-  /** A run that the principal may see, with its input and output. */
+  /** A run that the principal may see, with its input and output, and everybody involved up to now. */
   whole(id: string): Promise<StoredRun>;
 }
 
-export function createRunFinder({ store, automation: find }: Pick<RunCatalogueNeeds, 'store' | 'automation'>): RunFinder {
+export function createRunFinder({
+  store,
+  people,
+  automation: find,
+}: Pick<RunCatalogueNeeds, 'store' | 'people' | 'automation'>): RunFinder {
   const visible: RunFinder['visible'] = async ({ principal, id }) => {
     const run = isRunId(id) ? await store.summary(id) : undefined;
     const found = run?.automation === undefined ? undefined : await find(run.automation.id);
@@ -36,7 +40,7 @@ export function createRunFinder({ store, automation: find }: Pick<RunCatalogueNe
     async whole(id) {
       const run = await store.read(id);
       if (run === undefined) throw runNotFound();
-      return run;
+      return { ...run, involved: await people.involved(run) };
     },
   };
 }

@@ -1,15 +1,23 @@
 import type { Log, LogFields } from '#base/log.ts';
+import type { SuspensionReason } from './interpreter/suspension.ts';
 import { errorName } from './interpreter/task-error.ts';
 import type { ClaimedRun } from './run-records.ts';
 import { traceOfRun } from './run-trace.ts';
 import type { RunWatcher } from './run-watcher.ts';
+
+const suspensionReason: Readonly<Record<SuspensionReason, string>> = {
+  people: 'someone suspended it',
+  'unknown-outcome': 'the outcome of a call is unknown',
+  'delegation-lost': 'somebody who answers for its calls is gone, or may not make them any more',
+  'person-gone': 'the user or client in whose name it calls was removed',
+};
 
 /** Writes a line when a run ends, is suspended or is taken over. */
 export function createRunLog(log: Log): Pick<RunWatcher, 'takenOver' | 'suspended' | 'ended'> {
   return {
     takenOver: (run) => log.warn('a run was taken over: the gateway that held it ended, or lost its lease', fieldsOf(run)),
     suspended(run, by) {
-      const reason = by === 'people' ? 'someone suspended it' : 'the outcome of a call is unknown';
+      const reason = suspensionReason[by];
       log.warn('a run is suspended', { ...fieldsOf(run), reason });
     },
     ended(run, { status, endedAt, error }) {

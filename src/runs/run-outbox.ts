@@ -2,7 +2,7 @@ import type { Workflow } from '#workflows/workflow.ts';
 import type { Note } from './interpreter/notes.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { writeState } from './interpreter/state-text.ts';
-import type { NewEvent, NewRun, RunCommand, RunRelease, RunWrite } from './run-records.ts';
+import type { NewEvent, NewRun, RunCommand, RunPerson, RunRelease, RunWrite } from './run-records.ts';
 import { createTimeline } from './run-timeline.ts';
 
 /** Gathers what belongs into the next write of a run. */
@@ -12,6 +12,7 @@ export interface RunOutbox {
   child(run: NewRun): void;
   command(run: string, command: RunCommand): void;
   message(event: NewEvent): void;
+  person(person: RunPerson): void;
   /** Whether a write has something to say apart from the state. */
   readonly isEmpty: boolean;
   /** Everything that was gathered since the last call, with the state. */
@@ -34,12 +35,13 @@ export function createOutbox(
     child: (run) => void gathered.children.push(run),
     command: (run, command) => void gathered.commands.push({ run, command }),
     message: (event) => void gathered.messages.push(event),
+    person: (person) => void gathered.people.push(person),
     get isEmpty() {
-      const { consumed, children, commands, messages } = gathered;
-      return !noted && [consumed, children, commands, messages].every(({ length }) => length === 0);
+      const { consumed, children, commands, messages, people } = gathered;
+      return !noted && [consumed, children, commands, messages, people].every(({ length }) => length === 0);
     },
     take(state, release) {
-      const { consumed, children, commands, messages } = gathered;
+      const { consumed, children, commands, messages, people } = gathered;
       const { tasks, events } = timeline.take();
       gathered = emptyOutbox();
       noted = false;
@@ -57,6 +59,7 @@ export function createOutbox(
         error,
         tasks,
         events: [...events, ...messages],
+        people,
         consumed,
         children,
         commands,
@@ -72,5 +75,6 @@ function emptyOutbox() {
     children: [] as NewRun[],
     commands: [] as { readonly run: string; readonly command: RunCommand }[],
     messages: [] as NewEvent[],
+    people: [] as RunPerson[],
   };
 }

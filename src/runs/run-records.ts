@@ -1,6 +1,9 @@
-import type { Principal, Role } from '#access/principal.ts';
+import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
+import type { Principal } from '#access/principal.ts';
+import type { WorkflowPin } from '#workflows/workflow-pins.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
-import type { RunStatus, Suspension } from './interpreter/run-state.ts';
+import type { RunStatus } from './interpreter/run-state.ts';
+import type { SuspensionReason } from './interpreter/suspension.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 
 /** What a run is made of when it begins. Times are milliseconds since the epoch; inputs and outputs are JSON texts. */
@@ -17,8 +20,16 @@ export interface NewRun {
   readonly seed: string;
   /** The run belongs to it: calls are made in this name. */
   readonly principal: Principal;
-  /** The roles of the writer of the workflow. The one decision judges the calls of the run by them. */
-  readonly delegated: readonly Role[];
+  /** SHA-256 of its document, hexadecimal: it runs these bytes alone. Undefined: an earlier version of the gateway began it. */
+  readonly workflowDigest: string | undefined;
+  /** The documents that it and its children may use, as they were when the outermost run began. */
+  readonly pins: readonly WorkflowPin[] | undefined;
+  /** The digests of the documents above it, from that of the outermost run on: who stored them answers for its calls too. */
+  readonly above: readonly string[];
+  /** The authors of the automation at its start: they answer for its calls too. Undefined: the store did not keep them. */
+  readonly authors: readonly NamedPrincipal[] | undefined;
+  /** Who had a hand in the run when it was created; `RunPerson` has who joined later. */
+  readonly involved: readonly InvolvedPrincipal[];
   readonly startedBy: StartedBy;
   readonly parent: ParentCall | undefined;
 }
@@ -32,6 +43,11 @@ export interface RunAutomation {
 /** `schedule`: the interval or the cron expression, or `once`. `due`: milliseconds since the epoch. */
 export type StartedBy = { readonly principal: string } | { readonly schedule: string; readonly due: number };
 
+/** Who joined a run after its creation: the sender of an event that it took, or who decided about one of its calls. */
+export interface RunPerson extends NamedPrincipal {
+  readonly as: 'event' | 'decision';
+}
+
 /** The `run: workflow` task that waits for the run. */
 export interface ParentCall {
   readonly run: string;
@@ -42,6 +58,8 @@ export interface ParentCall {
 /** A run as it is in the store. */
 export interface StoredRun extends NewRun {
   readonly status: RunStatus;
+  /** Why it is suspended. */
+  readonly suspendedBy: SuspensionReason | undefined;
   readonly createdAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
@@ -88,8 +106,11 @@ export type RunCommand =
       readonly as: 'done' | 'failed' | 'again';
       readonly output?: string;
       readonly reason: string;
-      /** Who decided. */
+      /** Who decided: the name, and the id, which commands of earlier versions lack. */
       readonly principal: string;
+      readonly principalId?: string;
+      /** Other calls of the run are undecided as well. */
+      readonly ofSeveral?: true;
     }
   | { readonly kind: 'child-ended'; readonly activity: number; readonly attempt: number; readonly result: OutsideResult };
 
@@ -110,10 +131,12 @@ export interface EventRecord {
   readonly kind: 'lifecycle' | 'message';
   /** A CloudEvent 1.0 as JSON text. */
   readonly event: string;
+  /** Of a message: its caller, or everybody involved in the run that emitted it. Undefined: not known. */
+  readonly senders?: readonly NamedPrincipal[] | undefined;
 }
 
 /** A CloudEvent has a `source` and an `id` of its own. The log does not store a second one of the same kind with the same two. */
-export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event'>;
+export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event' | 'senders'>;
 
 export interface RunRelease {
   /** When the run goes on by itself; 0: at once, at another gateway. */
@@ -129,8 +152,7 @@ export interface RunWrite {
   /** What `writeState` wrote; undefined once the run has ended. `values` are all long values that the text names. */
   readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
   readonly status: RunStatus;
-  /** Not stored beyond the state: for those who watch. */
-  readonly suspendedBy?: Suspension['by'] | undefined;
+  readonly suspendedBy?: SuspensionReason | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly output: string | undefined;
@@ -138,6 +160,8 @@ export interface RunWrite {
   /** Inserted, or updated by `activity`. */
   readonly tasks: readonly TaskRecord[];
   readonly events: readonly NewEvent[];
+  /** Who joined the run with the step. */
+  readonly people: readonly RunPerson[];
   /** Numbers of commands that the step consumed. */
   readonly consumed: readonly number[];
   /** Runs to create; one that exists stays as it is. */

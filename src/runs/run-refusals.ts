@@ -13,16 +13,54 @@ export function notYours(): GatewayError {
   );
 }
 
-export function withoutWorkflow(named: string | undefined): GatewayError {
+export function withoutWorkflow(named: string | undefined, version?: string): GatewayError {
+  const release = version === undefined ? 'has no release' : `has no version ${version}`;
   const detail =
     named === undefined
       ? 'The automation names no workflow: set data.workflowId to the id of one.'
-      : `The workflow ${JSON.stringify(named)} does not exist: store it, or name another one in data.workflowId.`;
+      : `The workflow ${JSON.stringify(named)} does not exist, or ${release}: store it, or name another one in data.workflowId.`;
   return new GatewayError('workflow-not-found', detail, { status: 409 });
 }
 
 export function withoutAutomation(): GatewayError {
   return new GatewayError('run-conflict', 'The automation of this run does not exist any more.');
+}
+
+export function otherWorkflow(workflow: string): GatewayError {
+  return new GatewayError('run-conflict', `The automation of this run no longer names the workflow ${workflow}.`);
+}
+
+export function hasParent(parent: string): GatewayError {
+  return new GatewayError(
+    'run-has-parent',
+    `A task of the run ${parent} began this run, and what comes before the task belongs to it; repeat the outermost run.`,
+  );
+}
+
+export function superseded({ version }: Pick<StoredRun, 'version'>, newest: string | undefined): GatewayError {
+  const other = newest === undefined ? 'no version' : `the version ${newest}, or other bytes of this one`;
+  return new GatewayError(
+    'version-superseded',
+    `The run took the version ${version}, and a new run would take ${other}. Run the automation, or ask somebody who may write the workflow.`,
+  );
+}
+
+export function versionNotYours(workflow: string, reason: string): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    `Choosing a version needs the right to write the workflow ${JSON.stringify(workflow)}, and writing it ${reason}.`,
+  );
+}
+
+export function delegationLost(detail: string): GatewayError {
+  return new GatewayError('delegation-lost', detail);
+}
+
+export function documentGone(): GatewayError {
+  return new GatewayError(
+    'run-conflict',
+    'The gateway cannot read the document or the state of the run, so the call cannot be made again: decide done or failed.',
+  );
 }
 
 export function invalidInput(problems: readonly RequestProblem[]): GatewayError {

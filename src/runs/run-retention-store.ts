@@ -24,7 +24,7 @@ export async function forgetRuns(
       order by ended_at limit ${limit} ${skipping}`.execute(transaction);
     if (rows.length === 0) return 0;
     const ids = rows.map(({ id }) => id);
-    for (const table of ['run_task', 'run_text', 'run_state', 'run_value', 'run_command', 'run_claim'] as const) {
+    for (const table of ['run_task', 'run_text', 'run_state', 'run_value', 'run_command', 'run_person', 'run_claim'] as const) {
       await sql`delete from ${sql.table(table)} where ${isOneOf(dialect, 'run', ids)}`.execute(transaction);
     }
     await sql`delete from event_log where ${isOneOf(dialect, 'run', ids)} and kind = 'lifecycle'`.execute(transaction);

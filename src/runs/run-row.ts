@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
+import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
 import type { Tables } from '#database/tables.ts';
 import type { RunStatus } from './interpreter/run-state.ts';
+import type { SuspensionReason } from './interpreter/suspension.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 import type { StoredRunSummary } from './run-queries.ts';
 import type { EventRecord, NewEvent, NewRun, QueuedCommand, RunCommand, StoredRun } from './run-records.ts';
 
 /** What the column `facts` of `run` has as JSON text. */
-type RunFacts = Pick<NewRun, 'automation' | 'seed' | 'principal' | 'delegated' | 'startedBy' | 'parent'>;
+type RunFacts = Pick<
+  NewRun,
+  'automation' | 'seed' | 'principal' | 'startedBy' | 'parent' | 'workflowDigest' | 'pins' | 'authors'
+> &
+  // Rows of earlier versions do not have them.
+  Partial<Pick<NewRun, 'above' | 'involved'>>;
 
 /** Makes texts of any length and content comparable. */
 export function digestOf(text: string): string {
@@ -14,7 +21,22 @@ export function digestOf(text: string): string {
 }
 
 export function rowOfRun(run: NewRun, createdAt: number): Tables['run'] {
-  const { id, automation, workflow, version, seed, principal, delegated, startedBy, parent } = run;
+  const {
+    id,
+    automation,
+    workflow,
+    version,
+    seed,
+    principal,
+    startedBy,
+    parent,
+    workflowDigest,
+    pins,
+    above,
+    authors,
+    involved,
+  } = run;
+  const people = { workflowDigest, pins, above, authors, involved };
   return {
     id,
     automation: automation?.id ?? null,
@@ -27,14 +49,16 @@ export function rowOfRun(run: NewRun, createdAt: number): Tables['run'] {
     created_at: createdAt,
     started_at: null,
     ended_at: null,
-    facts: JSON.stringify({ automation, seed, principal, delegated, startedBy, parent } satisfies RunFacts),
+    facts: JSON.stringify({ automation, seed, principal, startedBy, parent, ...people } satisfies RunFacts),
     error: null,
+    suspended_by: null,
   };
 }
 
 /** The run as the store has it after its creation. */
 export function createdRun(run: NewRun, createdAt: number): StoredRun {
-  return { ...run, status: 'pending', createdAt, startedAt: undefined, endedAt: undefined, output: undefined, error: undefined };
+  const open = { suspendedBy: undefined, startedAt: undefined, endedAt: undefined, output: undefined, error: undefined };
+  return { ...run, status: 'pending', createdAt, ...open };
 }
 
 export const summaryColumns = [
@@ -47,10 +71,12 @@ export const summaryColumns = [
   'ended_at',
   'facts',
   'error',
+  'suspended_by',
 ] as const satisfies readonly (keyof Tables['run'])[];
 
 export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[number]>): StoredRunSummary {
-  const { automation, seed, principal, delegated, startedBy, parent } = JSON.parse(row.facts) as RunFacts;
+  const facts = JSON.parse(row.facts) as RunFacts;
+  const { automation, seed, principal, startedBy, parent, workflowDigest, pins, above = [], authors } = facts;
   return {
     id: row.id,
     automation,
@@ -58,10 +84,15 @@ export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[numbe
     version: row.version,
     seed,
     principal,
-    delegated,
+    workflowDigest,
+    pins,
+    above,
+    authors,
+    involved: facts.involved ?? starterOf(principal, startedBy),
     startedBy,
     parent,
     status: row.status as RunStatus,
+    suspendedBy: (row.suspended_by ?? undefined) as SuspensionReason | undefined,
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
@@ -69,12 +100,26 @@ export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[numbe
   };
 }
 
+/** Who is behind a run by its start alone. */
+export function starterOf({ id, username }: NamedPrincipal, startedBy: NewRun['startedBy']): readonly InvolvedPrincipal[] {
+  return [{ id, username, as: ['due' in startedBy ? 'scheduler' : 'starter'] }];
+}
+
 export function commandOf({ number, run, command }: Pick<Tables['run_command'], 'number' | 'run' | 'command'>): QueuedCommand {
   return { number, run, command: JSON.parse(command) as RunCommand };
 }
 
-export function eventOf({ number, at, run, automation, kind, event }: Omit<Tables['event_log'], 'identity'>): EventRecord {
-  return { number, at, run: run ?? undefined, automation: automation ?? undefined, kind, event };
+export function eventOf({
+  number,
+  at,
+  run,
+  automation,
+  kind,
+  event,
+  senders,
+}: Omit<Tables['event_log'], 'identity'>): EventRecord {
+  const sent = senders === null ? {} : { senders: JSON.parse(senders) as readonly NamedPrincipal[] };
+  return { number, at, run: run ?? undefined, automation: automation ?? undefined, kind, event, ...sent };
 }
 
 /** Null where the text is no CloudEvent: it has no identity, and each is stored. */

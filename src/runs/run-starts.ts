@@ -1,56 +1,72 @@
-import type { Role } from '#access/principal.ts';
-import type { Automation } from '#automations/automation.ts';
+import type { NamedPrincipal } from '#access/people.ts';
 import { mayRun } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
-import type { Workflow } from '#workflows/workflow.ts';
-import { runOf } from './new-run.ts';
+import { pinnedVersion, runOf } from './new-run.ts';
 import { seesRunsOf } from './run-access.ts';
 import type { RunFinder } from './run-finder.ts';
 import { runIdOfKey } from './run-id.ts';
+import type { StoredRunSummary } from './run-queries.ts';
 import type { NewRun } from './run-records.ts';
-import { invalidInput, keyReused, notYours, withoutAutomation, withoutWorkflow } from './run-refusals.ts';
-import type { RunCatalogueNeeds, RunRequest, StartedRun, StartRequest } from './run-requests.ts';
+import {
+  delegationLost,
+  hasParent,
+  invalidInput,
+  keyReused,
+  notYours,
+  otherWorkflow,
+  superseded,
+  versionNotYours,
+  withoutAutomation,
+  withoutWorkflow,
+} from './run-refusals.ts';
+import type { FoundAutomation, RerunRequest, RunCatalogueNeeds, StartedRun, StartRequest } from './run-requests.ts';
 
 /** See `RunCatalogue`. */
 interface RunStarts {
   start(request: StartRequest): Promise<StartedRun>;
-  rerun(request: RunRequest & { readonly key?: string | undefined }): Promise<StartedRun>;
+  rerun(request: RerunRequest): Promise<StartedRun>;
+}
+
+interface Starting {
+  readonly needs: RunCatalogueNeeds;
+  readonly finder: RunFinder;
 }
 
 export function createRunStarts(needs: RunCatalogueNeeds, finder: RunFinder): RunStarts {
+  const starting = { needs, finder };
   return {
     async start(request) {
-      const { automation, input: own } = await runnable(needs, request);
-      const input = request.input ?? own ?? '{}';
+      const found = await runnable(needs, request);
+      const input = request.input ?? found.input ?? '{}';
       const earlier = await earlierRun(needs, request, input);
       if (earlier !== undefined) return earlier;
-      const named = automation.data?.workflowId;
-      const found = named === undefined ? undefined : await needs.workflow({ id: named });
-      if (found === undefined) throw withoutWorkflow(named);
-      const problems = await needs.inputProblems({ automation, workflow: found.workflow, input });
-      if (problems.length > 0) throw invalidInput(problems);
-      return await create({ needs, finder }, newRun(needs, { ...request, ...found, automation, input }));
+      const workflow = found.automation.data?.workflowId;
+      if (workflow === undefined) throw withoutWorkflow(workflow);
+      if (request.version !== undefined) await refuseVersion(needs, request, workflow);
+      const version = request.version ?? pinnedVersion(found.automation);
+      return await begun({ ...request, found, workflow, version, input }, starting);
     },
-    async rerun({ key, ...request }) {
+    async rerun({ key, version, input, ...request }) {
       const { principal } = request;
       const { run, automation } = await finder.visible(request);
-      if (automation === undefined) throw withoutAutomation();
-      if (!mayRun(principal, automation)) throw notYours();
-      const found = await needs.workflow({ id: run.workflow, version: run.version });
-      if (found === undefined) throw withoutWorkflow(`${run.workflow} ${run.version}`);
-      const { input } = await finder.whole(run.id);
-      return await create({ needs, finder }, newRun(needs, { principal, key, ...found, automation, input }));
+      const found = automation && (await needs.automation(automation._id));
+      if (found === undefined) throw withoutAutomation();
+      if (!mayRun(principal, found.automation)) throw notYours();
+      if (run.parent !== undefined) throw hasParent(run.parent.run);
+      if (found.automation.data?.workflowId !== run.workflow) throw otherWorkflow(run.workflow);
+      if (version !== undefined) await refuseVersion(needs, request, run.workflow);
+      else await refuseSuperseded(needs, { principal, run, found });
+      const parts = { principal, key, found, workflow: run.workflow, version: version ?? run.version };
+      const whole = await finder.whole(run.id);
+      return await begun({ ...parts, input: input ?? whole.input, repeated: whole.involved }, starting);
     },
   };
 }
 
-/** An automation that the principal may run, with its own input. */
-async function runnable(
-  needs: RunCatalogueNeeds,
-  { principal, automation: id }: StartRequest,
-): Promise<{ readonly automation: Automation; readonly input: string | undefined }> {
+/** An automation that the principal may run. */
+async function runnable(needs: RunCatalogueNeeds, { principal, automation: id }: StartRequest): Promise<FoundAutomation> {
   const found = isId(id) ? await needs.automation(id) : undefined;
   if (found === undefined || !seesRunsOf(principal, found.automation))
     throw new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
@@ -58,37 +74,72 @@ async function runnable(
   return found;
 }
 
+/** Only the writers of a workflow choose a version of it: an older one may lack an approval that a newer one asks for. */
+async function refuseVersion(
+  { whyNotWriter }: RunCatalogueNeeds,
+  { principal }: Pick<StartRequest, 'principal'>,
+  workflow: string,
+): Promise<void> {
+  const reason = await whyNotWriter(principal, workflow);
+  if (reason !== undefined) throw versionNotYours(workflow, reason);
+}
+
+/** A repetition takes the bytes of the run before, where a new run would take them too. */
+async function refuseSuperseded(
+  needs: RunCatalogueNeeds,
+  {
+    principal,
+    run,
+    found,
+  }: { readonly principal: StartRequest['principal']; readonly run: StoredRunSummary; readonly found: FoundAutomation },
+): Promise<void> {
+  const [newest] = (await needs.reached({ id: run.workflow, version: pinnedVersion(found.automation) })) ?? [];
+  const { version, digest } = newest?.pin ?? {};
+  const isSame = version === run.version && (run.workflowDigest === undefined || run.workflowDigest === digest);
+  if (isSame || (await needs.whyNotWriter(principal, run.workflow)) === undefined) return;
+  throw superseded(run, version);
+}
+
 /** The run that an earlier request with the key started, although its automation may have changed since. */
 async function earlierRun(
   { store }: RunCatalogueNeeds,
-  { principal, automation, key }: StartRequest,
+  { principal, automation, key, version }: StartRequest,
   input: string,
 ): Promise<StartedRun | undefined> {
   const run = key === undefined ? undefined : await store.read(runIdOfKey({ caller: principal.id, automation, key }));
   if (run === undefined) return undefined;
-  if (run.input !== input) throw keyReused();
+  if (run.input !== input || run.version !== (version ?? run.version)) throw keyReused();
   return { run, replayed: true };
 }
 
-interface RunParts extends Pick<StartRequest, 'principal' | 'key'> {
-  readonly automation: Automation;
-  readonly workflow: Workflow;
-  readonly writtenAs: Role;
+interface RunParts extends Pick<StartRequest, 'principal' | 'key' | 'version'> {
+  readonly found: FoundAutomation;
+  readonly workflow: string;
   readonly input: string;
+  readonly repeated?: readonly NamedPrincipal[];
 }
 
-function newRun({ clock }: RunCatalogueNeeds, { key, ...parts }: RunParts): NewRun {
-  const { principal, automation } = parts;
+/** Judges documents, people and input, and creates the run. */
+async function begun({ workflow, version, found, input, ...parts }: RunParts, starting: Starting): Promise<StartedRun> {
+  const { needs } = starting;
+  const { automation, people } = found;
+  const documents = await needs.reached({ id: workflow, version });
+  const pin = documents?.[0].pin;
+  const loaded = pin && (await needs.workflow(pin));
+  if (documents === undefined || loaded === undefined) throw withoutWorkflow(workflow, version);
+  const problems = await needs.inputProblems({ automation, workflow: loaded.workflow, input });
+  if (problems.length > 0) throw invalidInput(problems);
+  const lost = await needs.people.whyLost(documents, people.authors);
+  if (lost !== undefined) throw delegationLost(lost);
+  const { principal, key, repeated = [] } = parts;
   const id =
-    key === undefined ? uuidVersion7(clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
-  return runOf({ ...parts, id, startedBy: { principal: principal.username } });
+    key === undefined ? uuidVersion7(needs.clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
+  const startedBy = { principal: principal.username };
+  return await create(starting, runOf({ id, principal, startedBy, automation, people, documents, input, repeated }));
 }
 
 /** Of several requests with one key at the same time the first one creates the run. */
-async function create(
-  { needs: { store }, finder }: { readonly needs: RunCatalogueNeeds; readonly finder: RunFinder },
-  run: NewRun,
-): Promise<StartedRun> {
+async function create({ needs: { store }, finder }: Starting, run: NewRun): Promise<StartedRun> {
   const [created] = await store.create([run]);
   if (created !== undefined) return { run: created, replayed: false };
   const stored = await finder.whole(run.id);

@@ -1,11 +1,13 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import { type UndecidedCall, undecidedCalls } from './interpreter/pending.ts';
+import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
+import { lostCalls } from './run-calls.ts';
 import type { RunFinder } from './run-finder.ts';
 import type { StoredRunSummary } from './run-queries.ts';
-import type { RunCommand, StoredRun } from './run-records.ts';
-import { chosenCall, decidedAlready, hasEnded, needsDecision, notSuspended, runNotFound } from './run-refusals.ts';
+import type { ClaimedRun, RunCommand, StoredRun } from './run-records.ts';
+import { chosenCall, decidedAlready, documentGone, hasEnded, needsDecision, notSuspended, runNotFound } from './run-refusals.ts';
 import type { RunCatalogueNeeds, RunDecision, RunRequest } from './run-requests.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -50,7 +52,10 @@ export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder): 
       if (run.status !== 'suspended') throw notSuspended();
       const undecided = await undecidedOf(needs, run);
       if (undecided.length > 0) throw needsDecision(undecided);
-      return await commanded(steering, run, { command: { kind: 'resume' }, isTaken: ({ status }) => status !== 'suspended' });
+      // A run that is held for its people may be suspended again at once.
+      const isTaken = async ({ status }: StoredRunSummary): Promise<boolean> =>
+        status !== 'suspended' || (await needs.store.commandsOf([run.id])).length === 0;
+      return await commanded(steering, run, { command: { kind: 'resume' }, isTaken });
     },
     async decide({ decision, ...request }) {
       const { run } = await finder.visible(request);
@@ -58,14 +63,18 @@ export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder): 
       if (!principal.roles.includes('admin'))
         throw new GatewayError('forbidden', 'A decision about a call needs the role admin.');
       if (run.endedAt !== undefined) throw hasEnded(run);
-      const { activity, attempt } = chosenCall(await undecidedOf(needs, run), decision.task);
+      const undecided = await undecidedOf(needs, run);
+      const { activity, attempt, isLost } = chosenCall(undecided, decision.task);
       const { as, output, reason } = decision;
+      if (isLost === true && as === 'again') throw documentGone();
       const command: RunCommand = {
         kind: 'decide',
         activity,
         as,
         reason,
         principal: principal.username,
+        principalId: principal.id,
+        ...(undecided.length > 1 && { ofSeveral: true }),
         ...(output !== undefined && { output }),
       };
       const isOpen = (call: UndecidedCall): boolean => call.activity === activity && call.attempt === attempt;
@@ -100,10 +109,22 @@ async function commanded(
   }
 }
 
-/** The calls of a run about which people are to decide. */
-async function undecidedOf({ store, workflow }: RunCatalogueNeeds, run: StoredRunSummary): Promise<readonly UndecidedCall[]> {
-  const [state, found] = await Promise.all([store.readState(run.id), workflow({ id: run.workflow, version: run.version })]);
-  return state === undefined || found === undefined ? [] : undecidedCalls(found.workflow, readState(state.text, state.values));
+/** The calls of a run about which people are to decide. Of one whose document or state is lost, those that it may have made last. */
+async function undecidedOf(needs: RunCatalogueNeeds, run: StoredRunSummary): Promise<readonly UndecidedCall[]> {
+  const { workflow: id, version, workflowDigest: digest } = run;
+  const [state, found] = await Promise.all([needs.store.readState(run.id), needs.workflow({ id, version, digest })]);
+  if (state === undefined) return [];
+  const read = found && readable(state);
+  return found === undefined || read === undefined ? await lostCalls(run, needs) : undecidedCalls(found.workflow, read);
+}
+
+/** Undefined where this gateway cannot read it. */
+function readable({ text, values }: NonNullable<ClaimedRun['state']>): RunState | undefined {
+  try {
+    return readState(text, values);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Resolves with the next change of the run that this process learns of. */

@@ -25,7 +25,7 @@ eachStore((store) => {
       startedBy: { schedule: '1 day', due: 5 },
       parent: { run: 'p', activity: 3, attempt: 1 },
     });
-    const none = { startedAt: undefined, endedAt: undefined, output: undefined, error: undefined };
+    const none = { suspendedBy: undefined, startedAt: undefined, endedAt: undefined, output: undefined, error: undefined };
     const stored = { ...run, status: 'pending', createdAt: clock.now(), ...none };
     assert.deepEqual(await runs.create([run]), [stored]);
     assert.deepEqual(await runs.create([{ ...run, input: '2', workflow: 'tests.two' }]), []);

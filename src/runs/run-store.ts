@@ -14,6 +14,7 @@ import { type ChangeRuns, type ChangingWork, createRunChanges, type RunChange } 
 import { type ClaimOptions, claimRuns, nextWake, type Renewed, type RenewOptions, renewLeases } from './run-claim-store.ts';
 import { commandRuns, queueCommand, queuedCommands } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
+import { isPinned, peopleOf } from './run-people-store.ts';
 import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
 import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState, readSummary } from './run-read-store.ts';
 import type {
@@ -23,6 +24,7 @@ import type {
   NewRun,
   QueuedCommand,
   RunCommand,
+  RunPerson,
   RunWrite,
   StoredRun,
   TaskRecord,
@@ -67,6 +69,10 @@ export interface RunStore {
   ): Promise<readonly StoredRunSummary[]>;
   /** By `activity`; `after` is the last one of the page before. */
   tasks(run: string, page: { readonly limit: number; readonly after?: number | undefined }): Promise<readonly TaskRecord[]>;
+  /** Who joined these runs after their creation. */
+  people(runs: readonly string[]): Promise<ReadonlyMap<string, readonly RunPerson[]>>;
+  /** Whether a run that has not ended has pinned a document with one of the digests. */
+  isPinned(digests: readonly string[]): Promise<boolean>;
   /** Ids of the runs that the run began and that have not ended. */
   children(run: string): Promise<readonly string[]>;
   /** Events that are not of a run. A second one with the same kind, `source` and `id` is not stored again. */
@@ -113,6 +119,8 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     readState: (id) => readRunState(context, id),
     list: (filter, page) => listRuns(context, filter, page),
     tasks: (run, page) => listTasks(context, run, page),
+    people: (runs) => peopleOf(context, runs),
+    isPinned: (digests) => isPinned(context, digests),
     children: (run) => openChildren(context, run),
     publish: (events) => publishEvents(context, events),
     messages: (start) => readMessages(context, start),

@@ -82,9 +82,10 @@ function eventsOf(
     const event = JSON.stringify({ ...head, time, subject: id, datacontenttype: 'application/json', data });
     return { at, kind: 'lifecycle', event };
   };
-  const ofRun = ({ kind, at, error }: LifecycleNote): NewEvent => {
+  const ofRun = ({ kind, at, error, suspendedBy }: LifecycleNote): NewEvent => {
     const definition = kind === 'started' ? { definition: { name, namespace, version } } : {};
-    const data = { name: qualified, [`${kind}At`]: new Date(at).toISOString(), ...definition, ...(error && { error }) };
+    const reason = { ...(error && { error }), ...(suspendedBy && { suspendedBy }) };
+    const data = { name: qualified, [`${kind}At`]: new Date(at).toISOString(), ...definition, ...reason };
     return eventWith(`workflow.${kind}`, at, data);
   };
   const ofTask = ({ kind, at, reference, activity, iteration, attempt, error }: TaskNote): NewEvent | undefined => {

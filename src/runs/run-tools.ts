@@ -2,7 +2,8 @@ import type { Clock } from '#base/clock.ts';
 import type { ExpressionPool } from '#workflows/expression-pool.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { MessageStart } from './event-store.ts';
-import type { EventRecord } from './run-records.ts';
+import type { RunPeople } from './run-people.ts';
+import type { ClaimedRun, EventRecord } from './run-records.ts';
 import type { ApprovalTasks } from './tasks/approval-task.ts';
 import type { CallTasks } from './tasks/call-tasks.ts';
 import type { SecretValues } from './tasks/secret-values.ts';
@@ -18,10 +19,19 @@ export interface RunTools {
   readonly approvals: Pick<ApprovalTasks, 'isUnused' | 'withdraw'>;
   /** The problems of a value, or why the schema cannot be used. JSON texts. */
   checkSchema(check: { readonly schema: string; readonly value: string }): Promise<readonly string[]>;
-  /** A version of a workflow, `latest` for the newest; undefined where it does not exist. */
-  loadWorkflow(name: { readonly id: string; readonly version: string }): Promise<Workflow | undefined>;
+  /** A version of a workflow, `latest` for the newest; undefined where it does not exist, or has other bytes than those of the digest. */
+  loadWorkflow(wanted: {
+    readonly id: string;
+    readonly version: string;
+    readonly digest: string | undefined;
+  }): Promise<{ readonly workflow: Workflow; readonly digest: string } | undefined>;
+  readonly people: Pick<RunPeople, 'involved' | 'whyGone'>;
+  /** Whether one of the calls of the run, or of a run that it began, may have changed something. */
+  mayHaveCalled(run: ClaimedRun): Promise<boolean>;
   /** The highest number of an event, message or not. */
   lastEvent(): Promise<number>;
   /** Messages in the order of their numbers. */
-  messages(start: MessageStart & { readonly limit: number }): Promise<readonly Pick<EventRecord, 'number' | 'event'>[]>;
+  messages(
+    start: MessageStart & { readonly limit: number },
+  ): Promise<readonly Pick<EventRecord, 'number' | 'event' | 'senders'>[]>;
 }

@@ -1,4 +1,4 @@
-import type { Suspension } from './interpreter/run-state.ts';
+import type { SuspensionReason } from './interpreter/suspension.ts';
 import type { ClaimedRun, RunWrite, TaskRecord } from './run-records.ts';
 
 export interface RunEnding {
@@ -12,7 +12,7 @@ export interface RunEnding {
 export interface RunWatcher {
   /** The gateway that held the run ended, or lost its lease, and this one holds it now. */
   takenOver(run: ClaimedRun): void;
-  suspended(run: ClaimedRun, by: Suspension['by']): void;
+  suspended(run: ClaimedRun, by: SuspensionReason): void;
   /** The tasks that ended in one step of the run. */
   tasksEnded(tasks: readonly TaskRecord[]): void;
   ended(run: ClaimedRun, ending: RunEnding): void;

@@ -12,6 +12,8 @@ interface RunWorkOptions {
   readonly tools: RunTools;
   /** False: the lease may have ended. */
   readonly holds: () => boolean;
+  /** The run was suspended at some time. */
+  readonly wasSuspended: () => boolean;
   /** Takes the event that answers an effect. */
   readonly arrived: (event: RunEvent) => void;
   /** Called when a piece of work ended without an event. */
@@ -94,14 +96,14 @@ export class RunWork {
   }
 
   async #work(effect: WorkedEffect, signal: AbortSignal): Promise<void> {
-    const { run, trace, tools, holds, arrived, wake } = this.#options;
+    const { run, trace, tools, holds, wasSuspended, arrived, wake } = this.#options;
     const looks = this.#looks;
     try {
       const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
       const event =
         effect.kind === 'listen'
           ? await this.#listen(effect, signal)
-          : await workOn(effect, { run, trace, tools, holds, begunAt }, signal);
+          : await workOn(effect, { run, trace, tools, holds, begunAt, wasSuspended: wasSuspended() }, signal);
       if (!this.#working.delete(effect.key)) return;
       if (event !== undefined) arrived(event);
       else this.#waits(effect, looks);

@@ -5,6 +5,7 @@ import { appendEvents, lastMessage, lockMessages } from './event-store.ts';
 import { type Changed, nothingChanged } from './run-changes.ts';
 import { consumeCommands, insertCommands, wakeRuns } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
+import { writePeople } from './run-people-store.ts';
 import type { RunWrite } from './run-records.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 import { writeStates } from './run-value-store.ts';
@@ -32,7 +33,7 @@ export function writeSteps(context: RunStoreContext, writes: readonly RunWrite[]
 
 /** `has_values`: 1 where the store has long values of the run. */
 type Claim = Pick<Tables['run_claim'], 'run' | 'owner' | 'fence' | 'deaths'> &
-  Pick<Tables['run'], 'automation' | 'status' | 'started_at'> & { readonly has_values: number };
+  Pick<Tables['run'], 'automation' | 'status' | 'started_at' | 'suspended_by'> & { readonly has_values: number };
 
 /** The claims of the runs, and of those that the writes command. A run that has ended has none. */
 async function lockClaims(
@@ -49,7 +50,7 @@ async function lockClaims(
   const locking = dialect === 'postgres' ? sql`order by run_claim.run for update of run_claim` : sql``;
   const values = sql`case when exists (select 1 from run_value where run_value.run = run_claim.run) then 1 else 0 end`;
   const { rows } =
-    await sql<Claim>`select run_claim.run, owner, fence, deaths, automation, status, started_at, ${values} as has_values
+    await sql<Claim>`select run_claim.run, owner, fence, deaths, automation, status, started_at, suspended_by, ${values} as has_values
     from run_claim join run on run.id = run_claim.run
     where ${sends ? sql`(${named} or listens = 1)` : named} ${locking}`.execute(transaction);
   return new Map(rows.map((row) => [row.run, row]));
@@ -74,6 +75,7 @@ async function writeHeld(
   );
   await writeStates(context, transaction, held, (run) => claims.get(run)?.has_values === 1);
   await writeTasks(context, transaction, held);
+  await writePeople(context, transaction, held);
   const children = held.flatMap((write) => write.children);
   const created = (await createRunsIn(transaction, children, { now, createdAt: clock.now() })).map(({ id }) => id);
   await consumeCommands(
@@ -102,7 +104,8 @@ function hasEnded({ endedAt }: RunWrite): boolean {
 
 /** A row that does not change is not written: it has many indexes. */
 function changesRun(write: RunWrite, claim: Claim | undefined): boolean {
-  return hasEnded(write) || write.status !== claim?.status || (write.startedAt ?? null) !== claim.started_at;
+  if (hasEnded(write) || write.status !== claim?.status || (write.startedAt ?? null) !== claim.started_at) return true;
+  return (write.suspendedBy ?? null) !== claim.suspended_by;
 }
 
 async function writeRuns(
@@ -111,15 +114,18 @@ async function writeRuns(
   writes: readonly RunWrite[],
 ): Promise<void> {
   if (writes.length === 0) return;
-  const rows = writes.map(({ run, status, startedAt, endedAt, error }) => [
+  const rows = writes.map(({ run, status, suspendedBy, startedAt, endedAt, error }) => [
     run,
     status,
+    suspendedBy ?? null,
     startedAt ?? null,
     endedAt ?? null,
     error === undefined ? null : JSON.stringify(error),
   ]);
-  const columns = { id: 'text', status: 'text', started_at: 'bigint', ended_at: 'bigint', error: 'text' } as const;
-  await sql`update run set status = given.status, started_at = given.started_at, ended_at = given.ended_at, error = given.error
+  const times = { started_at: 'bigint', ended_at: 'bigint' } as const;
+  const columns = { id: 'text', status: 'text', suspended_by: 'text', ...times, error: 'text' } as const;
+  await sql`update run set status = given.status, suspended_by = given.suspended_by, started_at = given.started_at,
+      ended_at = given.ended_at, error = given.error
     from ${jsonRows(dialect, columns, rows)} where run.id = given.id`.execute(transaction);
   const outputs = writes.flatMap(({ run, output }) => (output === undefined ? [] : [[run, output]]));
   if (outputs.length === 0) return;

@@ -34,6 +34,7 @@ interface SkippedFacts {
   /** ISO 8601. */
   readonly due: string;
   readonly detail: string;
+  readonly code?: string | undefined;
 }
 
 export interface DecidingOptions {
@@ -149,7 +150,7 @@ function createPostponing({ clock, log }: Pick<DecidingOptions, 'clock' | 'log'>
 
 function report(
   { found, decision }: PlannedOccurrence,
-  { kind, reason = '' }: OccurrenceOutcome,
+  { kind, reason = '', code }: OccurrenceOutcome,
   now: number,
   { audit, watcher }: DecidingOptions,
 ): void {
@@ -157,7 +158,7 @@ function report(
   watcher.decided(kind, now - decision.due);
   if (kind === 'started') return;
   const { _id, name } = found.automation;
-  audit.record({ event: 'skipped', automation: { _id, name }, due: new Date(decision.due).toISOString(), detail: reason });
+  audit.record({ event: 'skipped', automation: { _id, name }, due: new Date(decision.due).toISOString(), detail: reason, code });
 }
 
 function isUnavailable(error: unknown): boolean {

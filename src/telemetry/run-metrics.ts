@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { suspensionReasons } from '#runs/interpreter/suspension.ts';
 import type { RunFigures } from '#runs/run-figures.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import type { ScheduleWatcher } from '#schedules/decide-due.ts';
@@ -8,7 +9,6 @@ import { figure, gauge } from './gauges.ts';
 const runBuckets: readonly number[] = [0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 604_800];
 
 const endings = ['cancelled', 'completed', 'faulted'] as const;
-const reasons = ['people', 'unknown-outcome'] as const;
 
 /** Counts what becomes of the runs that this gateway holds. */
 export function createRunMetrics(registry: Registry): RunWatcher {
@@ -47,7 +47,7 @@ export function createRunMetrics(registry: Registry): RunWatcher {
     ended.inc({ status }, 0);
     durations.zero({ status });
   }
-  for (const reason of reasons) suspended.inc({ reason }, 0);
+  for (const reason of suspensionReasons) suspended.inc({ reason }, 0);
   for (const status of [...endings, 'skipped']) tasks.inc({ status }, 0);
   return {
     takenOver: () => takenOver.inc(),

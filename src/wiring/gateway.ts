@@ -43,6 +43,7 @@ import type { Metrics } from '#telemetry/metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
+import { findStorers } from './find-storers.ts';
 import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
 import { openAccess } from './open-access.ts';
@@ -88,6 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, audit, auditReader, longestCall } = stored;
+  await findStorers({ ...stored, log });
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -101,8 +103,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   telemetry.measure({ store: () => database.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { ...needs, live, access, base, metrics, runWatcher, tracing };
-  const { catalogues, runs, notifications, inForce, ...made } = openCalls(started, { ...options, ...stored }, making);
-  openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, watcher: scheduleWatcher });
+  const { catalogues, runs, people, notifications, inForce, ...made } = openCalls(started, { ...options, ...stored }, making);
+  openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, people, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
     version,

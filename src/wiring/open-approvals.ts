@@ -21,6 +21,7 @@ import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { TakePreview } from '#previews/preview.ts';
 import { seesRun } from '#runs/run-access.ts';
+import type { RunPeople } from '#runs/run-people.ts';
 import type { RunStore } from '#runs/run-store.ts';
 import type { ApprovalTasks } from '#runs/tasks/approval-task.ts';
 
@@ -28,6 +29,7 @@ interface OpenApprovalsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly runStore: RunStore;
+  readonly people: Pick<RunPeople, 'standing'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
@@ -51,7 +53,7 @@ export interface Approvals {
 
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
-  const { config, database, runStore, audit, clock, log, base, preview: ask, access } = options;
+  const { config, database, runStore, people, audit, clock, log, base, preview: ask, access } = options;
   const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
   const needs = {
     clock,
@@ -73,8 +75,12 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     }),
   };
   const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
-    const delegatedOf = async (run: string) => (await runStore.summary(run))?.delegated;
-    const preview = await previewOfApproval(approval, { preview: ask, delegatedOf, clock, format });
+    const answerableOf = async (id: string) => {
+      const run = await runStore.summary(id);
+      const standing = run && (await people.standing(run));
+      return standing && ('by' in standing ? [] : standing.answerable);
+    };
+    const preview = await previewOfApproval(approval, { preview: ask, answerableOf, clock, format });
     await needs.store.savePreview(approval.id, preview);
     return preview;
   };

@@ -1,10 +1,12 @@
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import { createPreviews, type TakePreview } from '#previews/preview.ts';
+import type { RunPeople } from '#runs/run-people.ts';
 import type { LiveParts } from './live-parts.ts';
 import { type Approvals, openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { type NotificationParts, openNotifications } from './open-notifications.ts';
 import { openRuns, type Runs, runStoreOf } from './open-runs.ts';
+import { runPeopleOf } from './run-people-of.ts';
 
 type RunNeeds = Parameters<typeof openRuns>[1];
 
@@ -28,6 +30,7 @@ interface CallParts {
     readonly notifications: NotificationParts['catalogue'];
   };
   readonly runs: Runs;
+  readonly people: RunPeople;
   readonly notifications: NotificationParts;
   /** To be called when a new configuration is in force. */
   readonly inForce: () => Promise<void>;
@@ -38,20 +41,22 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const { live, access, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
+  const catalogues = openCatalogues(started, { ...options, live, runStore });
+  const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {
     ...options,
     ...live,
     access,
     runStore,
+    people,
     base,
     preview: (...asked) => preview(...asked),
     automation: (id) => catalogues.automations.find(id),
   });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
-  const catalogues = openCatalogues(started, { ...options, live });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
+  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls, people });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
   return {
@@ -59,6 +64,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     preview,
     catalogues: { ...catalogues, ...told },
     runs,
+    people,
     notifications,
     inForce: () => approvals.upkeep.withdrawLost(),
   };

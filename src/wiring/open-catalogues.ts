@@ -4,11 +4,12 @@ import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
 import { createFormStore } from '#forms/form-store.ts';
+import type { RunStore } from '#runs/run-store.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
 import { createSchemaThreads, type SchemaThreads } from '#workflows/schema-threads.ts';
 import { createWorkflowCatalogue, type WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import { createWorkflowLoader, type WorkflowLoader } from '#workflows/workflow-loader.ts';
-import { createWorkflowStore } from '#workflows/workflow-store.ts';
+import { createWorkflowStore, type WorkflowStore } from '#workflows/workflow-store.ts';
 import { whyNotWriter } from '#workflows/writing-right.ts';
 import type { LiveParts } from './live-parts.ts';
 
@@ -19,15 +20,17 @@ interface OpenCataloguesOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly live: LiveParts;
+  readonly runStore: Pick<RunStore, 'isPinned'>;
 }
 
 /** The automations and what they name. Their threads end when the gateway stops. */
 export function openCatalogues(
   started: AsyncDisposableStack,
-  { database, clock, live }: OpenCataloguesOptions,
+  { database, clock, live, runStore }: OpenCataloguesOptions,
 ): {
   readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
+  readonly workflowStore: WorkflowStore;
   readonly forms: FormCatalogue;
   readonly loader: WorkflowLoader;
   readonly schemas: SchemaThreads;
@@ -42,7 +45,14 @@ export function openCatalogues(
       clock,
       whyNotWriter: (principal, id) => whyNotWriter(store, principal, id),
     }),
-    workflows: createWorkflowCatalogue({ store, reading, adapters, clock }),
+    workflows: createWorkflowCatalogue({
+      store,
+      reading,
+      adapters,
+      isPinned: (digests) => runStore.isPinned(digests),
+      clock,
+    }),
+    workflowStore: store,
     forms: createFormCatalogue({ store: createFormStore(database, namesForm), schemas, clock }),
     loader: createWorkflowLoader({ store, reading }),
     schemas,

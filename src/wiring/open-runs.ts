@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasRole } from '#access/principal.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
+import { writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
@@ -13,10 +15,12 @@ import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
+import { mayHaveCalled } from '#runs/run-calls.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
 import { createRunFigures, type RunFigures } from '#runs/run-figures.ts';
 import { createRunLog } from '#runs/run-log.ts';
+import type { RunPeople } from '#runs/run-people.ts';
 import { createRunSpans } from '#runs/run-spans.ts';
 import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
@@ -28,6 +32,9 @@ import { measureRuns } from '#telemetry/run-metrics.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import type { SchemaThreads } from '#workflows/schema-threads.ts';
 import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
+import { reachedWorkflows } from '#workflows/workflow-pins.ts';
+import type { WorkflowStore } from '#workflows/workflow-store.ts';
+import { whyNotWriter } from '#workflows/writing-right.ts';
 import type { Approvals } from './open-approvals.ts';
 
 interface OpenRunsOptions {
@@ -47,6 +54,8 @@ interface OpenRunsOptions {
   readonly automations: AutomationCatalogue;
   readonly forms: FormCatalogue;
   readonly loader: WorkflowLoader;
+  readonly workflowStore: WorkflowStore;
+  readonly people: RunPeople;
   readonly schemas: SchemaThreads;
 }
 
@@ -79,7 +88,8 @@ export function runStoreOf(
 
 /** The runs of automations. They stop before the parts that they use. */
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
-  const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas } = options;
+  const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
+  const { workflowStore } = options;
   let { secrets } = config.automations;
   const inputs = createInputCheck({ forms, schemas });
   const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
@@ -108,9 +118,15 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     async automation(id) {
       const automation = await automations.find(id);
       const input = automation?.data?.input;
-      return automation && { automation, input: input && JSON.stringify(input) };
+      return automation && { automation, input: input && JSON.stringify(input), people: {} };
     },
     workflow: (name) => loader.load(name),
+    reached: (name) => reachedWorkflows(workflowStore, name),
+    whyNotWriter: async (principal, id) =>
+      hasRole(principal, writingRoles)
+        ? await whyNotWriter(workflowStore, principal, id)
+        : `needs one of the roles ${writingRoles.join(', ')}`,
+    people,
     inputProblems: (given) => inputs.inputProblems(given),
     seesApproval: (principal, id) => approvals.catalogue.sees(principal, id),
   });
@@ -133,7 +149,7 @@ function toolsOf(
   store: RunStore,
   options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
 ): RunTools {
-  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas } = options;
+  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
   const secrets = createSecretValues(options.secrets);
   return {
@@ -145,6 +161,7 @@ function toolsOf(
     calls: createCallTasks({
       calls,
       approvals: approvals.tasks,
+      people,
       audit,
       clock,
       log,
@@ -157,9 +174,12 @@ function toolsOf(
       const verdict = await schemas.problemsOf(check);
       return 'detail' in verdict ? [`the schema cannot be used: ${verdict.pointer} ${verdict.detail}`] : verdict;
     },
-    async loadWorkflow(name) {
-      return (await whileAway(() => loader.load(name)))?.workflow;
+    loadWorkflow: (wanted) => whileAway(() => loader.load(wanted)),
+    people: {
+      involved: (run) => whileAway(() => people.involved(run)),
+      whyGone: (principal) => whileAway(() => people.whyGone(principal)),
     },
+    mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
     lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };

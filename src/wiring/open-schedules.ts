@@ -1,19 +1,25 @@
 import type { Access } from '#access/access.ts';
-import type { Principal } from '#access/principal.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
+import { mayRun } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { createDueAutomations } from '#automations/automation-due-store.ts';
+import type { AutomationPeople } from '#automations/automation-people.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
-import { runOf } from '#runs/new-run.ts';
+import { type AutomationRun, pinnedVersion, runOf } from '#runs/new-run.ts';
+import type { RunPeople } from '#runs/run-people.ts';
+import type { NewRun } from '#runs/run-records.ts';
 import type { ScheduledStart } from '#schedules/decide-batch.ts';
 import type { ScheduleWatcher } from '#schedules/decide-due.ts';
 import { createScheduler } from '#schedules/scheduler.ts';
+import type { Workflow } from '#workflows/workflow.ts';
 import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
+import { reachedWorkflows } from '#workflows/workflow-pins.ts';
+import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { Runs } from './open-runs.ts';
 
 interface OpenSchedulesOptions {
@@ -25,6 +31,8 @@ interface OpenSchedulesOptions {
   readonly access: Access;
   readonly automations: AutomationCatalogue;
   readonly loader: WorkflowLoader;
+  readonly workflowStore: WorkflowStore;
+  readonly people: RunPeople;
   readonly runs: Runs;
   readonly watcher: ScheduleWatcher;
 }
@@ -57,26 +65,52 @@ interface Occurrence {
   readonly schedule: string;
 }
 
-async function scheduledRun(
-  { automation, due, schedule }: Occurrence,
-  { access, clock, loader, runs }: OpenSchedulesOptions,
-): Promise<ScheduledStart> {
+async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOptions): Promise<ScheduledStart> {
+  const { automation } = occurrence;
   const { data, lastModifiedBy = '' } = automation;
-  const found = data?.workflowId === undefined ? undefined : await loader.load({ id: data.workflowId });
-  if (found === undefined) return { refused: 'Its workflow does not exist.' };
+  const people: AutomationPeople = {};
+  const found = await workflowOf(automation, options);
+  if (found === undefined) return { refused: 'Its workflow does not exist, or has no release.' };
+  const principal = await options.access.principalNow(people.scheduler?.id ?? lastModifiedBy);
+  if (principal === undefined) return { refused: 'The gateway does not know who scheduled it any more.', code: 'person-gone' };
   const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
-  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow: found.workflow, input });
-  if (problem !== undefined) {
-    const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-    return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.` };
-  }
-  const principal = access.principalNamed(lastModifiedBy) ?? unknownPrincipal(lastModifiedBy);
-  return {
-    run: runOf({ ...found, id: uuidVersion7(clock.now()), principal, startedBy: { schedule, due }, automation, input }),
-  };
+  const parts = { ...occurrence, ...found, principal, people, input };
+  return (await refusalOf(parts, options)) ?? { run: newRun(parts, options) };
 }
 
-/** The last editor, where the configuration has no user of that name: of an issuer's token, or removed since. No user has such an id. */
-function unknownPrincipal(username: string): Principal {
-  return { id: `schedule:${username}`, username, roles: [], groups: [] };
+async function workflowOf(
+  automation: Automation,
+  { loader, workflowStore }: OpenSchedulesOptions,
+): Promise<Pick<RunParts, 'documents' | 'workflow'> | undefined> {
+  const id = automation.data?.workflowId;
+  const documents =
+    id === undefined ? undefined : await reachedWorkflows(workflowStore, { id, version: pinnedVersion(automation) });
+  const loaded = documents && (await loader.load(documents[0].pin));
+  return documents && loaded && { documents, workflow: loaded.workflow };
+}
+
+interface RunParts extends Occurrence, Pick<AutomationRun, 'principal' | 'people' | 'documents' | 'input'> {
+  readonly workflow: Workflow;
+}
+
+/** Why it may not run now; undefined where it may. */
+async function refusalOf(
+  { principal, automation, people, documents, workflow, input }: RunParts,
+  { runs, people: runPeople }: OpenSchedulesOptions,
+): Promise<ScheduledStart | undefined> {
+  if (!mayRun(principal, automation)) return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
+  const lost = await runPeople.whyLost(documents, people.authors);
+  if (lost !== undefined) return { refused: lost, code: 'delegation-lost' };
+  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input });
+  if (problem === undefined) return undefined;
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.` };
+}
+
+function newRun(
+  { due, schedule, automation, principal, people, documents, input }: RunParts,
+  { clock }: OpenSchedulesOptions,
+): NewRun {
+  const id = uuidVersion7(clock.now());
+  return runOf({ id, startedBy: { schedule, due }, automation, principal, people, documents, input });
 }

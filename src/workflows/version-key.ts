@@ -22,3 +22,8 @@ export function versionKey(version: string): Uint8Array {
 function numberBytes(digits: string): readonly number[] {
   return [digits.length, ...Buffer.from(digits)];
 }
+
+/** A pre-release runs only where it is named. */
+export function isPrerelease(version: string): boolean {
+  return versionKey(version).at(-1) !== release;
+}

@@ -2,9 +2,17 @@ import { isUtf8 } from 'node:buffer';
 import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { documentDigest } from './document-digest.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { ReadingThreads, WorkflowFacts, WorkflowJudgement } from './reading-threads.ts';
-import type { StoredWorkflow, WorkflowCalls, WorkflowMediaType, WorkflowName, WorkflowStore } from './workflow-store.ts';
+import type {
+  StoredWorkflow,
+  WorkflowMediaType,
+  WorkflowName,
+  WorkflowStore,
+  WorkflowUse,
+  WorkflowVersion,
+} from './workflow-store.ts';
 import { whyAdmin } from './writing-right.ts';
 
 /** A document as its writer sent it. */
@@ -25,17 +33,24 @@ export interface WorkflowCatalogue {
   }>;
   /**
    * `workflow-invalid` (400) has every problem of the document. `forbidden` (403): its calls need the role admin. `workflow-exists` (409):
-   * the version has other content.
+   * the version has other content, or was deleted with other content.
    */
   create(given: GivenDocument): Promise<{
     readonly workflow: StoredWorkflow;
     readonly warnings: readonly WorkflowProblem[];
   }>;
-  /** The newest version where none is named. Rejects with `workflow-not-found` (404). */
+  /** Without a version the highest release, or where there is none the highest pre-release. Rejects with `workflow-not-found` (404). */
   read(name: WorkflowName): Promise<StoredWorkflow>;
   list: WorkflowStore['list'];
-  /** Deletes one version, or all. `workflow-in-use` (409): an automation names the workflow. Also `workflow-not-found` and `forbidden`. */
+  /**
+   * Deletes one version, or all. `workflow-in-use` (409): an automation or another workflow names it, or a run that has not ended has it. Also
+   * `workflow-not-found` and `forbidden`.
+   */
   remove(request: WorkflowName & { readonly principal: Principal }): Promise<void>;
+  /** Makes the principal storer of one version, or of all. Answers them. Rejects with `workflow-not-found` and `forbidden`. */
+  take(request: WorkflowName & { readonly principal: Principal }): Promise<readonly string[]>;
+  /** Lets other bytes take the place of a version that was deleted. For admins. Rejects with `workflow-not-found` and `forbidden`. */
+  removeTombstone(request: { readonly principal: Principal; readonly id: string; readonly version: string }): Promise<void>;
 }
 
 export type { StoredWorkflow, WorkflowMediaType, WorkflowName };
@@ -45,15 +60,23 @@ interface WorkflowCatalogueOptions {
   readonly reading: ReadingThreads;
   /** The names of the adapter instances now. */
   readonly adapters: () => readonly string[];
+  /** A run that has not ended has pinned a document with one of these digests. */
+  readonly isPinned: (digests: readonly string[]) => Promise<boolean>;
   readonly clock: Clock;
 }
 
-export function createWorkflowCatalogue({ store, reading, adapters, clock }: WorkflowCatalogueOptions): WorkflowCatalogue {
+export function createWorkflowCatalogue({
+  store,
+  reading,
+  adapters,
+  isPinned,
+  clock,
+}: WorkflowCatalogueOptions): WorkflowCatalogue {
   const judge = async ({ principal, bytes, mediaType }: GivenDocument): Promise<WorkflowJudgement> =>
     isUtf8(bytes)
       ? await reading.read({ principal: principal.id, text: bytes.toString(), mediaType, adapters: adapters() })
       : notUtf8;
-  const refuseCalls = async (principal: Principal, workflows: readonly WorkflowCalls[]): Promise<void> => {
+  const refuseCalls = async (principal: Principal, workflows: readonly WrittenCalls[]): Promise<void> => {
     if (principal.roles.includes('admin')) return;
     const reason = await whyAdmin(store, workflows);
     if (reason !== undefined)
@@ -73,9 +96,11 @@ export function createWorkflowCatalogue({ store, reading, adapters, clock }: Wor
       const { bytes, mediaType, principal } = given;
       await refuseCalls(principal, [facts]);
       const text = bytes.toString();
-      const writtenAs = principal.roles.includes('admin') ? 'admin' : 'engineering';
-      const stamp = { createdAt: clock.now(), createdBy: storableName(principal.username), writtenAs } as const;
+      const digest = documentDigest(text);
+      const storers = [{ id: principal.id, username: principal.username, lends: true }];
+      const stamp = { createdAt: clock.now(), createdBy: storableName(principal.username), digest, storers };
       const workflow = await store.add({ ...shortened(facts), text, mediaType, ...stamp });
+      if (workflow === 'deleted') throw existed(facts);
       if (workflow.text !== text) throw exists(workflow);
       return { workflow, warnings };
     },
@@ -85,14 +110,40 @@ export function createWorkflowCatalogue({ store, reading, adapters, clock }: Wor
       return workflow;
     },
     list: (page) => store.list(page),
-    remove: ({ principal, ...name }) =>
-      store.remove(name, async (found, isNamed) => {
-        if (found.length === 0) throw notFound();
-        await refuseCalls(principal, found);
-        if (isNamed) throw inUse();
-      }),
+    ...createTakings({ store, isPinned }, refuseCalls),
   };
 }
+
+/** What becomes of versions that are stored. `refuseCalls` throws for versions that the principal may not write. */
+function createTakings(
+  { store, isPinned }: Pick<WorkflowCatalogueOptions, 'store' | 'isPinned'>,
+  refuseCalls: (principal: Principal, workflows: readonly WorkflowVersion[]) => Promise<void>,
+): Pick<WorkflowCatalogue, 'remove' | 'take' | 'removeTombstone'> {
+  return {
+    remove: ({ principal, ...name }) =>
+      store.remove(name, async (found, use) => {
+        if (found.length === 0) throw notFound();
+        await refuseCalls(principal, found);
+        const reason = whyInUse(use) ?? ((await isPinned(found.map(({ digest }) => digest))) ? ofRuns : undefined);
+        if (reason !== undefined) throw new GatewayError('workflow-in-use', reason);
+      }),
+    take: ({ principal, ...name }) =>
+      store.take({ ...name, taker: principal }, async (found) => {
+        if (found.length === 0) throw notFound();
+        await refuseCalls(principal, found);
+      }),
+    async removeTombstone({ principal, ...name }) {
+      if (!principal.roles.includes('admin')) throw ofAdmins();
+      if (!(await store.removeTombstone(name)))
+        throw new GatewayError(
+          'workflow-not-found',
+          'There is no tombstone of this version: it was not deleted, or it was stored again.',
+        );
+    },
+  };
+}
+
+type WrittenCalls = Pick<WorkflowVersion, 'id' | 'version' | 'functions' | 'workflows'>;
 
 /** Characters of a title that the catalogue lists. */
 const longestTitle = 500;
@@ -128,13 +179,25 @@ function exists({ id, version }: StoredWorkflow): GatewayError {
   );
 }
 
+function ofAdmins(): GatewayError {
+  return new GatewayError('forbidden', 'Removing the tombstone of a version needs the role admin.');
+}
+
+function existed({ id, version }: Pick<StoredWorkflow, 'id' | 'version'>): GatewayError {
+  return new GatewayError(
+    'workflow-exists',
+    `The version ${version} of ${id} was deleted, and had other content; give the document another version. An admin can remove the tombstone of the deleted version.`,
+  );
+}
+
 function notFound(): GatewayError {
   return new GatewayError('workflow-not-found', 'There is no workflow with this id, or it does not have this version.');
 }
 
-function inUse(): GatewayError {
-  return new GatewayError(
-    'workflow-in-use',
-    'An automation names this workflow in data.workflowId; change or delete the automation first.',
-  );
+function whyInUse({ byAutomation, byWorkflow }: WorkflowUse): string | undefined {
+  if (byAutomation) return 'An automation names this workflow in data.workflowId; change or delete the automation first.';
+  if (byWorkflow === undefined) return undefined;
+  return `The workflow ${byWorkflow} runs it; delete that version first.`;
 }
+
+const ofRuns = 'A run that has not ended has this document; wait until it has ended, or cancel it.';

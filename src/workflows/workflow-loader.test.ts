@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { documentDigest } from './document-digest.ts';
 import { createReadingThreads, type ReadingThreads } from './reading-threads.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './workflow-loader.ts';
 import type { StoredWorkflow, WorkflowName } from './workflow-store.ts';
@@ -13,7 +14,8 @@ function textOf(version: string, task = 'set: { a: "${ .b }" }'): string {
 
 function storedAs(version: string, text = textOf(version)): StoredWorkflow {
   const facts = { id: 'lab.sync', version, definition: '{}', functions: [], workflows: [] };
-  return { ...facts, text, mediaType: 'application/yaml', createdAt: 0, createdBy: 'admin', writtenAs: 'engineering' };
+  const storers = [{ id: 'eve', username: 'eve', lends: true }];
+  return { ...facts, text, digest: documentDigest(text), storers, mediaType: 'application/yaml', createdAt: 0, createdBy: 'eve' };
 }
 
 /** A loader over these versions, the newest first, which counts its readings. */
@@ -38,20 +40,35 @@ function loaderOver(given: readonly StoredWorkflow[], remembered?: number) {
 const id = 'lab.sync';
 
 describe('the workflow loader', () => {
-  test('answers a version, or the newest, with the role of its writer', async () => {
-    const { loader } = loaderOver([{ ...storedAs('2.0.0'), writtenAs: 'admin' }, storedAs('1.0.0')]);
+  test('answers a version, or the newest release, with who stored it', async () => {
+    const { loader } = loaderOver([storedAs('2.0.0'), storedAs('1.0.0')]);
     const first = await loader.load({ id, version: '1.0.0' });
-    assert.deepEqual([first?.workflow.version, first?.writtenAs], ['1.0.0', 'engineering']);
+    assert.deepEqual([first?.workflow.version, first?.storers], ['1.0.0', storedAs('1.0.0').storers]);
     assert.deepEqual(
       first?.workflow.tasks.map(({ kind, name, reference }) => ({ kind, name, reference })),
       [{ kind: 'set', name: 'only', reference: '/do/0/only' }],
     );
     for (const version of [undefined, 'latest']) {
       const newest = await loader.load({ id, version });
-      assert.deepEqual([newest?.workflow.version, newest?.writtenAs], ['2.0.0', 'admin']);
+      assert.equal(newest?.workflow.version, '2.0.0');
     }
     assert.equal(await loader.load({ id, version: '3.0.0' }), undefined);
     assert.equal(await loader.load({ id: 'lab.other' }), undefined);
+  });
+
+  test('answers a document by its digest alone, of the bytes themselves', async () => {
+    const { loader, versions } = loaderOver([storedAs('1.0.0')]);
+    const { digest } = storedAs('1.0.0');
+    assert.equal((await loader.load({ id, version: '1.0.0', digest }))?.digest, digest);
+    // A writer of the database may leave the digest next to the bytes as it was.
+    versions[0] = { ...storedAs('1.0.0', textOf('1.0.0', 'wait: PT1S')), digest };
+    assert.equal(await loader.load({ id, version: '1.0.0', digest }), undefined);
+  });
+
+  test('takes a pre-release only where it is named', async () => {
+    const { loader } = loaderOver([storedAs('1.0.0-rc.1')]);
+    assert.equal(await loader.load({ id }), undefined);
+    assert.equal((await loader.load({ id, version: '1.0.0-rc.1' }))?.workflow.version, '1.0.0-rc.1');
   });
 
   test('answers the same workflow as the one that was judged, also in loose mode', async () => {

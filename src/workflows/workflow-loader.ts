@@ -1,22 +1,30 @@
-import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
+import { documentDigest } from './document-digest.ts';
 import type { ReadingThreads } from './reading-threads.ts';
+import { isPrerelease } from './version-key.ts';
 import type { Workflow } from './workflow.ts';
-import type { WorkflowStore, WriterRole } from './workflow-store.ts';
+import type { StoredWorkflow, WorkflowStore } from './workflow-store.ts';
 
 /** A stored workflow, ready to be run. */
-export interface LoadedWorkflow {
+export interface LoadedWorkflow extends Pick<StoredWorkflow, 'digest' | 'storers'> {
   readonly workflow: Workflow;
-  readonly writtenAs: WriterRole;
+}
+
+/** Which workflow: without a version, or with `latest`, the highest release. With a digest only these bytes. */
+interface WantedWorkflow {
+  readonly id: string;
+  readonly version?: string | undefined;
+  /** SHA-256 of the bytes, hexadecimal. */
+  readonly digest?: string | undefined;
 }
 
 /** The stored workflows as values. Remembers those that were used last. */
 export interface WorkflowLoader {
   /**
-   * A version of a workflow, or the newest where none is named or `latest` is; undefined where it does not exist. Rejects with
-   * `workflow-invalid` where the gateway cannot read the document any more, and with `store-unavailable`.
+   * Undefined where the store does not have it. Rejects with `workflow-invalid` where the gateway cannot read the document any more, and
+   * with `store-unavailable`.
    */
-  load(name: { readonly id: string; readonly version?: string | undefined }): Promise<LoadedWorkflow | undefined>;
+  load(wanted: WantedWorkflow): Promise<LoadedWorkflow | undefined>;
 }
 
 interface WorkflowLoaderOptions {
@@ -47,17 +55,23 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
   };
   const read = async (id: string, version: string | undefined): Promise<LoadedWorkflow | undefined> => {
     const stored = await store.read({ id, version });
-    if (stored === undefined) return undefined;
-    // A version can be deleted and stored again with other content.
-    const key = `${id} ${stored.version} ${createHash('sha256').update(stored.text).digest('base64url')}`;
+    if (stored === undefined || (version === undefined && isPrerelease(stored.version))) return undefined;
+    // Of the bytes themselves, and not the one in the row: a writer of the database may have changed them.
+    const digest = documentDigest(stored.text);
+    const key = `${id} ${stored.version} ${digest}`;
     try {
-      return { workflow: await remember(key, stored.text), writtenAs: stored.writtenAs };
+      return { workflow: await remember(key, stored.text), digest, storers: stored.storers };
     } catch (error) {
       forget(key);
       throw error;
     }
   };
-  return { load: ({ id, version }) => read(id, version === 'latest' ? undefined : version) };
+  return {
+    async load({ id, version, digest }) {
+      const loaded = await read(id, version === 'latest' ? undefined : version);
+      return digest === undefined || loaded?.digest === digest ? loaded : undefined;
+    },
+  };
 }
 
 async function workflowIn(reading: Pick<ReadingThreads, 'load'>, text: string): Promise<Workflow> {

@@ -1,32 +1,27 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Role } from '#access/principal.ts';
+import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from 'kysely';
+import type { NamedPrincipal } from '#access/people.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
-import { adminFunction } from './operations.ts';
-import type { WorkflowFacts } from './reading-threads.ts';
-import { versionKey } from './version-key.ts';
+import { readStorers, type Storer, storersAfter } from './storer.ts';
+import { isPrerelease, versionKey } from './version-key.ts';
+import {
+  type StoredWorkflow,
+  stampOf,
+  storedBytes,
+  storedText,
+  type VersionRow,
+  versionColumns,
+  versionOf,
+  type WorkflowVersion,
+  workflowIn,
+  workflowRow,
+} from './workflow-row.ts';
+import { dropTombstone, keepTombstones, readTombstone } from './workflow-tombstone-store.ts';
+import { nameOfNamer } from './workflow-use-store.ts';
 
-export type WorkflowMediaType = Tables['workflow']['media_type'];
-
-/** One version of a workflow in the store. */
-export interface StoredWorkflow extends WorkflowFacts {
-  /** As it was written. */
-  readonly text: string;
-  readonly mediaType: WorkflowMediaType;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-  readonly createdBy: string;
-  /** The role of its writer. The calls of its runs are made with it. */
-  readonly writtenAs: WriterRole;
-}
-
-/** The roles that may write workflows. */
-export type WriterRole = Extract<Role, 'admin' | 'engineering'>;
-
-/** What a workflow calls, without its text. */
-export type WorkflowCalls = Omit<WorkflowFacts, 'definition'>;
+export type { StoredWorkflow, WorkflowMediaType, WorkflowVersion } from './workflow-row.ts';
 
 /** The newest version of a workflow, and the names of all, the newest first. */
 export interface ListedWorkflow
@@ -40,29 +35,42 @@ export interface WorkflowName {
   readonly version?: string | undefined;
 }
 
+/** Who names versions that are to be deleted. */
+export interface WorkflowUse {
+  readonly byAutomation: boolean;
+  /** `ID VERSION` of another stored workflow. */
+  readonly byWorkflow: string | undefined;
+}
+
 /** The workflow documents on this store, by id and version. A version that exists never changes. */
 export interface WorkflowStore {
-  /** Stores the workflow, unless it exists. Answers what the store has then. */
-  add(workflow: StoredWorkflow): Promise<StoredWorkflow>;
-  /** The newest version where none is named. */
+  /** Stores the workflow, unless it exists. Answers what the store has then. `deleted`: a version of other bytes was deleted. */
+  add(workflow: StoredWorkflow): Promise<StoredWorkflow | 'deleted'>;
+  /** Without a version the highest release; where there is none, the highest pre-release. */
   read(name: WorkflowName): Promise<StoredWorkflow | undefined>;
-  /** What every version of a workflow calls, the newest first. */
-  versions(id: string): Promise<readonly WorkflowCalls[]>;
+  /** As `read`, without the text; but without a version a release alone. */
+  find(name: WorkflowName): Promise<WorkflowVersion | undefined>;
+  /** Every version of a workflow, the newest first. */
+  versions(id: string): Promise<readonly WorkflowVersion[]>;
+  /** Who stored these bytes, by digest. What the store does not have is not in the answer. */
+  storers(digests: readonly string[]): Promise<ReadonlyMap<string, readonly Storer[]>>;
   list(page: { readonly limit: number; readonly skip: number }): Promise<{
     readonly list: readonly ListedWorkflow[];
     readonly total: number;
   }>;
-  /**
-   * Deletes what `judge` does not refuse by throwing. `isNamed`: an automation names the workflow. No automation changes meanwhile.
-   */
-  remove(name: WorkflowName, judge: (found: readonly WorkflowCalls[], isNamed: boolean) => Promise<void>): Promise<void>;
+  /** Deletes what `judge` does not refuse by throwing, and leaves tombstones. No automation changes meanwhile. */
+  remove(name: WorkflowName, judge: (found: readonly WorkflowVersion[], use: WorkflowUse) => Promise<void>): Promise<void>;
+  /** Makes the taker storer of what `judge` does not refuse by throwing. Answers the versions. */
+  take(
+    name: WorkflowName & { readonly taker: NamedPrincipal },
+    judge: (found: readonly WorkflowVersion[]) => Promise<void>,
+  ): Promise<readonly string[]>;
+  /** False: there is none. */
+  removeTombstone(name: { readonly id: string; readonly version: string }): Promise<boolean>;
 }
 
 /** Whether an automation names the workflow. */
 type NamedByAutomation = (transaction: Transaction<Tables>, id: string) => Promise<boolean>;
-
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 /** Milliseconds that a removal waits for the one before it, as for a lock of the store. */
 const removalWait = 10_000;
@@ -75,45 +83,95 @@ export function createWorkflowStore(database: Database, isNamed: NamedByAutomati
     name: WorkflowName,
     judge: Parameters<WorkflowStore['remove']>[1],
   ): Promise<void> => {
-    await judge(await callsOf(transaction, name), await isNamed(transaction, name.id));
-    const all = transaction.deleteFrom('workflow').where('id', '=', bytesOf(name.id));
-    await (name.version === undefined ? all : all.where('version', '=', bytesOf(name.version))).execute();
+    const found = await versionsOf(transaction, name);
+    const byAutomation = await isNamed(transaction, name.id);
+    await judge(found, { byAutomation, byWorkflow: await nameOfNamer(transaction, name.id, found) });
+    await keepTombstones(transaction, found);
+    const all = transaction.deleteFrom('workflow').where('id', '=', storedBytes(name.id));
+    await (name.version === undefined ? all : all.where('version', '=', storedBytes(name.version))).execute();
   };
   return {
-    async add(workflow) {
-      await database.query
-        .insertInto('workflow')
-        .values(rowOf(workflow))
-        .onConflict((conflict) => conflict.columns(['id', 'version']).doNothing())
-        .execute();
-      // Deleted in between: the answer is that it was stored.
-      return (await readOne(database.query, workflow)) ?? workflow;
-    },
+    add: (workflow) => database.exclusively('workflow', (transaction) => addWorkflow(transaction, workflow)),
     read: (name) => readOne(database.read, name),
-    versions: (id) => callsOf(database.read, { id }),
+    find: (name) => findOne(database.read, name),
+    versions: (id) => versionsOf(database.read, { id }),
+    storers: (digests) => storersOf(database.read, digests),
     list: (page) => listWorkflows(database.read, page),
     remove: (name, judge) =>
       removals.run(() => database.exclusively('automation', (transaction) => removeWorkflow(transaction, name, judge)), {
         limit: removalWait,
         late: () => storeUnavailable('waited too long to delete'),
       }),
+    take: (name, judge) => database.exclusively('workflow', (transaction) => takeWorkflow(transaction, name, judge)),
+    removeTombstone: (name) => dropTombstone(database.query, name),
   };
 }
 
-async function readOne(read: Kysely<Tables>, name: WorkflowName): Promise<StoredWorkflow | undefined> {
-  const row = await rowsOf(read, name).selectAll().limit(1).executeTakeFirst();
-  return row && workflowOf(row);
+/** Who stored the same bytes before they were deleted stays on record. */
+async function addWorkflow(transaction: Transaction<Tables>, workflow: StoredWorkflow): Promise<StoredWorkflow | 'deleted'> {
+  const existing = await readOne(transaction, workflow);
+  if (existing !== undefined) return existing;
+  const tombstone = await readTombstone(transaction, workflow);
+  if (tombstone !== undefined && tombstone.digest !== workflow.digest) return 'deleted';
+  const [storer] = workflow.storers;
+  const storers = storer === undefined ? workflow.storers : storersAfter(tombstone?.storers ?? [], storer);
+  const stored = { ...workflow, storers };
+  await transaction.insertInto('workflow').values(workflowRow(stored)).execute();
+  await dropTombstone(transaction, workflow);
+  return stored;
 }
 
-async function callsOf(read: Kysely<Tables>, name: WorkflowName): Promise<readonly WorkflowCalls[]> {
-  const rows = await rowsOf(read, name).select(listedColumns).execute();
-  return rows.map(factsOf);
+async function takeWorkflow(
+  transaction: Transaction<Tables>,
+  { taker, ...name }: Parameters<WorkflowStore['take']>[0],
+  judge: Parameters<WorkflowStore['take']>[1],
+): Promise<readonly string[]> {
+  const found = await versionsOf(transaction, name);
+  await judge(found);
+  for (const { id, version, storers } of found) {
+    await transaction
+      .updateTable('workflow')
+      .set({ storers: JSON.stringify(storersAfter(storers, taker)) })
+      .where('id', '=', storedBytes(id))
+      .where('version', '=', storedBytes(version))
+      .execute();
+  }
+  return found.map(({ version }) => version);
 }
+
+async function storersOf(read: Kysely<Tables>, digests: readonly string[]): Promise<ReadonlyMap<string, readonly Storer[]>> {
+  if (digests.length === 0) return new Map();
+  const rows = await read.selectFrom('workflow').select(['digest', 'storers']).where('digest', 'in', digests).execute();
+  return new Map(rows.map(({ digest, storers }) => [digest, readStorers(storers)]));
+}
+
+async function readOne(read: Kysely<Tables>, name: WorkflowName): Promise<StoredWorkflow | undefined> {
+  const rows = rowsOf(read, name).clearOrderBy().orderBy(isRelease, 'desc');
+  const row = await rows.orderBy('version_key', 'desc').orderBy('version', 'desc').selectAll().limit(1).executeTakeFirst();
+  return row && workflowIn(row);
+}
+
+async function findOne(read: Kysely<Tables>, name: WorkflowName): Promise<WorkflowVersion | undefined> {
+  const rows = rowsOf(read, name);
+  const wanted = name.version === undefined ? rows.where(isRelease) : rows;
+  const row = await wanted.select(versionColumns).limit(1).executeTakeFirst();
+  return row && versionOf(row);
+}
+
+async function versionsOf(read: Kysely<Tables>, name: WorkflowName): Promise<readonly WorkflowVersion[]> {
+  const rows = await rowsOf(read, name).select(versionColumns).execute();
+  return rows.map(versionOf);
+}
+
+const releaseByte = versionKey('1.0.0').slice(-1);
+
+/** The key of a version ends with a byte that only releases have. */
+const isRelease: RawBuilder<SqlBool> = sql<SqlBool>`(substr(version_key, length(version_key), 1) = ${releaseByte})`;
 
 /** The newest first. Versions of one precedence differ in their build metadata, which orders them by its bytes. */
 function rowsOf(read: Kysely<Tables>, { id, version }: WorkflowName) {
-  const all = read.selectFrom('workflow').where('id', '=', bytesOf(id));
-  const named = version === undefined ? all : all.where('version', '=', bytesOf(version));
+  const all = read.selectFrom('workflow').where('id', '=', storedBytes(id));
+  const named = version === undefined ? all : all.where('version', '=', storedBytes(version));
   return named.orderBy('version_key', 'desc').orderBy('version', 'desc');
 }
 
@@ -129,21 +187,17 @@ async function listWorkflows(
       .executeTakeFirstOrThrow();
     const ids = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').limit(limit).offset(skip).execute();
     const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
-    const byId = Map.groupBy(rows, (row) => textOf(row.id));
+    const byId = Map.groupBy(rows, (row) => storedText(row.id));
     return { list: [...byId.values()].flatMap(listedOf), total };
   } finally {
     await moment.rollback().execute();
   }
 }
 
-const listedColumns = ['id', 'version', 'facts', 'created_at', 'created_by'] as const;
-
-type ListedRow = Pick<Tables['workflow'], (typeof listedColumns)[number]>;
-
-function listedRows(read: Kysely<Tables>, ids: readonly { readonly id: Uint8Array }[]): Promise<readonly ListedRow[]> {
+function listedRows(read: Kysely<Tables>, ids: readonly { readonly id: Uint8Array }[]): Promise<readonly VersionRow[]> {
   return read
     .selectFrom('workflow')
-    .select(listedColumns)
+    .select(versionColumns)
     .where(
       'id',
       'in',
@@ -155,46 +209,10 @@ function listedRows(read: Kysely<Tables>, ids: readonly { readonly id: Uint8Arra
     .execute();
 }
 
-function listedOf(rows: readonly ListedRow[]): readonly ListedWorkflow[] {
-  const [newest] = rows;
+function listedOf(rows: readonly VersionRow[]): readonly ListedWorkflow[] {
+  const newest = rows.find(({ version }) => !isPrerelease(storedText(version))) ?? rows[0];
   if (newest === undefined) return [];
-  const { workflows: _, ...facts } = factsOf(newest);
-  return [{ ...facts, ...stampOf(newest), versions: rows.map(({ version }) => textOf(version)) }];
-}
-
-function rowOf({ id, version, title, definition, functions, workflows, writtenAs, ...workflow }: StoredWorkflow) {
-  const { text, mediaType, createdAt, createdBy } = workflow;
-  return {
-    id: bytesOf(id),
-    version: bytesOf(version),
-    version_key: versionKey(version),
-    document: bytesOf(text),
-    media_type: mediaType,
-    definition,
-    facts: JSON.stringify({ title, functions, workflows, writtenAs } satisfies StoredFacts),
-    created_at: createdAt,
-    created_by: createdBy,
-  } satisfies Tables['workflow'];
-}
-
-function workflowOf(row: Tables['workflow']): StoredWorkflow {
-  const { document, media_type: mediaType, definition, facts } = row;
-  const calls = factsOf(row);
-  // Rows of earlier versions do not say it. Only an admin could write a workflow with such calls.
-  const { writtenAs = adminFunction(calls) === undefined ? 'engineering' : 'admin' } = JSON.parse(facts) as StoredFacts;
-  return { ...calls, ...stampOf(row), definition, text: textOf(document), mediaType, writtenAs };
-}
-
-interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
-  readonly title?: string | undefined;
-  readonly writtenAs?: WriterRole;
-}
-
-function factsOf({ id, version, facts }: ListedRow): WorkflowCalls {
-  const { title, functions, workflows } = JSON.parse(facts) as StoredFacts;
-  return { id: textOf(id), version: textOf(version), functions, workflows, ...(title !== undefined && { title }) };
-}
-
-function stampOf({ created_at: createdAt, created_by: createdBy }: ListedRow): Pick<StoredWorkflow, 'createdAt' | 'createdBy'> {
-  return { createdAt, createdBy };
+  const { id, version, title, functions } = versionOf(newest);
+  const named = { id, version, functions, ...(title !== undefined && { title }) };
+  return [{ ...named, ...stampOf(newest), versions: rows.map((row) => storedText(row.version)) }];
 }

@@ -1,6 +1,8 @@
 import type { Principal } from '#access/principal.ts';
 import { adminFunction } from './operations.ts';
-import type { WorkflowCalls, WorkflowStore } from './workflow-store.ts';
+import type { WorkflowStore, WorkflowVersion } from './workflow-store.ts';
+
+type WorkflowCalls = Pick<WorkflowVersion, 'id' | 'version' | 'functions' | 'workflows'>;
 
 /** What of the workflows, or of those that they run, needs the role admin; undefined where nothing does. */
 export async function whyAdmin(

@@ -105,6 +105,8 @@ import type {
   SendEventsResponses,
   SuspendRunData,
   SuspendRunResponses,
+  TakeWorkflowData,
+  TakeWorkflowResponses,
   TestAdapterData,
   TestAdapterResponses,
   VerifyAuditData,
@@ -134,6 +136,7 @@ export const operations = {
   checkWorkflow: { method: 'POST', path: '/automation_catalog/workflows/check', body: 'application/json', roles: ['admin', 'engineering'] },
   readWorkflow: { method: 'GET', path: '/automation_catalog/workflows/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
   deleteWorkflow: { method: 'DELETE', path: '/automation_catalog/workflows/{id}', roles: ['admin', 'engineering'] },
+  takeWorkflow: { method: 'POST', path: '/automation_catalog/workflows/{id}/take', roles: ['admin', 'engineering'] },
   listForms: { method: 'GET', path: '/automation_catalog/forms', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
   readForm: { method: 'GET', path: '/automation_catalog/forms/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
   putForm: { method: 'PUT', path: '/automation_catalog/forms/{id}', body: 'application/json', roles: ['admin', 'engineering'] },
@@ -146,7 +149,7 @@ export const operations = {
   cancelRun: { method: 'POST', path: '/runs/{id}/cancel', roles: 'callers' },
   suspendRun: { method: 'POST', path: '/runs/{id}/suspend', roles: 'callers' },
   resumeRun: { method: 'POST', path: '/runs/{id}/resume', body: 'application/json', roles: 'callers' },
-  rerunRun: { method: 'POST', path: '/runs/{id}/rerun', roles: 'callers' },
+  rerunRun: { method: 'POST', path: '/runs/{id}/rerun', body: 'application/json', roles: 'callers' },
   followRun: { method: 'GET', path: '/runs/{id}/events', follows: true, roles: 'callers' },
   followEvents: { method: 'GET', path: '/events', follows: true, roles: 'callers' },
   sendEvents: { method: 'POST', path: '/events', body: 'application/cloudevents+json', roles: ['admin', 'engineering'] },
@@ -344,11 +347,19 @@ export interface Operations {
   /**
    * Delete a workflow
    *
-   * Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too.
+   * Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too. A version leaves a tombstone: the same bytes can be stored again, other bytes under the same version not.
    *
    * For callers with one of the roles admin, engineering.
    */
   deleteWorkflow(options: CallOptions<DeleteWorkflowData>): Promise<Reply<DeleteWorkflowResponses[keyof DeleteWorkflowResponses]>>;
+  /**
+   * Take a workflow: answer for its calls from now on
+   *
+   * The caller becomes the storer of the version that `version` names, otherwise of all versions, if it may write the workflow. The calls of runs count by the rights of the storer of now. Who stored the bytes before stays involved, without lending rights.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  takeWorkflow(options: CallOptions<TakeWorkflowData>): Promise<Reply<TakeWorkflowResponses[keyof TakeWorkflowResponses]>>;
   /**
    * List the forms by id
    *
@@ -414,7 +425,7 @@ export interface Operations {
   /**
    * Run an automation
    *
-   * Starts the newest version of the workflow that the automation names. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.
+   * Starts the newest release of the workflow that the automation names, or `version`, which those who may write the workflow choose. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.
    *
    * For every authenticated caller, with any role.
    */
@@ -444,9 +455,9 @@ export interface Operations {
    */
   resumeRun(options: CallOptions<ResumeRunData>): Promise<Reply<ResumeRunResponses[keyof ResumeRunResponses]>>;
   /**
-   * Start a new run with the input and the version of this one
+   * Start a new run like this one
    *
-   * The new run belongs to the caller. For those who may run the automation.
+   * Without a body with the same input and version. The new run belongs to the caller, and everybody involved in this one is involved in it. For those who may run the automation, of outermost runs alone. A version that a new run would not take is for those who may write the workflow. The input is judged again.
    *
    * For every authenticated caller, with any role.
    */

@@ -738,6 +738,17 @@ export type InvolvedPerson = {
     as: Array<'starter' | 'scheduler' | 'resumer' | 'author' | 'workflow' | 'form' | 'event' | 'decision' | 'parent' | 'repeated'>;
 };
 
+export type InvolvedPrincipal = {
+    /**
+     * The name.
+     */
+    principal: string;
+    /**
+     * What the principal did.
+     */
+    as: Array<'starter' | 'scheduler' | 'resumer' | 'author' | 'workflow' | 'form' | 'event' | 'decision' | 'parent' | 'repeated'>;
+};
+
 export type ListedForm = {
     id: string;
     title?: string;
@@ -763,6 +774,10 @@ export type ListedRun = {
      */
     version: string;
     status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
+    /**
+     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`).
+     */
+    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone';
     error?: RunError;
     startedBy: RunStart;
     parent?: ParentTask;
@@ -785,7 +800,7 @@ export type ListedWorkflow = {
     createdAt: string;
     createdBy: string;
     /**
-     * All versions, the newest first.
+     * All versions, the newest first, pre-releases included.
      */
     versions: Array<string>;
 };
@@ -954,7 +969,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -998,11 +1013,12 @@ export type RecordedRun = {
 };
 
 /**
- * The workflow that the request stored or deleted; without `version` all of its versions.
+ * The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.
  */
 export type RecordedWorkflow = {
     id: string;
     version?: string;
+    tombstone?: boolean;
 };
 
 export type Reload = {
@@ -1053,6 +1069,19 @@ export type RequestProblem = {
      * Of a workflow document: the column of the place.
      */
     column?: number;
+};
+
+export type RerunRequest = {
+    /**
+     * The input of the new run; where absent, that of the repeated one.
+     */
+    input?: {
+        [key: string]: unknown;
+    };
+    /**
+     * The version of the workflow, for those who may write the workflow; where absent, that of the repeated run.
+     */
+    version?: string;
 };
 
 export type RestAction = {
@@ -1200,12 +1229,24 @@ export type Run = {
      */
     version: string;
     status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
+    /**
+     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`).
+     */
+    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone';
     error?: RunError;
     startedBy: RunStart;
     parent?: ParentTask;
     createdAt: string;
     startedAt?: string;
     endedAt?: string;
+    /**
+     * SHA-256 of the workflow document, hexadecimal: the run uses these bytes alone.
+     */
+    workflowDigest?: string;
+    /**
+     * Everybody who has had a hand in the run up to now. None of them may approve its calls.
+     */
+    involved: Array<InvolvedPrincipal>;
     /**
      * As it was given, with the digits of its numbers.
      */
@@ -1346,6 +1387,10 @@ export type RunRequest = {
     input?: {
         [key: string]: unknown;
     };
+    /**
+     * The version of the workflow, for those who may write the workflow; where absent, the newest release.
+     */
+    version?: string;
 };
 
 export type RunStart = {
@@ -1423,6 +1468,11 @@ export type StoredWorkflow = {
     createdAt: string;
     createdBy: string;
     warnings: Array<WorkflowProblem>;
+};
+
+export type TakenWorkflow = {
+    id: string;
+    versions: Array<string>;
 };
 
 export type TokenError = {
@@ -3844,6 +3894,10 @@ export type DeleteWorkflowData = {
          * The version to delete; without it all are deleted.
          */
         version?: string;
+        /**
+         * `true`, for admins: removes the tombstone of the deleted version that `version` names, so that other bytes can take its place.
+         */
+        tombstone?: 'true';
     };
     url: '/automation_catalog/workflows/{id}';
 };
@@ -3892,7 +3946,7 @@ export type DeleteWorkflowErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-in-use`: An automation names the workflow.
+     * `workflow-in-use`: The workflow is in use.
      */
     409: Problem & {
         status: 409;
@@ -3970,7 +4024,7 @@ export type ReadWorkflowData = {
     };
     query?: {
         /**
-         * A version; without it the newest one by semantic versioning.
+         * A version; without it the highest release by semantic versioning, or where there is none the highest pre-release.
          */
         version?: string;
     };
@@ -4067,6 +4121,120 @@ export type ReadWorkflowResponses = {
 };
 
 export type ReadWorkflowResponse = ReadWorkflowResponses[keyof ReadWorkflowResponses];
+
+export type TakeWorkflowData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * `namespace.name` of the workflow.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The version to take; without it all are taken.
+         */
+        version?: string;
+    };
+    url: '/automation_catalog/workflows/{id}/take';
+};
+
+export type TakeWorkflowErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `workflow-not-found`: There is no such workflow.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'workflow-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type TakeWorkflowError = TakeWorkflowErrors[keyof TakeWorkflowErrors];
+
+export type TakeWorkflowResponses = {
+    /**
+     * The versions that the caller took.
+     */
+    200: TakenWorkflow;
+};
+
+export type TakeWorkflowResponse = TakeWorkflowResponses[keyof TakeWorkflowResponses];
 
 export type ListFormsData = {
     body?: never;
@@ -5074,11 +5242,11 @@ export type RunAutomationErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-not-found`: There is no such workflow.
+     * `workflow-not-found`: There is no such workflow. `delegation-lost`: Somebody who answers for the run may not make its calls any more.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-not-found';
+        code: 'workflow-not-found' | 'delegation-lost';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -5498,7 +5666,7 @@ export type ResumeRunResponses = {
 export type ResumeRunResponse = ResumeRunResponses[keyof ResumeRunResponses];
 
 export type RerunRunData = {
-    body?: never;
+    body?: RerunRequest;
     headers?: {
         /**
          * 1 to 255 visible ASCII characters. A request of the same caller for the same automation with the same key and input gets the run that the first one started, as long as the gateway keeps that run.
@@ -5521,11 +5689,11 @@ export type RerunRunData = {
 
 export type RerunRunErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -5563,11 +5731,11 @@ export type RerunRunErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-not-found`: There is no such workflow. `run-conflict`: The state of the run does not allow this.
+     * `workflow-not-found`: There is no such workflow. `run-has-parent`: The run belongs to another run. `run-conflict`: The state of the run does not allow this. `version-superseded`: A new run would take another version of the workflow. `delegation-lost`: Somebody who answers for the run may not make its calls any more.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-not-found' | 'run-conflict';
+        code: 'workflow-not-found' | 'run-has-parent' | 'run-conflict' | 'version-superseded' | 'delegation-lost';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -5575,6 +5743,13 @@ export type RerunRunErrors = {
     413: Problem & {
         status: 413;
         code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
     };
     /**
      * `idempotency-key-reused`: The Idempotency-Key came with another payload.

@@ -62,6 +62,7 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
     <Facts
       of={[
         ['State', <Status of={run.status} />],
+        ['Suspended', run.suspendedBy === undefined ? undefined : suspensionText[run.suspendedBy]],
         ['Run', <code>{run.id}</code>],
         [
           'Workflow',
@@ -76,6 +77,7 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
             </>
           ),
         ],
+        ['Involved', run.involved.map(({ principal, as }) => `${principal} (${as.join(', ')})`).join('; ')],
         ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>{parent.run}</a>],
         ['Started', <Time at={run.startedAt ?? run.createdAt} />],
         ['Ended', run.endedAt === undefined ? undefined : <Time at={run.endedAt} />],
@@ -84,6 +86,13 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
     />
   );
 }
+
+const suspensionText: Readonly<Record<NonNullable<Run['suspendedBy']>, string>> = {
+  people: 'Somebody suspended it.',
+  'unknown-outcome': 'People have to decide about a call.',
+  'delegation-lost': 'Somebody who answers for its calls is gone, or may not make them. Resume it once that is mended.',
+  'person-gone': 'The user or client in whose name it calls was removed.',
+};
 
 interface RunActionsProps {
   readonly run: Run;

@@ -76,10 +76,18 @@ function durationOf({ begin, end }: RunTask): string | undefined {
 
 const unknown = 'urn:orchestration-gateway:errors:outcome-unknown';
 
+const reasons: Readonly<Record<NonNullable<Run['suspendedBy']>, string>> = {
+  people: 'Somebody suspended the run.',
+  'unknown-outcome': 'The document or the state of the run is lost, and its calls may have happened.',
+  'delegation-lost': 'Somebody who answers for the calls of the run is gone, or may not make them.',
+  'person-gone': 'The user or client in whose name the run calls was removed.',
+};
+
 /** What a person of the role admin sends, for each call whose outcome is unknown. */
-function decisionLines({ id }: Run, tasks: readonly RunTask[]): readonly string[] {
+function decisionLines({ id, suspendedBy }: Run, tasks: readonly RunTask[]): readonly string[] {
   const undecided = tasks.filter(({ status, error }) => status === 'suspended' && error?.type === unknown);
-  if (undecided.length === 0) return ['', `Somebody suspended the run. It goes on after POST /runs/${visible(id)}/resume`];
+  if (undecided.length === 0)
+    return ['', `${reasons[suspendedBy ?? 'people']} It goes on after POST /runs/${visible(id)}/resume`];
   return [
     '',
     'It is unknown whether these calls happened. Find out, and decide as admin: "done", "failed" or "again".',

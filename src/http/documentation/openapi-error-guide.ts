@@ -1,7 +1,9 @@
 import type { ErrorCode } from '#base/error-codes.ts';
+import { runErrorGuide } from './run-error-guide.ts';
 
 /** What an error means and what to do about it. A test compares docs/reference/errors.md with these texts, which /docs shows too. */
 export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; readonly remedy: string }>> = {
+  ...runErrorGuide,
   'malformed-request': {
     meaning:
       'The bytes are not a well-formed HTTP/1.1 request, or two servers could read them differently, as with a repeated `Content-Length`.',
@@ -15,10 +17,6 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'invalid-request': {
     meaning: 'The body or the query string does not fit its schema: a member is missing, unknown, or has a wrong type or value.',
     remedy: '`errors` lists every problem at once, each with a pointer to its place. Nothing was sent to a far side.',
-  },
-  'workflow-invalid': {
-    meaning: 'The document is no YAML or JSON, or a part of it is wrong, or the gateway does not support it. Nothing was stored.',
-    remedy: '`errors` lists every problem with its pointer, line and column. `check-workflow` finds the same ones in a file.',
   },
   'form-invalid': {
     meaning:
@@ -72,15 +70,6 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     remedy:
       'Compare the `_id` with the listing, or ask for one of the caller’s groups to be added to `gbac.read` or `gbac.write`.',
   },
-  'workflow-not-found': {
-    meaning:
-      'The gateway has no workflow with this id, or not in this version. With 409: an automation that is to run names none, or one that does not exist.',
-    remedy: 'Compare the id, `namespace.name`, with the listing of workflows; ids are case-sensitive.',
-  },
-  'run-not-found': {
-    meaning: 'There is no run with this id, or the caller may not see its automation.',
-    remedy: 'Read the ids with `GET /runs`.',
-  },
   'form-not-found': {
     meaning: 'The gateway has no form with this id.',
     remedy: 'Compare the id with the listing of forms; ids are case-sensitive.',
@@ -131,19 +120,6 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning:
       'The call of the first request with this Idempotency-Key has ended, but its reply was not kept. It is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
     remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
-  },
-  'workflow-exists': {
-    meaning: 'The gateway has this version of the workflow with other content, and a version never changes. Nothing was stored.',
-    remedy: 'Give the document another `version`, and send it again.',
-  },
-  'workflow-in-use': {
-    meaning: 'An automation names the workflow in `data.workflowId`, so no version of it can be deleted.',
-    remedy: 'Change or delete the automations that name it, then delete the workflow.',
-  },
-  'run-conflict': {
-    meaning:
-      'The run has ended, is not suspended, or has no such call to decide about; or its automation does not exist any more.',
-    remedy: 'Read the run with `GET /runs/:id`, and send what its state allows.',
   },
   'no-dry-run': {
     meaning:

@@ -46,11 +46,12 @@ const record = namedObject('AuditRecord', {
   due: Type.Optional(Type.String({ format: 'date-time', description: 'When an automation that was skipped was due.' })),
   workflow: Type.Optional(
     Type.Object(
-      { id: Type.String(), version: Type.Optional(Type.String()) },
+      { id: Type.String(), version: Type.Optional(Type.String()), tombstone: Type.Optional(Type.Boolean()) },
       {
         additionalProperties: false,
         title: 'RecordedWorkflow',
-        description: 'The workflow that the request stored or deleted; without `version` all of its versions.',
+        description:
+          'The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.',
       },
     ),
   ),

@@ -103,8 +103,9 @@ function publishRoute(runs: RunCatalogue): Route {
       limit: cloudEventsLimit,
       schema: cloudEventSchema,
     },
-    async handle({ body, headers }) {
-      await runs.publish(readCloudEvents(body as Buffer, headers['content-type']).map((event) => ({ event })));
+    async handle({ body, headers, context }) {
+      const events = readCloudEvents(body as Buffer, headers['content-type']).map((event) => ({ event }));
+      await runs.publish({ principal: context.record.principal, events });
       return { kind: 'plain', status: 204 };
     },
     ...catalogueChange,

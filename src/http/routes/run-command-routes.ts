@@ -10,6 +10,7 @@ import {
   changeErrors,
   exampleRun,
   exampleStarted,
+  rerunSchema,
   resumeSchema,
   runKeyHeader,
   runParameter,
@@ -66,7 +67,8 @@ function startRoute(runs: RunCatalogue, base: string): Route {
     async handle(request) {
       const { id: automation, principal } = askedRun(request);
       const key = idempotencyKeyOf(request.headers);
-      const started = await runs.start({ principal, automation, key, input: memberText(request, '/input') });
+      const { version } = request.body as { readonly version?: string };
+      const started = await runs.start({ principal, automation, key, version, input: memberText(request, '/input') });
       noteRun(request, started.run);
       return startedReply(started, base);
     },
@@ -76,11 +78,18 @@ function startRoute(runs: RunCatalogue, base: string): Route {
       operationId: 'runAutomation',
       summary: 'Run an automation',
       description:
-        'Starts the newest version of the workflow that the automation names. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.',
+        'Starts the newest release of the workflow that the automation names, or `version`, which those who may write the workflow choose. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.',
       pathParameters: { id: '`_id` of the automation.' },
       requestHeaders: [runKeyHeader],
       success: { status: 201, description: 'The run.', schema: runSchema, headers: startedHeaders },
-      errors: ['forbidden', 'automation-not-found', 'workflow-not-found', 'idempotency-key-reused', 'store-unavailable'],
+      errors: [
+        'forbidden',
+        'automation-not-found',
+        'workflow-not-found',
+        'delegation-lost',
+        'idempotency-key-reused',
+        'store-unavailable',
+      ],
       statuses: { 'workflow-not-found': 409 },
       example: {
         path: { id: exampleRun.automation },
@@ -191,13 +200,18 @@ function resumeRoute(runs: RunCatalogue): Route {
   };
 }
 
+const rerunBody: JsonBody = { kind: 'json', optional: true, schema: rerunSchema, opaque: ['/input'] };
+
 function rerunRoute(runs: RunCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/runs/:id/rerun',
     access: 'callers',
+    body: rerunBody,
     async handle(request) {
-      const started = await runs.rerun({ ...askedRun(request), key: idempotencyKeyOf(request.headers) });
+      const { version } = request.body as { readonly version?: string };
+      const key = idempotencyKeyOf(request.headers);
+      const started = await runs.rerun({ ...askedRun(request), key, version, input: memberText(request, '/input') });
       noteRun(request, started.run);
       return startedReply(started, base);
     },
@@ -205,14 +219,22 @@ function rerunRoute(runs: RunCatalogue, base: string): Route {
     docs: {
       tag: 'runs',
       operationId: 'rerunRun',
-      summary: 'Start a new run with the input and the version of this one',
-      description: 'The new run belongs to the caller. For those who may run the automation.',
+      summary: 'Start a new run like this one',
+      description:
+        'Without a body with the same input and version. The new run belongs to the caller, and everybody involved in this one is involved in it. For those who may run the automation, of outermost runs alone. A version that a new run would not take is for those who may write the workflow. The input is judged again.',
       pathParameters: runParameter,
       requestHeaders: [runKeyHeader],
       success: { status: 201, description: 'The new run.', schema: runSchema, headers: startedHeaders },
-      errors: [...changeErrors, 'workflow-not-found', 'idempotency-key-reused'],
+      errors: [
+        ...changeErrors,
+        'run-has-parent',
+        'version-superseded',
+        'delegation-lost',
+        'workflow-not-found',
+        'idempotency-key-reused',
+      ],
       statuses: { 'workflow-not-found': 409 },
-      example: { path: { id: exampleRun.id }, reply: exampleStarted },
+      example: { path: { id: exampleRun.id }, request: { input: exampleRun.input }, reply: exampleStarted },
     },
   };
 }

@@ -1,7 +1,9 @@
+import { involvements } from '#access/people.ts';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { Type } from '#base/json-schema.ts';
 import type { RouteDocs } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
+import { suspensionReasons } from '#runs/interpreter/suspension.ts';
 import { runPageSize, runStatuses } from '#runs/run-list-query.ts';
 
 const text = Type.String();
@@ -28,6 +30,12 @@ const runMembers = {
   workflow: Type.String({ description: '`namespace.name` of the workflow.' }),
   version: Type.String({ description: 'The version of the workflow; a run keeps it to its end.' }),
   status: Type.Enum([...runStatuses]),
+  suspendedBy: Type.Optional(
+    Type.Enum([...suspensionReasons], {
+      description:
+        'Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`).',
+    }),
+  ),
   error: Type.Optional(errorSchema),
   startedBy: namedObject('RunStart', {
     principal: Type.Optional(Type.String({ description: 'Who started the run.' })),
@@ -49,8 +57,20 @@ const runMembers = {
   endedAt: optionalTime,
 };
 
+const involvedSchema = Type.Array(
+  namedObject('InvolvedPrincipal', {
+    principal: Type.String({ description: 'The name.' }),
+    as: Type.Array(Type.Enum([...involvements]), { description: 'What the principal did.' }),
+  }),
+  { description: 'Everybody who has had a hand in the run up to now. None of them may approve its calls.' },
+);
+
 export const runSchema = namedObject('Run', {
   ...runMembers,
+  workflowDigest: Type.Optional(
+    Type.String({ description: 'SHA-256 of the workflow document, hexadecimal: the run uses these bytes alone.' }),
+  ),
+  involved: involvedSchema,
   input: Type.Unknown({ description: 'As it was given, with the digits of its numbers.' }),
   output: Type.Optional(Type.Unknown({ description: 'Of a run that is completed.' })),
 });
@@ -125,6 +145,24 @@ export const startSchema = namedObject('RunRequest', {
   input: Type.Optional(
     Type.Object({}, { description: 'The input of the run; where absent, `data.input` of the automation, otherwise `{}`.' }),
   ),
+  version: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'The version of the workflow, for those who may write the workflow; where absent, the newest release.',
+    }),
+  ),
+});
+
+export const rerunSchema = namedObject('RerunRequest', {
+  input: Type.Optional(Type.Object({}, { description: 'The input of the new run; where absent, that of the repeated one.' })),
+  version: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'The version of the workflow, for those who may write the workflow; where absent, that of the repeated run.',
+    }),
+  ),
 });
 
 /** Of `resume`: nothing, or the decision about a call. */
@@ -198,10 +236,20 @@ export const exampleListed = {
 
 const { startedAt: _begun, ...exampleCreated } = exampleListed;
 
-/** A run as the reply to its start has it. */
-export const exampleStarted = { ...exampleCreated, status: 'pending', input: { device: 'ce0' } };
+/** What only one run alone has. */
+const exampleWhole = {
+  workflowDigest: '6f1c6c3f6dc3f3c86ef9aa0d41d7a4a2f3cf0a5b0a4f5d5f8f7f0f9d3b0c2a19',
+  input: { device: 'ce0' },
+  involved: [
+    { principal: 'admin', as: ['starter'] },
+    { principal: 'kim', as: ['workflow'] },
+  ],
+};
 
-export const exampleRun = { ...exampleListed, input: { device: 'ce0' } };
+/** A run as the reply to its start has it. */
+export const exampleStarted = { ...exampleCreated, status: 'pending', ...exampleWhole };
+
+export const exampleRun = { ...exampleListed, ...exampleWhole };
 
 export const exampleTask = {
   id: '1',

@@ -34,8 +34,13 @@ describe('starting a run', () => {
       automation,
       workflow: 'lab.sync',
       version: '1.0.0',
+      workflowDigest: 'd16e57',
       status: 'pending',
       startedBy: { principal: 'ada' },
+      involved: [
+        { principal: 'ada', as: ['starter'] },
+        { principal: 'eve', as: ['workflow'] },
+      ],
     });
     const read = await gateway.send('ada', { target: `/runs/${String(run['id'])}` });
     assert.equal(read.text, reply.text);

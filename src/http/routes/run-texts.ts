@@ -8,22 +8,32 @@ type ShownRun = RunPage['list'][number] & Partial<Pick<StoredRun, 'input' | 'out
 
 /** A run as JSON text. Its input and output are JSON texts already, and go into it with their digits. */
 export function runText(run: ShownRun): string {
-  const { id, automation, workflow, version, status, input, output, error, startedBy, parent } = run;
+  const { id, automation, workflow, version, status, suspendedBy, input, output, error, startedBy, parent } = run;
+  // The rows of a listing have no input, and nothing else that one run alone has.
+  const isWhole = input !== undefined;
   return objectText({
     id: written(id),
     automation: written(automation?.id),
     workflow: written(workflow),
     version: written(version),
+    workflowDigest: isWhole ? written(run.workflowDigest) : undefined,
     status: written(status),
+    suspendedBy: written(suspendedBy),
     input,
     output,
     error: written(error),
     startedBy: written('due' in startedBy ? { ...startedBy, due: isoTime(startedBy.due) } : startedBy),
     parent: written(parent && { run: parent.run, task: String(parent.activity) }),
+    involved: isWhole ? written(run.involved.map(shownPerson)) : undefined,
     createdAt: written(isoTime(run.createdAt)),
     startedAt: written(isoTime(run.startedAt)),
     endedAt: written(isoTime(run.endedAt)),
   });
+}
+
+/** Names are for reading; ids stay inside. */
+function shownPerson({ username: principal, as }: StoredRun['involved'][number]) {
+  return { principal, as };
 }
 
 export function runPageText({ list, next }: RunPage): string {

@@ -66,7 +66,7 @@ export const listSchema = namedObject('WorkflowList', {
   list: Type.Array(
     namedObject('ListedWorkflow', {
       ...summary,
-      versions: Type.Array(text, { description: 'All versions, the newest first.' }),
+      versions: Type.Array(text, { description: 'All versions, the newest first, pre-releases included.' }),
     }),
   ),
   total: count,
@@ -74,9 +74,12 @@ export const listSchema = namedObject('WorkflowList', {
   limit: count,
 });
 
+export const takenSchema = namedObject('TakenWorkflow', { id: text, versions: Type.Array(text) });
+
 export const versionParameter = {
   name: 'version',
-  description: 'A version; without it the newest one by semantic versioning.',
+  description:
+    'A version; without it the highest release by semantic versioning, or where there is none the highest pre-release.',
   schema: text,
 };
 

@@ -1,6 +1,7 @@
 import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import { entityTag, matchesNone } from '#automations/entity-tag.ts';
 import { pageSize, readPageOptions } from '#automations/list-options.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';
 import { prefersJson } from '#http/accepted-type.ts';
 import { json, type Route, type RouteReply, type RouteRequest } from '#http/route.ts';
@@ -14,6 +15,7 @@ import {
   exampleName,
   listSchema,
   storedSchema,
+  takenSchema,
   versionParameter,
 } from './workflow-docs.ts';
 
@@ -25,6 +27,7 @@ export function workflowRoutes(catalogue: WorkflowCatalogue, base: string): read
     listRoute(catalogue),
     readRoute(catalogue),
     removeRoute(catalogue),
+    takeRoute(catalogue),
   ];
 }
 
@@ -223,12 +226,18 @@ function removeRoute(catalogue: WorkflowCatalogue): Route {
     method: 'DELETE',
     url: '/automation_catalog/workflows/:id',
     access: writingRoles,
-    query: isVersion,
+    query: (name) => isVersion(name) || name === 'tombstone',
     async handle(request) {
       const { principal } = request.context.record;
-      const name = nameOf(request);
-      await catalogue.remove({ principal, ...name });
-      request.context.record.note({ workflow: name });
+      const { id, version } = nameOf(request);
+      if (isOfTombstone(request)) {
+        if (version === undefined) throw withoutVersion();
+        await catalogue.removeTombstone({ principal, id, version });
+        request.context.record.note({ workflow: { id, version, tombstone: true } });
+      } else {
+        await catalogue.remove({ principal, id, version });
+        request.context.record.note({ workflow: { id, version } });
+      }
       return { kind: 'plain', status: 204 };
     },
     ...catalogueChange,
@@ -237,12 +246,65 @@ function removeRoute(catalogue: WorkflowCatalogue): Route {
       operationId: 'deleteWorkflow',
       summary: 'Delete a workflow',
       description:
-        'Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too.',
+        'Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too. A version leaves a tombstone: the same bytes can be stored again, other bytes under the same version not.',
       pathParameters: { id: '`namespace.name` of the workflow.' },
-      queryParameters: [{ ...versionParameter, description: 'The version to delete; without it all are deleted.' }],
+      queryParameters: [
+        { ...versionParameter, description: 'The version to delete; without it all are deleted.' },
+        {
+          name: 'tombstone',
+          description:
+            '`true`, for admins: removes the tombstone of the deleted version that `version` names, so that other bytes can take its place.',
+          schema: Type.Enum(['true']),
+        },
+      ],
       success: { status: 204, description: 'The workflow is deleted.' },
-      errors: ['workflow-not-found', 'workflow-in-use', 'store-unavailable'],
+      errors: ['invalid-request', 'workflow-not-found', 'workflow-in-use', 'store-unavailable'],
       example: { path: { id: exampleName.id } },
+    },
+  };
+}
+
+/** Throws `invalid-request` for another value than `true`. */
+function isOfTombstone({ query }: RouteRequest): boolean {
+  const values = query.getAll('tombstone');
+  if (values.length === 0) return false;
+  if (values.length === 1 && values[0] === 'true') return true;
+  throw new GatewayError('invalid-request', 'The query parameter tombstone can only be true.', {
+    errors: [{ pointer: '?tombstone', detail: 'can only be true; leave it out to delete a version' }],
+  });
+}
+
+function withoutVersion(): GatewayError {
+  return new GatewayError('invalid-request', 'Which tombstone is to be removed is not said.', {
+    errors: [{ pointer: '?version', detail: 'is missing: tombstone=true needs the version' }],
+  });
+}
+
+function takeRoute(catalogue: WorkflowCatalogue): Route {
+  return {
+    method: 'POST',
+    url: '/automation_catalog/workflows/:id/take',
+    access: writingRoles,
+    query: isVersion,
+    async handle(request) {
+      const { principal } = request.context.record;
+      const name = nameOf(request);
+      const versions = await catalogue.take({ principal, ...name });
+      request.context.record.note({ workflow: name });
+      return json(200, { id: name.id, versions });
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'workflows',
+      operationId: 'takeWorkflow',
+      summary: 'Take a workflow: answer for its calls from now on',
+      description:
+        'The caller becomes the storer of the version that `version` names, otherwise of all versions, if it may write the workflow. The calls of runs count by the rights of the storer of now. Who stored the bytes before stays involved, without lending rights.',
+      pathParameters: { id: '`namespace.name` of the workflow.' },
+      queryParameters: [{ ...versionParameter, description: 'The version to take; without it all are taken.' }],
+      success: { status: 200, description: 'The versions that the caller took.', schema: takenSchema },
+      errors: ['workflow-not-found', 'store-unavailable'],
+      example: { path: { id: exampleName.id }, reply: { id: exampleName.id, versions: [exampleName.version] } },
     },
   };
 }

@@ -50,7 +50,8 @@ function advanceTask(place: TurnPlace, event: StepEvent): Progress<Activity> {
 }
 
 function countsAfterLimit({ kind }: StepEvent): boolean {
-  return kind === 'callEnded' || kind === 'childEnded' || kind === 'failed' || kind === 'settled' || kind === 'decided';
+  const answers: readonly StepEvent['kind'][] = ['callEnded', 'childEnded', 'failed', 'held', 'settled', 'decided'];
+  return answers.includes(kind);
 }
 
 function withoutPassedLimit(place: TurnPlace): TurnPlace {

@@ -256,6 +256,30 @@ test('a run that is suspended at any moment begins nothing before it is resumed,
   );
 });
 
+test('a call that is held at any moment is suspended with its run, and begins once the run is resumed', () => {
+  fc.assert(
+    fc.property(workflows, scripts, fc.nat(20), (workflow, script, moment) => {
+      let held: string | undefined;
+      const interfere = (run: TestRun): RunEvent | undefined => {
+        const call = run.effects.find(({ kind }) => kind === 'call' || kind === 'child');
+        if (held === undefined && run.steps >= moment && call !== undefined && run.state.suspension === undefined) {
+          held = call.key;
+          return { kind: 'held', at: run.now, key: call.key, by: 'delegation-lost' };
+        }
+        if (run.state.suspension?.by !== 'delegation-lost') return decision(run);
+        assert.equal(run.state.status, 'suspended');
+        assert.ok(!run.effects.some(({ key }) => key === held), 'the call is pending');
+        const comes = run.effects.some((effect) => effect.kind !== 'timer' && run.answer(effect) !== undefined);
+        return comes ? undefined : { kind: 'resume', at: run.now + 5_000 };
+      };
+      const run = new TestRun(workflow, worldOf(script, { interfere })).go();
+      if (isOver(run)) assertEachTaskEndsOnce(run);
+      else assert.ok(run.effects.length > 0, 'the run waits for nothing');
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test('the key of an effect stays with what it is for', () => {
   fc.assert(
     fc.property(workflows, scripts, (workflow, script) => {

@@ -161,6 +161,22 @@ test('a suspended run begins nothing new, and goes on where it was', () => {
   );
 });
 
+test('a run whose call is held says why it is suspended, and makes the call under the same attempt once it is resumed', () => {
+  const run = new TestRun(workflowOf([call('a')]), { crashes: true });
+  run.send({ kind: 'timePassed', at: start });
+  const callOf = () => run.effects.find((effect) => effect.kind === 'call');
+  const before = callOf();
+  assert.ok(before?.kind === 'call');
+  run.send({ kind: 'held', at: start, key: before.key, by: 'person-gone' });
+  assert.deepEqual([run.state.status, run.state.suspension?.by, run.effects], ['suspended', 'person-gone', []]);
+  const [suspension] = run.notes.filter((note) => note.of === 'run' && note.kind === 'suspended');
+  assert.ok(suspension?.of === 'run' && suspension.suspendedBy === 'person-gone');
+  run.send({ kind: 'resume', at: start });
+  const after = callOf();
+  assert.deepEqual([after?.kind === 'call' && after.attempt, after?.key === before.key], [before.attempt, false]);
+  assert.equal(run.go().state.status, 'completed');
+});
+
 test('the clock of a suspended run is stopped', () => {
   const workflow = workflowOf([wait('a', { iso: 'PT1H' })], { timeout: { iso: 'PT2H' } });
   const run = new TestRun(workflow);

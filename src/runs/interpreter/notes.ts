@@ -1,4 +1,5 @@
 import type { JsonValue } from './json-value.ts';
+import type { SuspensionReason } from './suspension.ts';
 import type { TaskError } from './task-error.ts';
 
 /** What a step did: for the timeline of a run and its lifecycle events. */
@@ -10,6 +11,7 @@ export interface LifecycleNote {
   readonly at: number;
   readonly output?: JsonValue;
   readonly error?: TaskError;
+  readonly suspendedBy?: SuspensionReason;
 }
 
 export interface TaskNote {

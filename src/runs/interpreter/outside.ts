@@ -25,6 +25,7 @@ export function advanceOutside(place: OutsidePlace, work: OutsideWork, event: St
 
 function resultOf(event: StepEvent): OutsideResult | undefined {
   if (event.kind === 'callEnded' || event.kind === 'childEnded') return event.result;
+  if (event.kind === 'held') return { kind: 'aborted' };
   return event.kind === 'failed' ? { kind: 'error', error: event.error } : undefined;
 }
 

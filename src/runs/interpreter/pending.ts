@@ -69,6 +69,8 @@ export interface UndecidedCall {
   readonly attempt: number;
   readonly reference: string;
   readonly error: TaskError;
+  /** The document or the state of the run is lost, so that it cannot be made again. */
+  readonly isLost?: true;
 }
 
 export function undecidedCalls(workflow: Workflow, state: RunState): readonly UndecidedCall[] {

@@ -1,4 +1,6 @@
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Evaluated } from '#workflows/expression-pool.ts';
+import type { HoldReason } from './suspension.ts';
 import type { EffectError } from './task-error.ts';
 
 /** What happened to a run. `at`: milliseconds since the epoch; a state without it is timeless. */
@@ -14,10 +16,21 @@ export type RunEvent = { readonly at: number } & (
     }
   | { readonly kind: 'published'; readonly key: string }
   /** `match` is the result of the effect's expression. */
-  | { readonly kind: 'eventArrived'; readonly key: string; readonly match: string; readonly position: number }
+  | {
+      readonly kind: 'eventArrived';
+      readonly key: string;
+      readonly match: string;
+      readonly position: number;
+      /** Who sent it. The run itself does not look at it. */
+      readonly senders?: readonly NamedPrincipal[] | undefined;
+    }
+  /** The effect must not be done now: nothing of it has happened, and it is done once the run is resumed. */
+  | { readonly kind: 'held'; readonly key: string; readonly by: HoldReason }
   /** An effect, of any kind, cannot be done: the task raises the error. */
   | { readonly kind: 'failed'; readonly key: string; readonly error: EffectError }
-  | { readonly kind: 'timePassed' | 'suspend' | 'resume' | 'cancel' }
+  | { readonly kind: 'timePassed' | 'resume' | 'cancel' }
+  /** Without `by` people suspend it. */
+  | { readonly kind: 'suspend'; readonly by?: HoldReason }
   | Decision
 );
 

@@ -1,6 +1,7 @@
 import type { Directive } from '#workflows/workflow.ts';
 import type { JsonValue } from './json-value.ts';
 import type { OutsideResult } from './run-events.ts';
+import type { SuspensionReason } from './suspension.ts';
 import type { TaskError } from './task-error.ts';
 
 export type RunStatus = 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
@@ -37,7 +38,7 @@ export interface RunState {
 }
 
 export interface Suspension {
-  readonly by: 'people' | 'unknown-outcome';
+  readonly by: SuspensionReason;
   readonly since: number;
   /** What began to wait after this number is held back. */
   readonly after: number;

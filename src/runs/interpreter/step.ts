@@ -7,6 +7,7 @@ import { onlyWaits } from './pending.ts';
 import { rootPlace, rootTask } from './root-task.ts';
 import type { RunEvent } from './run-events.ts';
 import type { Activity, RunState, RunStatus, Suspension } from './run-state.ts';
+import type { SuspensionReason } from './suspension.ts';
 import { type Progress, Turn } from './turn.ts';
 import { outermost } from './view.ts';
 
@@ -48,16 +49,26 @@ export function begin({ id, seed, input, at, runtime }: RunOptions): RunState {
 export function step(workflow: Workflow, state: RunState, event: RunEvent): Step {
   const { status, root } = state;
   if (status === 'cancelled' || status === 'faulted' || status === 'completed') return { state, notes: [] };
+  const turn = new Turn(workflow, state, event, taskRunner);
+  const steered = steeredBy(turn, event);
+  if (steered !== undefined) return steered;
+  if (status === 'pending') return event.kind === 'timePassed' ? started(workflow, state, event) : { state, notes: [] };
+  return root === undefined ? { state, notes: [] } : advanced(turn, root, event);
+}
+
+/** Events of the run as a whole; undefined for those of what it waits for. */
+function steeredBy(turn: Turn, event: RunEvent): Step | undefined {
   switch (event.kind) {
     case 'cancel':
-      return cancelled(new Turn(workflow, state, event, taskRunner));
+      return cancelled(turn);
     case 'suspend':
-      return suspended(new Turn(workflow, state, event, taskRunner));
+      return suspended(turn, event.by ?? 'people');
+    case 'held':
+      return held(turn, event);
     case 'resume':
-      return resumed(new Turn(workflow, state, event, taskRunner));
+      return resumed(turn);
     default:
-      if (status === 'pending') return event.kind === 'timePassed' ? started(workflow, state, event) : { state, notes: [] };
-      return root === undefined ? { state, notes: [] } : advanced(new Turn(workflow, state, event, taskRunner), root, event);
+      return undefined;
   }
 }
 
@@ -108,7 +119,7 @@ function after(turn: Turn, progress: Progress<Activity>): Step {
 function goOn(turn: Turn, root: Activity, unknown: boolean): Step {
   const state = { ...kept(turn), root };
   const { suspension } = state;
-  if (unknown && suspension?.by !== 'people') noteSuspendedCalls(turn, root);
+  if (unknown && (suspension === undefined || suspension.by === 'unknown-outcome')) noteSuspendedCalls(turn, root);
   if (unknown && suspension === undefined) return suspend(turn, state, 'unknown-outcome');
   const decided = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
   return decided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
@@ -147,16 +158,26 @@ function cancelled(turn: Turn): Step {
   return ended(turn, 'cancelled');
 }
 
-function suspended(turn: Turn): Step {
+function suspended(turn: Turn, by: SuspensionReason): Step {
   const { run } = turn;
-  if (run.suspension?.by === 'people') return { state: run, notes: [] };
-  if (run.suspension !== undefined) return { state: { ...run, suspension: { ...run.suspension, by: 'people' } }, notes: [] };
+  if (run.suspension?.by === by) return { state: run, notes: [] };
+  if (run.suspension !== undefined) return { state: { ...run, suspension: { ...run.suspension, by } }, notes: [] };
   if (run.root !== undefined) visit(rootPlace(turn, run.root), (place) => turn.note(place, 'suspended'));
-  return suspend(turn, run, 'people');
+  return suspend(turn, run, by);
 }
 
-function suspend(turn: Turn, state: RunState, by: Suspension['by']): Step {
-  noteRun(turn, 'suspended');
+/** The effect begins again, as one that the suspension holds back. A run that is suspended already stays so for the reason that it has. */
+function held(turn: Turn, event: Extract<RunEvent, { readonly kind: 'held' }>): Step {
+  const { run } = turn;
+  const { state: stopped } = run.suspension === undefined ? suspended(turn, event.by) : { state: run };
+  if (stopped.root === undefined) return { state: stopped, notes: turn.notes };
+  const again = new Turn(turn.workflow, stopped, event, taskRunner);
+  const { state, notes } = advanced(again, stopped.root, event);
+  return { state, notes: [...turn.notes, ...notes] };
+}
+
+function suspend(turn: Turn, state: RunState, by: SuspensionReason): Step {
+  noteRun(turn, 'suspended', { suspendedBy: by });
   const suspension = { by, since: turn.at, after: state.serial };
   return { state: withStatus(turn, { ...state, suspension }), notes: turn.notes };
 }
@@ -164,7 +185,7 @@ function suspend(turn: Turn, state: RunState, by: Suspension['by']): Step {
 function resumed(turn: Turn): Step {
   const { run } = turn;
   const { root, suspension } = run;
-  if (suspension?.by !== 'people') return { state: run, notes: [] };
+  if (suspension === undefined || suspension.by === 'unknown-outcome') return { state: run, notes: [] };
   if (root !== undefined && undecidedIn(rootPlace(turn, root)).length > 0) {
     return { state: { ...run, suspension: { ...suspension, by: 'unknown-outcome' } }, notes: [] };
   }

@@ -16,6 +16,7 @@ import type { CallAnswer } from '#calls/call-answer.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
+import type { RunStanding } from '../run-people.ts';
 import type { StoredRun } from '../run-records.ts';
 import { type CallFailure, callFailure } from './call-failure.ts';
 import type { SecretValues } from './secret-values.ts';
@@ -34,8 +35,10 @@ export interface EntranceOptions {
   readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
 }
 
-/** The run whose task calls: in whose name, and by which roles. */
-export type CallingRun = Pick<StoredRun, 'id' | 'principal' | 'delegated' | 'automation' | 'workflow' | 'version'>;
+/** The run whose task calls: in whose name, who answers for the call, and who has a hand in it. */
+export interface CallingRun extends Pick<StoredRun, 'id' | 'principal' | 'automation' | 'workflow' | 'version'> {
+  readonly standing: RunStanding;
+}
 
 interface EnteringCall {
   readonly run: CallingRun;
@@ -86,8 +89,8 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
   try {
     const answer = await options.calls.perform(call, {
       record,
-      delegated: run.delegated,
       via: ['run'],
+      ...run.standing,
       approval,
       wait: undefined,
       ...(entering.holds && { mayLeave: entering.holds }),

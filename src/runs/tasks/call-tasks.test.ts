@@ -164,14 +164,13 @@ test('output: response gives request, status, headers and content with any statu
   });
 });
 
-test('a call is decided by the delegated roles, not by those of the principal', async (t) => {
+test('a call is decided by those who answer for it, and not by the principal', async (t) => {
   const { far, perform, records } = await taskGateway(t);
-  const refused = await perform('orchestratorAction', action, { delegated: ['engineering'] });
-  const sentence =
-    "forbidden: restAction needs the role admin; the workflow's writer had engineering. A person with that role can store a new version of the workflow.";
-  assert.deepEqual(errorOf(refused), ['authorization', 403, sentence]);
+  await assert.rejects(perform('orchestratorAction', action, { answerable: ['engineering'] }), {
+    message: /^The call is held: engineering answers for this call of a run, and may not make it\. This needs the role admin/u,
+  });
   assert.equal(far.requests.length, 0);
-  assert.deepEqual(outputOf(await perform('restCall', { uri: far.url, verb: 'GET' }, { delegated: ['engineering'] })), {});
+  assert.deepEqual(outputOf(await perform('restCall', { uri: far.url, verb: 'GET' }, { answerable: ['engineering'] })), {});
   await until('the refusal is on record', async () => (await records()).some(({ decision }) => decision === 'denied'));
 });
 

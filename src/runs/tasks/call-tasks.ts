@@ -5,6 +5,7 @@ import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { type EffectError, standardError } from '../interpreter/task-error.ts';
+import type { LostStanding, PeopledRun, RunPeople } from '../run-people.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
@@ -17,11 +18,11 @@ import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
 import { restArguments } from './rest-arguments.ts';
 import type { SecretValues } from './secret-values.ts';
-import { createTaskDocuments, fetchDocumentOf, type TaskDocuments } from './task-documents.ts';
+import { createTaskDocuments, type Failed, fetchDocumentOf, lostBy, type TaskDocuments } from './task-documents.ts';
 
 /** A call task of a run. */
 export interface RunCall {
-  readonly run: CallingRun;
+  readonly run: PeopledRun;
   /** Of the run; the call is a child span. */
   readonly trace: TraceContext;
   /** With `attempt` it names the call for ever: no two calls of a run share them. */
@@ -45,16 +46,22 @@ export interface CallTaskEnd {
   readonly requestId: string | undefined;
 }
 
+/** People may have to decide first; or somebody who is behind the run may not let it go on, and nothing happened. */
+type CallTaskAnswer = CallTaskEnd | 'waiting' | { readonly held: LostStanding };
+
 /** The calls of tasks: an entrance to the call path. */
 export interface CallTasks {
   /**
    * Never rejects. `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
    * While the store is away, and while the rate limit refuses the call, it waits. `waiting`: people have to approve the call first, and a
-   * command to the run says when they have decided. For `approval`, rejects with `store-unavailable`.
+   * command to the run says when they have decided. Rejects with `store-unavailable` before anything happens, and for `approval`.
    */
-  perform(call: RunCall, signal: AbortSignal): Promise<CallTaskEnd | 'waiting'>;
-  /** Fetches an external schema by the way of restCall. YAML is converted to JSON. Never rejects. */
-  fetch(wanted: RunDocument, signal: AbortSignal): Promise<{ readonly document: string } | { readonly error: EffectError }>;
+  perform(call: RunCall, signal: AbortSignal): Promise<CallTaskAnswer>;
+  /** Fetches an external schema by the way of restCall. YAML is converted to JSON. Rejects with `store-unavailable`. */
+  fetch(
+    wanted: RunDocument,
+    signal: AbortSignal,
+  ): Promise<{ readonly document: string } | { readonly error: EffectError } | { readonly held: LostStanding }>;
 }
 
 /** A document that a run needs. `endpoint`: `{ uri, authentication? }` as JSON text. */
@@ -67,6 +74,7 @@ export interface RunDocument extends Pick<RunCall, 'run' | 'trace'> {
 interface CallTasksOptions extends EntranceOptions {
   readonly secrets: SecretValues;
   readonly approvals: ApprovalTasks;
+  readonly people: Pick<RunPeople, 'standing'>;
 }
 
 /** Idempotency keys are kept for 24 hours. A call that began earlier than this (milliseconds) has an unknown outcome. */
@@ -76,16 +84,23 @@ export function createCallTasks(options: CallTasksOptions): CallTasks {
   const { secrets } = options;
   const documents = createTaskDocuments(options);
   return {
-    async perform(call, signal) {
+    async perform({ run: given, ...call }, signal) {
       const { function: name } = call;
+      const standing = await options.people.standing(given);
+      if ('by' in standing) return heldBack(call, standing);
+      const run = { ...given, standing };
       const end = await (name === 'approval'
-        ? asked(call, options)
-        : performed({ ...call, function: name }, signal, { ...options, documents }));
-      return end === 'waiting' ? end : { ...end, result: maskedResult(end.result, secrets) };
+        ? asked({ ...call, run }, options)
+        : performed({ ...call, run, function: name }, signal, { ...options, documents }));
+      return end === 'waiting' || 'held' in end ? end : { ...end, result: maskedResult(end.result, secrets) };
     },
-    async fetch(wanted, signal) {
-      const fetched = await orFailure(() => fetchWanted(wanted, signal, options));
+    async fetch({ run: given, ...wanted }, signal) {
+      const standing = await options.people.standing(given);
+      if ('by' in standing) return { held: standing };
+      const run = { ...given, standing };
+      const fetched = await orFailure(() => fetchWanted({ ...wanted, run }, signal, options));
       if ('json' in fetched) return { document: secrets.mask(fetched.json) };
+      if ('lost' in fetched) return { held: fetched.lost };
       const { result } = fetched;
       return { error: maskedError(result.kind === 'error' ? result.error : notFetched, secrets) };
     },
@@ -98,6 +113,19 @@ interface Needs extends CallTasksOptions {
 
 const notFetched = standardError('runtime', 'The document was not fetched', 'The fetching of the document was aborted.');
 
+/** Nothing happens of a call that is new. One that an earlier holder may have begun cannot be looked up any more. */
+function heldBack(call: Pick<RunCall, 'function' | 'begunAt'>, standing: LostStanding): CallTaskAnswer {
+  if (!mayBeMadeBefore(call)) return { held: standing };
+  return {
+    result: doubtful({ kind: 'error', error: standardError('authorization', 'The call was refused', standing.detail) }),
+    requestId: undefined,
+  };
+}
+
+function mayBeMadeBefore({ function: name, begunAt }: Pick<RunCall, 'function' | 'begunAt'>): boolean {
+  return begunAt !== undefined && name !== 'orchestratorQuery' && name !== 'approval';
+}
+
 /** What `work` throws for arguments that are no call becomes the result. */
 async function orFailure<T>(work: () => Promise<T>): Promise<T | { readonly result: OutsideResult }> {
   try {
@@ -109,7 +137,7 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T | { readonly resu
 }
 
 async function fetchWanted(
-  { run, trace, reference, endpoint }: RunDocument,
+  { run, trace, reference, endpoint }: Omit<RunDocument, 'run'> & { readonly run: CallingRun },
   signal: AbortSignal,
   options: CallTasksOptions,
 ): ReturnType<typeof fetchDocumentOf> {
@@ -120,29 +148,33 @@ async function fetchWanted(
 }
 
 /** Asks people, and no far side. */
-async function asked(call: RunCall, { approvals, secrets }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
+async function asked(call: StandingCall, { approvals, secrets }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
   const { run, args } = call;
   const task = taskOf(call);
   const question = await orFailure(async () => approvalArguments(readArguments(args)));
   if ('result' in question) return { result: question.result, requestId: undefined };
   const message = secrets.maskText(question.message);
-  const result = approvalResult(await approvals.ask({ ...question, message, task, principal: run.principal }));
+  const result = approvalResult(
+    await approvals.ask({ ...question, message, task, principal: run.principal, involved: run.standing.involved }),
+  );
   return result === undefined ? 'waiting' : { result, requestId: undefined };
 }
 
-function taskOf({ run: { id, automation, workflow, version }, activity, attempt, reference }: RunCall): ApprovalTask {
+function taskOf({ run: { id, automation, workflow, version }, activity, attempt, reference }: StandingCall): ApprovalTask {
   return { run: id, activity, attempt, reference, of: { automation, workflow, version } };
 }
 
-/** A call that goes to a far side. */
-type MadeCall = RunCall & { readonly function: Exclude<FunctionName, 'approval'> };
+type StandingCall = Omit<RunCall, 'run'> & { readonly run: PeopledRun & CallingRun };
 
-async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Promise<CallTaskEnd | 'waiting'> {
+/** A call that goes to a far side. */
+type MadeCall = StandingCall & { readonly function: Exclude<FunctionName, 'approval'> };
+
+async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Promise<CallTaskAnswer> {
   const prepared = await orFailure(() => prepare(call, signal, needs));
+  if ('lost' in prepared) return heldBack(call, prepared.lost);
   if (!('result' in prepared)) return await made(call, prepared, signal, needs);
   // The arguments that an earlier gateway evaluated may have been good.
-  const result =
-    call.begunAt === undefined || call.function === 'orchestratorQuery' ? prepared.result : doubtful(prepared.result);
+  const result = mayBeMadeBefore(call) ? doubtful(prepared.result) : prepared.result;
   return { result, requestId: undefined };
 }
 
@@ -151,7 +183,7 @@ async function prepare(
   { run, trace, reference, function: name, args }: MadeCall,
   signal: AbortSignal,
   { documents }: Needs,
-): Promise<PreparedCall | { readonly result: OutsideResult }> {
+): Promise<PreparedCall | Failed> {
   const given = readArguments(args);
   if (name === 'restCall') return restArguments(given);
   if (name === 'http') return httpArguments(given);
@@ -160,11 +192,11 @@ async function prepare(
 }
 
 async function made(
-  run: RunCall,
+  run: StandingCall,
   prepared: PreparedCall,
   signal: AbortSignal,
   options: CallTasksOptions,
-): Promise<CallTaskEnd | 'waiting'> {
+): Promise<CallTaskAnswer> {
   const mayBeMade = prepared.changes && run.begunAt !== undefined;
   const known = knownBefore(run.begunAt, { mayBeMade, signal, now: options.clock.now() });
   if (known !== undefined) return { result: known, requestId: undefined };
@@ -182,6 +214,8 @@ async function made(
   };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
   if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';
+  const lost = lostBy(entered);
+  if (lost !== undefined && !mayBeMade) return { held: lost };
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
 }
 
@@ -196,7 +230,7 @@ function knownBefore(
 }
 
 /** The payload is no part of it: evaluated again, the arguments may differ, and the call must not be made twice for that. */
-function idempotentCall({ run, activity, attempt, begunAt }: RunCall): IdempotentRequest {
+function idempotentCall({ run, activity, attempt, begunAt }: StandingCall): IdempotentRequest {
   const key = `${run.id}/${activity}/${attempt}`;
   const request = idempotentRequest({ caller: run.principal.id, route: 'run', key, payload: [] });
   return { ...request, isNew: begunAt === undefined };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { standardError } from '../interpreter/task-error.ts';
+import type { LostStanding } from '../run-people.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
 import { failedResult } from './call-failure.ts';
 import { authenticated, type HttpEndpoint } from './http-arguments.ts';
@@ -26,7 +27,10 @@ interface TaskDocument {
   readonly address: string;
 }
 
-type Fetched = TaskDocument | { readonly result: OutsideResult };
+/** `lost`: somebody who answers for the run may not make the call, and nothing happened. */
+export type Failed = { readonly result: OutsideResult } | { readonly lost: LostStanding };
+
+type Fetched = TaskDocument | Failed;
 
 /** Fetches a document by the way of restCall, with its redirects. YAML is converted. Throws `invalid-request` for an address that is none. */
 export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSignal, options: EntranceOptions): Promise<Fetched> {
@@ -50,6 +54,8 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
 function documentOf(entered: Entered, prepared: PreparedCall, uri: string): Fetched {
   if (entered.kind === 'tooLong') return { result: tooLong() };
   if (entered.kind === 'aborted') return { result: { kind: 'aborted' } };
+  const lost = lostBy(entered);
+  if (lost !== undefined) return { lost };
   if (entered.kind === 'failed') return { result: failedResult(entered.failure) };
   const result = replyResult(prepared, entered.reply);
   if (result.kind !== 'ok') return { result };
@@ -60,10 +66,16 @@ function documentOf(entered: Entered, prepared: PreparedCall, uri: string): Fetc
   return { result: { kind: 'error', error } };
 }
 
+/** Why the call was refused for the people behind the run; undefined where it was not. */
+export function lostBy(entered: Entered): LostStanding | undefined {
+  if (entered.kind !== 'failed' || entered.failure.code !== 'delegation-lost') return undefined;
+  return { by: 'delegation-lost', detail: entered.failure.detail };
+}
+
 /** Documents of runs in memory. A gateway that takes a run over fetches its documents again. */
 export interface TaskDocuments {
   /** The value of the document. */
-  find(request: DocumentRequest, signal: AbortSignal): Promise<KeptDocument | { readonly result: OutsideResult }>;
+  find(request: DocumentRequest, signal: AbortSignal): Promise<KeptDocument | Failed>;
 }
 
 interface KeptDocument {
@@ -81,7 +93,7 @@ export function createTaskDocuments(options: EntranceOptions): TaskDocuments {
       const key = keyOf(request);
       const known = kept.get(key);
       const found = known ?? (await fetchDocumentOf(request, signal, options));
-      if ('result' in found) return found;
+      if ('result' in found || 'lost' in found) return found;
       const document = 'value' in found ? found : { value: JSON.parse(found.json) as unknown, address: found.address };
       kept.delete(key);
       kept.set(key, document);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { Principal, Role } from '../../../src/access/principal.ts';
+import type { NamedPrincipal } from '../../../src/access/people.ts';
+import { isRole, type Principal, type Role } from '../../../src/access/principal.ts';
 import { type AuditLog, createAuditLog } from '../../../src/audit/audit-log.ts';
 import { type AuditRecord, createAuditReader } from '../../../src/audit/audit-reader.ts';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -12,6 +13,7 @@ import { createCallPath } from '../../../src/calls/call-path.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { createResolver } from '../../../src/outbound/resolver.ts';
+import { newRun } from '../../../src/runs/run-records.test-support.ts';
 import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
 import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
 import { createLiveParts } from '../../../src/wiring/live-parts.ts';
@@ -23,6 +25,15 @@ import { noApprovalGate, noApprovalTasks } from './no-approvals.ts';
 /** A trace that all calls of the harness belong to. */
 export const runTrace = continueTrace(undefined);
 const starter: Principal = { id: 'ann', username: 'ann', roles: ['readonly'], groups: [] };
+
+/** Somebody with these roles who answers for the calls. The name holds them. */
+function answering(roles: readonly Role[]): NamedPrincipal {
+  return { id: 'author', username: roles.join(' ') };
+}
+
+function withRoles({ id, username }: NamedPrincipal): Principal {
+  return { id, username, roles: username.split(' ').filter(isRole), groups: [] };
+}
 
 interface GatewayNeeds {
   readonly far: FarSide;
@@ -36,7 +47,10 @@ interface GatewayNeeds {
   readonly tracing?: Tracing;
 }
 
-type Task = Partial<Omit<RunCall, 'function' | 'args'>> & { readonly delegated?: readonly Role[]; readonly signal?: AbortSignal };
+type Task = Partial<Omit<RunCall, 'function' | 'args'>> & {
+  readonly answerable?: readonly Role[];
+  readonly signal?: AbortSignal;
+};
 
 /** The calls of tasks of one gateway, over real sockets and a real audit log. */
 export interface TaskGateway {
@@ -93,30 +107,25 @@ ${configuration}`,
     tracing: needs.tracing,
     secrets: createSecretValues(() => values),
     approvals: noApprovalTasks,
+    people: { standing: async ({ authors = [] }) => ({ answerable: authors.map(withRoles), involved: [] }) },
   });
   return {
     tasks,
     perform: async (
       name,
       args,
-      { delegated = ['admin'] as readonly Role[], signal = new AbortController().signal, ...task } = {},
+      { answerable = ['admin'] as readonly Role[], signal = new AbortController().signal, ...task } = {},
     ) => {
-      const run = { id: 'run-1', principal: starter, delegated, automation: undefined, workflow: 'lab.sync', version: '1.0.0' };
+      const run = { ...newRun({ id: 'run-1', principal: starter }), authors: [answering(answerable)] };
       const text = typeof args === 'string' ? args : JSON.stringify(args);
       const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
       const end = await tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
       if (end === 'waiting') throw new Error('The call waits for an approval.');
+      if ('held' in end) throw new Error(`The call is held: ${end.held.detail}`);
       return end;
     },
     fetchDocument: (endpoint) => {
-      const run = {
-        id: 'run-1',
-        principal: starter,
-        delegated: ['engineering'] as const,
-        automation: undefined,
-        workflow: 'lab.sync',
-        version: '1.0.0',
-      };
+      const run = { ...newRun({ id: 'run-1', principal: starter }), authors: [answering(['engineering'])] };
       return tasks.fetch({ run, trace: runTrace, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
     },
     records: async () => (await reader.list({ limit: 100 })).list,

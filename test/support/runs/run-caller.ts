@@ -8,6 +8,7 @@ import { until } from '../until.ts';
 export interface SeenRun {
   readonly id: string;
   readonly status: string;
+  readonly suspendedBy?: string;
   readonly input?: unknown;
   readonly output?: unknown;
   readonly error?: SeenError;

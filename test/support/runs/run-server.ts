@@ -13,6 +13,7 @@ import { eventRoutes } from '../../../src/http/routes/event-routes.ts';
 import { runRoutes } from '../../../src/http/routes/run-routes.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
 import { createRunCatalogue } from '../../../src/runs/run-catalogue.ts';
+import { createRunPeople } from '../../../src/runs/run-people.ts';
 import { ending, stepOf } from '../../../src/runs/run-records.test-support.ts';
 import type { ClaimedRun, RunWrite } from '../../../src/runs/run-records.ts';
 import { createRunStore, type RunStore } from '../../../src/runs/run-store.ts';
@@ -72,15 +73,25 @@ export async function runServer(
   };
   const automations = createAutomationStore(database);
   const workflow = { id: 'lab.sync', version: '1.0.0' } as Workflow;
+  const pin = { ...workflow, digest: 'd16e57', storers: [{ id: 'eve', username: 'eve', lends: true }] };
   const runs = createRunCatalogue({
     store: counting,
     clock,
     records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
-      return found && { automation: found.automation, input: undefined };
+      return found && { automation: found.automation, input: undefined, people: {} };
     },
-    workflow: async ({ id }) => (id === workflow.id ? { workflow, writtenAs: 'engineering' } : undefined),
+    workflow: async ({ id }) => (id === workflow.id ? { workflow } : undefined),
+    reached: async ({ id }) => (id === workflow.id ? [{ pin, functions: [], chain: new Set([pin.digest]) }] : undefined),
+    whyNotWriter: async ({ roles }) => (roles.includes('admin') ? undefined : 'needs the role admin'),
+    people: createRunPeople({
+      store,
+      principalNow: async (id) => principals.find((each) => each.id === id),
+      storers: async () => new Map([[pin.digest, pin.storers]]),
+      digestOf: async () => pin.digest,
+      whyNotCall: () => undefined,
+    }),
     inputProblems: async ({ input }) =>
       input.includes('"wrong"') ? [{ pointer: '/input', detail: 'is wrong, as the form says' }] : [],
     seesApproval: async () => false,

@@ -1,0 +1,46 @@
+import { type InvolvedPrincipal, type Involvement, involvements, type NamedPrincipal } from '#access/people.ts';
+import type { AutomationPeople } from '#automations/automation-people.ts';
+import type { WorkflowPin } from '#workflows/workflow-pins.ts';
+import type { NewRun } from './run-records.ts';
+import { starterOf } from './run-row.ts';
+
+/** What is known of a run when it begins. */
+interface BeginningRun extends Pick<NewRun, 'principal' | 'startedBy'> {
+  readonly people: AutomationPeople;
+  readonly pins: readonly WorkflowPin[];
+  /** Of a repetition: who was involved in the run before. */
+  readonly repeated: readonly NamedPrincipal[];
+}
+
+/** Who has a hand in an outermost run from its beginning on. */
+export function involvedAtStart({ principal, startedBy, people, pins, repeated }: BeginningRun): readonly InvolvedPrincipal[] {
+  const { authors = [], earlierAuthors = [], resumer, formWriter } = people;
+  return merged([
+    ...starterOf(principal, startedBy),
+    ...as('resumer', 'due' in startedBy ? [resumer] : []),
+    ...as('author', [...authors, ...earlierAuthors]),
+    ...as(
+      'workflow',
+      pins.flatMap(({ storers }) => storers),
+    ),
+    ...as('form', [formWriter]),
+    ...as('repeated', repeated),
+  ]);
+}
+
+/** All of them in one list, in which each principal has everything that it did. */
+export function merged(people: readonly InvolvedPrincipal[]): readonly InvolvedPrincipal[] {
+  const byId = Map.groupBy(people, ({ id }) => id);
+  return [...byId.values()].flatMap((entries) => {
+    const [first] = entries;
+    if (first === undefined) return [];
+    const did = new Set(entries.flatMap((entry) => entry.as));
+    return [{ id: first.id, username: first.username, as: involvements.filter((each) => did.has(each)) }];
+  });
+}
+
+export function as(involvement: Involvement, people: readonly (NamedPrincipal | undefined)[]): readonly InvolvedPrincipal[] {
+  return people.flatMap((person) =>
+    person === undefined ? [] : [{ id: person.id, username: person.username, as: [involvement] }],
+  );
+}

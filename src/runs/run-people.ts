@@ -1,0 +1,139 @@
+import type { InvolvedPrincipal, NamedPrincipal, PrincipalNow } from '#access/people.ts';
+import type { Principal } from '#access/principal.ts';
+import type { Storer } from '#workflows/storer.ts';
+import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
+import type { HoldReason } from './interpreter/suspension.ts';
+import { as, merged } from './involved-people.ts';
+import type { StoredRunSummary } from './run-queries.ts';
+import type { RunStore } from './run-store.ts';
+
+/** A run as far as its people need it. */
+export type PeopledRun = Pick<
+  StoredRunSummary,
+  'id' | 'automation' | 'workflow' | 'version' | 'principal' | 'workflowDigest' | 'pins' | 'above' | 'authors' | 'involved'
+>;
+
+/** Why a run must not go on, in words for people. */
+export interface LostStanding {
+  readonly by: HoldReason;
+  readonly detail: string;
+}
+
+/** Everyone who answers for the calls of a run, with the roles and groups of now, and everyone who has a hand in them. */
+export interface RunStanding {
+  readonly answerable: readonly Principal[];
+  readonly involved: readonly InvolvedPrincipal[];
+}
+
+/** Judges the people behind runs by what they are now. Every method rejects with `store-unavailable`. */
+export interface RunPeople {
+  /** Everyone who has had a hand in the run up to now. */
+  involved(run: PeopledRun): Promise<readonly InvolvedPrincipal[]>;
+  /** For the calls of a run. */
+  standing(run: PeopledRun): Promise<RunStanding | LostStanding>;
+  /** Whether the starter or scheduler was removed. An issuer's person may only not have been seen for long. */
+  whyGone(principal: Principal): Promise<LostStanding | undefined>;
+  /** Why a run of these documents must not begin; undefined where it may. */
+  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<string | undefined>;
+}
+
+interface RunPeopleNeeds {
+  readonly store: Pick<RunStore, 'people'>;
+  readonly principalNow: PrincipalNow;
+  /** Who stored the bytes with these digests, by digest, as it is now. */
+  readonly storers: (digests: readonly string[]) => Promise<ReadonlyMap<string, readonly Storer[]>>;
+  /** The digest of a version, for runs that an earlier gateway began. */
+  readonly digestOf: (name: { readonly id: string; readonly version: string }) => Promise<string | undefined>;
+  /** The first of the functions that neither a role nor a right of the principal allows; undefined where it may make all these calls. */
+  readonly whyNotCall: (principal: Principal, functions: ReachedWorkflow['functions']) => string | undefined;
+}
+
+export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
+  const { store, principalNow, storers: storersOf } = needs;
+  const involvedOf = async (run: PeopledRun, storers: readonly Storer[]): Promise<readonly InvolvedPrincipal[]> => {
+    const above = runsAbove(run.id);
+    const joined = await store.people([run.id, ...above]);
+    const own = (joined.get(run.id) ?? []).map((person) => ({ ...person, as: [person.as] }));
+    const ofParents = above.flatMap((id) => joined.get(id) ?? []);
+    return merged([...run.involved, ...as('workflow', storers), ...own, ...as('parent', ofParents)]);
+  };
+  const whyGone: RunPeople['whyGone'] = async ({ id, username, issuer }) => {
+    if (issuer !== undefined || (await principalNow(id)) !== undefined) return undefined;
+    return { by: 'person-gone', detail: `${username}, in whose name the run calls, is no user and no client any more.` };
+  };
+  const answering = createAnswering(principalNow);
+  return {
+    async involved(run) {
+      const storers = await storersOf(digestsOf(run));
+      return await involvedOf(run, [...storers.values()].flat());
+    },
+    whyGone,
+    async standing(run) {
+      const gone = await whyGone(run.principal);
+      if (gone !== undefined) return gone;
+      const digest = run.workflowDigest ?? (await needs.digestOf({ id: run.workflow, version: run.version })) ?? '';
+      const chain = [...run.above, digest];
+      const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
+      const answerable = await answering(chain, storers, run.authors);
+      if (typeof answerable === 'string') return { by: 'delegation-lost', detail: answerable };
+      return { answerable, involved: await involvedOf(run, [...storers.values()].flat()) };
+    },
+    async whyLost(documents, authors) {
+      const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
+      for (const { pin, functions, chain } of documents) {
+        const people = await answering([...chain], storers, authors);
+        if (typeof people === 'string') return people;
+        for (const person of people) {
+          const missing = needs.whyNotCall(person, functions);
+          if (missing !== undefined)
+            return `${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`;
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Everyone who answers for calls, or who does not any more: a sentence. */
+function createAnswering(principalNow: PrincipalNow) {
+  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | string> => {
+    const people = answerersOf(...asked);
+    if (typeof people === 'string') return people;
+    const found: Principal[] = [];
+    for (const { id, username } of people.values()) {
+      const principal = await principalNow(id);
+      if (principal === undefined)
+        return `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+      found.push(principal);
+    }
+    return found;
+  };
+}
+
+/** The authors, and who stored each document of the chain; a sentence where one of them is missing. By id. */
+function answerersOf(
+  chain: readonly string[],
+  storers: ReadonlyMap<string, readonly Storer[]>,
+  authors: readonly NamedPrincipal[] | undefined,
+): ReadonlyMap<string, NamedPrincipal> | string {
+  if (authors?.length === 0) return 'The automation has no author; somebody who may write its workflow has to take it.';
+  const people = new Map((authors ?? []).map((author) => [author.id, author]));
+  for (const digest of chain) {
+    const lending = (storers.get(digest) ?? []).filter(({ lends }) => lends);
+    if (lending.length === 0) return 'Who stored the workflow is not known; somebody who may write it has to take it.';
+    for (const storer of lending) people.set(storer.id, storer);
+  }
+  return people;
+}
+
+function digestsOf({ pins = [] }: Pick<PeopledRun, 'pins'>): readonly string[] {
+  return pins.map(({ digest }) => digest);
+}
+
+/** The ids of the runs around a run, the nearest first: the id of a child begins with that of its parent (`childRunId`). */
+function runsAbove(id: string): readonly string[] {
+  const parts = id.split('.');
+  const above: string[] = [];
+  for (let length = parts.length - 2; length > 0; length -= 2) above.push(parts.slice(0, length).join('.'));
+  return above;
+}

@@ -1,0 +1,45 @@
+import type { PrincipalNow } from '#access/people.ts';
+import type { Principal } from '#access/principal.ts';
+import { decidePermission } from '#calls/decide-call.ts';
+import type { CallOperation } from '#relay/relayed-call.ts';
+import { createRunPeople, type RunPeople } from '#runs/run-people.ts';
+import type { RunStore } from '#runs/run-store.ts';
+import type { FunctionName } from '#workflows/workflow.ts';
+import type { WorkflowStore } from '#workflows/workflow-store.ts';
+import type { LiveParts } from './live-parts.ts';
+
+interface RunPeopleParts {
+  readonly runStore: Pick<RunStore, 'people'>;
+  readonly workflowStore: Pick<WorkflowStore, 'storers' | 'find'>;
+  readonly live: Pick<LiveParts, 'customRoles'>;
+  readonly principalNow: PrincipalNow;
+}
+
+/** The people behind runs, judged by the configuration in force. */
+export function runPeopleOf({ runStore, workflowStore, live, principalNow }: RunPeopleParts): RunPeople {
+  return createRunPeople({
+    store: runStore,
+    principalNow,
+    storers: (digests) => workflowStore.storers(digests),
+    digestOf: async (name) => (await workflowStore.find(name))?.digest,
+    whyNotCall: (principal, functions) => functions.find((name) => !mayCall(principal, name, live)),
+  });
+}
+
+/** Functions that leave the gateway, by the call that they are. */
+const operations: Readonly<Partial<Record<FunctionName, CallOperation>>> = {
+  restCall: 'restCall',
+  http: 'restCall',
+  openapi: 'restCall',
+  orchestratorAction: 'restAction',
+  orchestratorQuery: 'restQuery',
+  orchestratorRequest: 'restRequest',
+};
+
+/** What the document does not say, such as a path, is judged at each call. */
+function mayCall(principal: Principal, name: FunctionName, { customRoles }: RunPeopleParts['live']): boolean {
+  const operation = operations[name];
+  if (operation === undefined) return true;
+  const call = { operation, adapter: undefined, method: undefined, path: undefined };
+  return decidePermission({ principal, customRoles: customRoles(), call }).allowed;
+}

@@ -1,0 +1,94 @@
+import type { Storer } from './storer.ts';
+import type { WorkflowName, WorkflowStore, WorkflowVersion } from './workflow-store.ts';
+
+/** A document that a run may use: these bytes, and no others under the same version. */
+export interface WorkflowPin {
+  readonly id: string;
+  readonly version: string;
+  /** SHA-256 of the bytes, hexadecimal. */
+  readonly digest: string;
+  /** It is what `latest` of its id means for the run. */
+  readonly isLatest?: true | undefined;
+  /** Who had stored it when the run began. */
+  readonly storers: readonly Storer[];
+}
+
+/** A document that a run can reach. */
+export interface ReachedWorkflow {
+  readonly pin: WorkflowPin;
+  readonly functions: WorkflowVersion['functions'];
+  /** The digests of the documents by which it is reached, its own included. */
+  readonly chain: ReadonlySet<string>;
+}
+
+/**
+ * The document and all that it reaches by `run: workflow`, the document itself first. What the store does not have is not among them, and no run
+ * that begins now can use it. Undefined where it has not even the first one.
+ */
+export async function reachedWorkflows(
+  store: Pick<WorkflowStore, 'find'>,
+  name: WorkflowName,
+): Promise<readonly [ReachedWorkflow, ...ReachedWorkflow[]] | undefined> {
+  const find = remembering(store);
+  const root = await find(name);
+  if (root === undefined) return undefined;
+  const reached = new Map<string, Reached>();
+  const open: Reaching[] = [{ version: root, isLatest: false, above: new Set() }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const chain = note(reached, next);
+    if (chain === undefined) continue;
+    for (const { id, version: named } of next.version.workflows) {
+      const isLatest = named === 'latest';
+      const version = await find({ id, version: isLatest ? undefined : named });
+      if (version !== undefined) open.push({ version, isLatest, above: chain });
+    }
+  }
+  const [first, ...others] = [...reached.values()].map(({ version, isLatest, chain }): ReachedWorkflow => {
+    return { pin: pinOf(version, isLatest), functions: version.functions, chain };
+  });
+  return first && [first, ...others];
+}
+
+interface Reaching {
+  readonly version: WorkflowVersion;
+  readonly isLatest: boolean;
+  /** The digests of the documents above it. */
+  readonly above: ReadonlySet<string>;
+}
+
+interface Reached {
+  readonly version: WorkflowVersion;
+  isLatest: boolean;
+  readonly chain: Set<string>;
+}
+
+/** Undefined where nothing new is known of what the document reaches; else the digests that stand above that. */
+function note(reached: Map<string, Reached>, { version, isLatest, above }: Reaching): ReadonlySet<string> | undefined {
+  const known = reached.get(version.digest);
+  const entry = known ?? { version, isLatest: false, chain: new Set([version.digest]) };
+  const size = entry.chain.size;
+  for (const digest of above) entry.chain.add(digest);
+  entry.isLatest ||= isLatest;
+  reached.set(version.digest, entry);
+  return known !== undefined && entry.chain.size === size ? undefined : entry.chain;
+}
+
+/** Each name means one document for the run, although the store changes meanwhile. */
+function remembering(store: Pick<WorkflowStore, 'find'>): WorkflowStore['find'] {
+  const known = new Map<string, Promise<WorkflowVersion | undefined>>();
+  return (name) => {
+    const key = JSON.stringify([name.id, name.version]);
+    const found = known.get(key) ?? store.find(name);
+    known.set(key, found);
+    return found;
+  };
+}
+
+function pinOf({ id, version, digest, storers }: WorkflowVersion, isLatest: boolean): WorkflowPin {
+  return { id, version, digest, storers, ...(isLatest && { isLatest }) };
+}
+
+/** The document that a task of a run may run. `version`: as the task names it. */
+export function pinNamed(pins: readonly WorkflowPin[], { id, version }: Required<WorkflowName>): WorkflowPin | undefined {
+  return pins.find((pin) => pin.id === id && (version === 'latest' ? pin.isLatest === true : pin.version === version));
+}

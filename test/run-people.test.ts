@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertProblem } from './support/callers/calls.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
+import { actionTask } from './support/runs/run-caller.ts';
+import { involvedIn, listening, peopleStage, stagePeople } from './support/runs/run-people-stage.ts';
+import { eachStore } from './support/stores/stores.ts';
+import { until } from './support/until.ts';
+
+// Who answers for what a run calls, and who is involved in it: on the state of the store, so on both stores.
+
+const action = actionTask('act', '"one"');
+const { bob: _bob, ...withoutBob } = stagePeople;
+
+eachStore((store) => {
+  test('a run whose storer lost the role is suspended before its action, and goes on once somebody took the workflow', async (t) => {
+    const { far, gateway, configured, send, store: put, automation, start, read, reaches, goOn } = await peopleStage(t, store);
+    await put('bob', 'one', '1.0.0', [listening, action]);
+    const id = await automation('one');
+    const run = await start('otto', id);
+    await reaches(run.id, 'waiting');
+    await reloadWith(gateway, configured({ ...stagePeople, bob: { roles: ['engineering'], groups: [] } }));
+    await goOn('ann');
+    const refused = await send('otto', 'POST', `/automation_catalog/automations/${id}/run`);
+    const held = await reaches(run.id, 'suspended');
+    assert.equal(held.suspendedBy, 'delegation-lost');
+    assert.deepEqual([...far.arrived], []);
+    assert.match(assertProblem(refused, 409, 'delegation-lost').detail, /^bob answers for lab\.one 1\.0\.0/u);
+    const stream = await send('ann', 'GET', `/runs?status=suspended`);
+    assert.match(stream.text, /"suspendedBy":"delegation-lost"/u);
+    // To resume is to judge again.
+    assert.equal((await send('ann', 'POST', `/runs/${run.id}/resume`)).status, 200);
+    await until('the run is held again', async () => (await read(run.id)).suspendedBy === 'delegation-lost');
+    assert.deepEqual([...far.arrived], []);
+    assertProblem(await send('eve', 'POST', '/automation_catalog/workflows/lab.one/take'), 403, 'forbidden');
+    const taken = await send('ann', 'POST', '/automation_catalog/workflows/lab.one/take');
+    assert.deepEqual([taken.status, taken.json()], [200, { id: 'lab.one', versions: ['1.0.0'] }]);
+    await send('ann', 'POST', `/runs/${run.id}/resume`);
+    const ended = await reaches(run.id, 'completed');
+    assert.deepEqual([...far.arrived], [['one', 1]]);
+    assert.deepEqual(involvedIn(ended), ['ann: workflow event', 'bob: workflow', 'otto: starter']);
+    const audit = await send('ann', 'GET', '/audit?limit=1000');
+    assert.match(audit.text, /"workflow":\{"id":"lab\.one"\}/u, 'the take is on record');
+    assert.match(audit.text, /"code":"delegation-lost"/u, 'the refusal is on record');
+  });
+
+  test('a run of somebody who was removed is suspended, and calls again once the account is back', async (t) => {
+    const { far, gateway, configured, send, store: put, automation, start, reaches, goOn } = await peopleStage(t, store);
+    await put('ann', 'one', '1.0.0', [listening, action]);
+    const run = await start('bob', await automation('one'));
+    await reaches(run.id, 'waiting');
+    await reloadWith(gateway, configured(withoutBob));
+    await goOn('ann');
+    assert.equal((await reaches(run.id, 'suspended')).suspendedBy, 'person-gone');
+    assert.deepEqual([...far.arrived], []);
+    const events = await send('ann', 'GET', `/runs/${run.id}/tasks`);
+    assert.equal(events.status, 200);
+    await reloadWith(gateway, configured(stagePeople));
+    await send('ann', 'POST', `/runs/${run.id}/resume`);
+    await reaches(run.id, 'completed');
+    assert.deepEqual([...far.arrived], [['one', 1]]);
+  });
+
+  test('a child answers by who stored the documents above it as well', async (t) => {
+    const { far, gateway, configured, store: put, automation, start, reaches, send, goOn } = await peopleStage(t, store);
+    await put('ann', 'child', '1.0.0', [listening, action]);
+    await put('bob', 'parent', '1.0.0', [
+      { inner: { run: { workflow: { namespace: 'lab', name: 'child', version: '1.0.0' } } } },
+    ]);
+    const run = await start('otto', await automation('parent'));
+    await until('the child listens', async () =>
+      (await send('ann', 'GET', '/runs?status=waiting&workflow=lab.child')).text.includes('lab.child'),
+    );
+    await reloadWith(gateway, configured({ ...stagePeople, bob: { roles: ['engineering'], groups: [] } }));
+    await goOn('eve');
+    const child = await reaches(`${run.id}.1.1`, 'suspended');
+    assert.equal(child.suspendedBy, 'delegation-lost');
+    assert.deepEqual([...far.arrived], []);
+    assert.deepEqual(involvedIn(child), ['ann: workflow parent', 'bob: workflow parent', 'eve: event', 'otto: starter parent']);
+    assert.equal((await send('ann', 'POST', `/runs/${run.id}/cancel`)).status, 200);
+  });
+
+  test('a repeated run has everybody who was involved, and a child, an old version and another workflow are not repeated', async (t) => {
+    const { send, store: put, automation, start, read, reaches } = await peopleStage(t, store);
+    const nothing = [{ only: { set: { a: 1 } } }];
+    await put('bob', 'child', '1.0.0', nothing);
+    const inner = { inner: { run: { workflow: { namespace: 'lab', name: 'child', version: '1.0.0' } } } };
+    await put('ann', 'one', '1.0.0', [inner]);
+    const id = await automation('one');
+    const first = await start('otto', id);
+    await reaches(first.id, 'completed');
+    const rerun = (as: 'ann' | 'eve' | 'otto', run: string, body?: object) => send(as, 'POST', `/runs/${run}/rerun`, body);
+    assertProblem(await rerun('otto', `${first.id}.1.1`), 409, 'run-has-parent');
+    const again = await rerun('ann', first.id, { input: { b: 2 } });
+    assert.equal(again.status, 201, again.text);
+    assert.match(again.text, /"input":\{"b":2\}/u);
+    assert.deepEqual(involvedIn(await read((again.json() as { id: string }).id)), [
+      'ann: starter workflow repeated',
+      'bob: workflow repeated',
+      'otto: repeated',
+    ]);
+    assertProblem(await rerun('otto', first.id, { items: 'failed' }), 400, 'invalid-request');
+    assertProblem(await rerun('otto', first.id, { version: '1.0.0' }), 403, 'forbidden');
+    assert.equal((await rerun('otto', first.id, {})).status, 201);
+    await put('ann', 'one', '1.1.0', [...nothing, inner]);
+    assertProblem(await rerun('otto', first.id), 409, 'version-superseded');
+    const byWriter = await rerun('ann', first.id);
+    assert.equal((byWriter.json() as { version: string }).version, '1.0.0');
+    const named = await rerun('ann', first.id, { version: '1.1.0' });
+    assert.equal((named.json() as { version: string }).version, '1.1.0');
+    await put('ann', 'two', '1.0.0', nothing);
+    await send('ann', 'PATCH', `/automation_catalog/automations/${id}`, { data: { workflowId: 'lab.two' } });
+    assertProblem(await rerun('ann', first.id), 409, 'run-conflict');
+  });
+
+  test('a run takes the newest release, and a version only from those who may write the workflow', async (t) => {
+    const { send, store: put, automation, start } = await peopleStage(t, store);
+    const nothing = [{ only: { set: { a: 1 } } }];
+    await put('eve', 'one', '2.0.0-rc.1', nothing);
+    const id = await automation('one');
+    const run = (as: 'otto' | 'eve', body?: object) => send(as, 'POST', `/automation_catalog/automations/${id}/run`, body);
+    assertProblem(await run('otto'), 409, 'workflow-not-found');
+    await put('eve', 'one', '1.0.0', nothing);
+    const started = await start('otto', id);
+    assert.equal(started.version, '1.0.0');
+    assert.match(started.workflowDigest ?? '', /^[0-9a-f]{64}$/u);
+    assertProblem(await run('otto', { version: '2.0.0-rc.1' }), 403, 'forbidden');
+    assert.equal((await start('ann', id, { version: '2.0.0-rc.1' })).version, '2.0.0-rc.1');
+    assertProblem(
+      await send('ann', 'POST', `/automation_catalog/automations/${id}/run`, { version: '9.0.0' }),
+      409,
+      'workflow-not-found',
+    );
+    const read = await send('ann', 'GET', '/automation_catalog/workflows/lab.one');
+    assert.match(read.text, /"1\.0\.0"/u);
+  });
+});
