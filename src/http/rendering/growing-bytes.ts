@@ -8,9 +8,11 @@ const backslash = 0x5c;
 /** Bytes from which on a native copy is faster than a loop. */
 const longCopy = 48;
 
+const nothing: Buffer = Buffer.alloc(0);
+
 /** Bytes that grow at their end. A Buffer that was taken from `bytes` keeps its content while bytes are added. */
 export class GrowingBytes {
-  bytes: Buffer = Buffer.alloc(0);
+  bytes = nothing;
   size = 0;
   readonly #most: number;
 

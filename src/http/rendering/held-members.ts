@@ -7,13 +7,14 @@ const longestShape = 256;
 const fields = 4;
 
 const comma = 0x2c;
+const nothing: Buffer = Buffer.alloc(0);
 
 /** The complete members of an instance in the output. Its offsets count from the beginning of the instance. */
 export class HeldMembers {
   #count = 0;
-  #places = new Uint32Array(16 * fields);
+  #places = new Uint32Array(4 * fields);
   /** Tokens of the names of the last instance without repetitions, each with its colon. */
-  #shape: Buffer = Buffer.alloc(0);
+  #shape = nothing;
   #shapeCount = 0;
 
   add(name: number, value: number, end: number, isString: boolean): void {

@@ -11,6 +11,8 @@ const growthLimit = 32 * 1024 ** 2;
 /** Deeper nesting is refused; no parser reads it. */
 const maxDepth = 1_000_000;
 
+const nothing: Buffer = Buffer.alloc(0);
+
 type Place = 'root' | 'members' | 'entries' | 'instance' | 'single';
 type Copying = 'nothing' | 'name' | 'unchanged' | 'escaped';
 
@@ -23,7 +25,7 @@ export class InstanceWriter implements JsonHandler {
   readonly #holdLimit: number;
   readonly #scanner: JsonScanner;
   readonly #output: GrowingBytes;
-  #chunk: Buffer = Buffer.alloc(0);
+  #chunk = nothing;
   /** The place of the chunk in the text. */
   #base = 0;
   /** How the current input is copied, and the offset in the text from which it is not copied yet. */
