@@ -10,6 +10,8 @@ import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
 import { createGatewayTokens } from './gateway-tokens.ts';
 import { createIssuerLogins, type IssuerLogins } from './issuer-logins.ts';
+import { createKnownPersonStore } from './known-person-store.ts';
+import { createKnownPersons } from './known-persons.ts';
 import { createLoginCookie } from './login-binding.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
@@ -44,7 +46,7 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
-  /** Whom the gateway knows by this id: a user or client of the configuration in force. */
+  /** A user or client of the configuration in force, or a person of an issuer, as the last token said it. Rejects with `store-unavailable`. */
   readonly principalNow: PrincipalNow;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
@@ -93,13 +95,15 @@ export async function createAccess({
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
-  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log });
+  const persons = createKnownPersons({ rules, store: createKnownPersonStore(database), clock, log, isShort });
+  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log, persons });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
   const maintain = async (): Promise<void> => {
     await keys.maintain(current.tokenLifetime);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
     await throttle.purge();
+    await persons.purge();
   };
   const maintenance = every(maintenanceInterval, maintain, () =>
     log.warn('the maintenance of tokens and login throttles failed; the gateway tries again in a minute'),
@@ -114,6 +118,7 @@ export async function createAccess({
       throttle,
       ended: revokedTokens,
       fetchDocument,
+      persons,
       loginCookie: createLoginCookie({ secure: secureCookies, path: loginPath }),
       sessionCookie,
       clock,
@@ -122,7 +127,7 @@ export async function createAccess({
     }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
-    principalNow: async (id) => current.accounts.named(id)?.principal,
+    principalNow: async (id) => current.accounts.named(id)?.principal ?? (await persons.find(id)),
     reload(next) {
       current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });
       bearer.clear();

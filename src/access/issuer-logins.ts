@@ -6,6 +6,7 @@ import type { AccessWatcher, CredentialCheckOutcome } from './access-watcher.ts'
 import { exchangeCode } from './code-exchange.ts';
 import { type GatewayTokens, type TokenHolder, tokenFits } from './gateway-tokens.ts';
 import { verifyIdToken } from './id-token.ts';
+import type { KnownPersons } from './known-persons.ts';
 import { challengeOf, type LoginBinding, type LoginCookie, type LoginState, loginSeconds } from './login-binding.ts';
 import { asLoginFailed, LoginFailed, type LoginFailure } from './login-failure.ts';
 import { readLoginReply } from './login-reply.ts';
@@ -59,6 +60,7 @@ interface IssuerLoginsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly watcher: AccessWatcher;
+  readonly persons: Pick<KnownPersons, 'note'>;
 }
 
 /** An issuer by which people can log in. */
@@ -231,7 +233,7 @@ function alreadyEnded(): LoginFailed {
 async function identify(
   { issuer: { issuer, keys, fingerprint, clientId }, endpoints, binding, state, code, redirectUri }: Returned,
   rules: AccessRules,
-  { fetchDocument, clock }: IssuerLoginsOptions,
+  { fetchDocument, clock, persons }: IssuerLoginsOptions,
 ): Promise<{ readonly holder: TokenHolder; readonly principal: Principal }> {
   const verifier = binding.verifierOf(state.id);
   const exchanged = await exchangeCode({ fetchDocument, endpoint: endpoints.token, clientId, code, redirectUri, verifier });
@@ -244,6 +246,7 @@ async function identify(
   const isTaken = (name: string): boolean => accounts.isTaken(name);
   const principal = principalOfClaims(claims, { ...issuer, customRoles, isTaken });
   if (principal?.subject === undefined) throw new LoginFailed('not-valid', 'the ID token has an unusable name');
+  await persons.note(issuer, principal, claims);
   const { preferred_username: preferred } = claims;
   const { subject: name, roles, groups } = principal;
   const known = { kind: 'oidc', name, fingerprint, issuer: issuer.issuer, roles, groups } as const;

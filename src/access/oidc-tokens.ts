@@ -1,3 +1,4 @@
+import type { JWTPayload } from 'jose';
 import type { Clock } from '#base/clock.ts';
 import { type ClaimRules, verifiedClaims } from './issuer-claims.ts';
 import { principalOfClaims } from './oidc-claims.ts';
@@ -12,6 +13,7 @@ const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'applicat
 
 export interface OidcToken {
   readonly principal: Principal;
+  readonly claims: JWTPayload;
   /** Milliseconds since the epoch, a safe integer for any `exp` that the issuer sent. */
   readonly expiresAt: number;
 }
@@ -31,5 +33,5 @@ export async function verifyOidcToken(token: string, options: VerifyOptions): Pr
   if ('refused' in verified) return verified;
   const { claims, expiresAt } = verified;
   const principal = principalOfClaims(claims, { ...issuer, customRoles, isTaken });
-  return principal === undefined ? { refused: 'unusable name' } : { principal, expiresAt };
+  return principal === undefined ? { refused: 'unusable name' } : { principal, claims, expiresAt };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '#base/clock.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication } from './authentication.ts';
 import { type AccountHolder, type GatewayTokens, gatewayIssuer, type IssuerHolder } from './gateway-tokens.ts';
+import type { KnownPersons } from './known-persons.ts';
 import { principalOfClaims } from './oidc-claims.ts';
 import { type OidcToken, verifyOidcToken } from './oidc-tokens.ts';
 import type { Principal } from './principal.ts';
@@ -35,6 +36,7 @@ interface JudgeOptions {
   readonly tokens: GatewayTokens;
   readonly revocations: Revocations;
   readonly clock: Clock;
+  readonly persons: Pick<KnownPersons, 'note'>;
 }
 
 /** A fault if the token is not valid. Rejects with 503 if the gateway cannot decide that now. */
@@ -60,7 +62,7 @@ interface RevocableToken {
 export async function revocableToken(
   token: string,
   via: 'bearer' | 'session',
-  options: Omit<JudgeOptions, 'revocations'>,
+  options: Omit<JudgeOptions, 'revocations' | 'persons'>,
 ): Promise<RevocableToken | undefined> {
   const issuer = issuerOf(token);
   if (typeof issuer !== 'string') return undefined;
@@ -121,13 +123,15 @@ async function judgeForeign(
   issuer: string,
   options: JudgeOptions,
 ): Promise<TokenVerdict | RefusedToken> {
-  const { revocations, clock } = options;
+  const { revocations, clock, persons, rules } = options;
   const verified = await verifyForeign(token, via, issuer, options);
   if ('refused' in verified) return verified;
-  const { principal, expiresAt } = verified;
+  const { principal, claims, expiresAt } = verified;
   const jti = foreignId(token);
   const checkedAt = clock.monotonic();
   if (await revocations.isRevoked(jti)) return { refused: 'revoked', subject: principal.subject ?? '' };
+  const trusted = rules.issuers.get(issuer);
+  if (trusted !== undefined) await persons.note(trusted.issuer, principal, claims);
   const authentication = Object.freeze({ principal, via: 'oidc' } as const);
   return { authentication, expiresAt: Math.min(expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
 }

@@ -77,7 +77,10 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
  */
 function admission(
   call: Call,
-  { rules, context: { record, approval = {}, involved = [] } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
+  {
+    rules,
+    context: { record, approval = {}, involved = [] },
+  }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
 ): (() => Promise<ApprovalPermit | undefined>) | undefined {
   const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;

@@ -12,6 +12,7 @@ import { scheduleTables } from './migrations/0010-schedules.ts';
 import { formTable } from './migrations/0011-forms.ts';
 import { approvalTables } from './migrations/0012-approvals.ts';
 import { notificationTables } from './migrations/0013-notifications.ts';
+import { knownPersonTable } from './migrations/0045-known-persons.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   formTable,
   approvalTables,
   notificationTables,
+  knownPersonTable,
 ];
