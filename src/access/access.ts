@@ -99,15 +99,11 @@ export async function createAccess({
   const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log, persons });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
-  const maintain = async (): Promise<void> => {
+  const maintenance = maintain(log, async () => {
     await keys.maintain(current.tokenLifetime);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
-    await throttle.purge();
-    await persons.purge();
-  };
-  const maintenance = every(maintenanceInterval, maintain, () =>
-    log.warn('the maintenance of tokens and login throttles failed; the gateway tries again in a minute'),
-  );
+    await Promise.all([throttle.purge(), persons.purge()]);
+  });
 
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
@@ -135,4 +131,10 @@ export async function createAccess({
     },
     close: () => maintenance.stop(),
   };
+}
+
+function maintain(log: Log, work: () => Promise<void>): ReturnType<typeof every> {
+  return every(maintenanceInterval, work, () =>
+    log.warn('the maintenance of tokens, login throttles and known persons failed; the gateway tries again in a minute'),
+  );
 }

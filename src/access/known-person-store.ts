@@ -10,7 +10,7 @@ export interface KnownPerson {
 }
 
 /** `roles` and `groups` are the names in the token, also those that the gateway does not know today. */
-export interface RememberedClaims {
+interface RememberedClaims {
   readonly sub: string;
   readonly preferred_username?: string;
   readonly roles: readonly string[];

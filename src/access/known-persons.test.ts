@@ -26,8 +26,8 @@ interface Opened {
   readonly persons: KnownPersons;
   readonly clock: TestClock;
   /** A token of now with these claims, as another gateway on the store verifies it. */
-  sees(claims: Readonly<Record<string, unknown>>): Promise<void>;
-  reload(config: AccessOptions): void;
+  readonly sees: (claims: Readonly<Record<string, unknown>>) => Promise<void>;
+  readonly reload: (config: AccessOptions) => void;
 }
 
 async function open(t: TestContext, store: TestStore): Promise<Opened> {
@@ -67,7 +67,7 @@ eachStore((store) => {
     assert.equal(await persons.find(id), undefined, 'a person who left sends no token');
   });
 
-  test('the token that was issued last decides, in whatever order tokens arrive', async (t) => {
+  test('the token that was issued last decides, in any order of arrival', async (t) => {
     const { persons, clock, sees } = await open(t, store);
     const first = Math.floor(clock.now() / 1_000);
     clock.advance(3_600_000);

@@ -65,8 +65,8 @@ export function namesIn(claims: Claims, claim: string): readonly string[] {
 }
 
 /**
- * Whether the issuer left the groups out, because there are too many for a token, and names another place for them (OpenID Connect Core,
- * section 5.6.2).
+ * Whether the issuer left the groups out of the token, because there are too many. It names another place for them then (OpenID Connect
+ * Core, section 5.6.2).
  */
 export function areGroupsLeftOut(claims: Claims, groupsClaim: string): boolean {
   const { _claim_names: elsewhere } = claims;

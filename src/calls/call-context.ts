@@ -8,7 +8,7 @@ export interface CallContext {
   readonly record: CallRecord;
   /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
   readonly delegated?: readonly Role[];
-  /** Who had a hand in the call besides its caller. Absent: nobody. */
+  /** Who had a hand in the call in addition to its caller. Absent: no one. */
   readonly involved?: readonly InvolvedPrincipal[];
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;
