@@ -58,13 +58,14 @@ export function ownedText({ _id, name, data, lastModifiedBy, repeatInterval }: O
 }
 
 function ownedData(data: AutomationData): object {
-  const { gbac, lastUpdated, description, workflowId, formId, timeZone, cron, scheduleFrom, input } = data;
+  const { gbac, lastUpdated, description, workflowId, workflowVersion, formId, timeZone, cron, scheduleFrom, input } = data;
   return {
     scheduleFrom,
     gbac: gbac && { write: gbac.write, read: gbac.read },
     lastUpdated,
     description,
     workflowId,
+    workflowVersion,
     formId,
     timeZone,
     cron,
