@@ -10,12 +10,15 @@ import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
 import { createGatewayTokens } from './gateway-tokens.ts';
 import { createIssuerLogins, type IssuerLogins } from './issuer-logins.ts';
+import { createKnownPersonStore } from './known-person-store.ts';
+import { createKnownPersons } from './known-persons.ts';
 import { createLoginCookie } from './login-binding.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
 import type { IssuerFetch } from './oidc-discovery.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
+import type { PrincipalNow } from './people.ts';
 import type { Principal } from './principal.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
@@ -43,6 +46,8 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
+  /** A user or client of the configuration in force, or a person of an issuer, as the last token said it. Rejects with `store-unavailable`. */
+  readonly principalNow: PrincipalNow;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
@@ -90,17 +95,15 @@ export async function createAccess({
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
-  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log });
+  const persons = createKnownPersons({ rules, store: createKnownPersonStore(database), clock, log, isShort });
+  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log, persons });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
-  const maintain = async (): Promise<void> => {
+  const maintenance = maintain(log, async () => {
     await keys.maintain(current.tokenLifetime);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
-    await throttle.purge();
-  };
-  const maintenance = every(maintenanceInterval, maintain, () =>
-    log.warn('the maintenance of tokens and login throttles failed; the gateway tries again in a minute'),
-  );
+    await Promise.all([throttle.purge(), persons.purge()]);
+  });
 
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
@@ -111,6 +114,7 @@ export async function createAccess({
       throttle,
       ended: revokedTokens,
       fetch,
+      persons,
       loginCookie: createLoginCookie({ secure: secureCookies, path: loginPath }),
       sessionCookie,
       clock,
@@ -119,6 +123,7 @@ export async function createAccess({
     }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
+    principalNow: async (id) => current.accounts.named(id)?.principal ?? (await persons.find(id)),
     reload(next) {
       current = createAccessRules({ config: next, fetch, clock, log, previous: current });
       bearer.clear();
@@ -126,4 +131,10 @@ export async function createAccess({
     },
     close: () => maintenance.stop(),
   };
+}
+
+function maintain(log: Log, work: () => Promise<void>): ReturnType<typeof every> {
+  return every(maintenanceInterval, work, () =>
+    log.warn('the maintenance of tokens, login throttles and known persons failed; the gateway tries again in a minute'),
+  );
 }

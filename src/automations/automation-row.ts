@@ -92,13 +92,14 @@ export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextR
 }
 
 function dataInOrder(data: AutomationData): object {
-  const { gbac, lastUpdated, description, workflowId, formId, timeZone, cron, scheduleFrom, input } = data;
+  const { gbac, lastUpdated, description, workflowId, workflowVersion, formId, timeZone, cron, scheduleFrom, input } = data;
   return {
     scheduleFrom,
     gbac: gbac && { write: gbac.write, read: gbac.read },
     lastUpdated,
     description,
     workflowId,
+    workflowVersion,
     formId,
     timeZone,
     cron,

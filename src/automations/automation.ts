@@ -16,6 +16,8 @@ export interface AutomationData {
   readonly lastUpdated?: string;
   readonly description?: string;
   readonly workflowId?: string;
+  /** The version that runs; absent: the newest release at each start. */
+  readonly workflowVersion?: string;
   readonly formId?: string;
   /** A name of the IANA time zone database; absent: UTC. */
   readonly timeZone?: string;

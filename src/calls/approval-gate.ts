@@ -1,4 +1,5 @@
 import type { ApprovalRule } from '#access/approval-options.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { IntentPermit } from '#audit/intent-permit.ts';
 import type { Call } from './call.ts';
@@ -18,6 +19,8 @@ export interface ApprovalGate {
 
 export interface AskingCall {
   readonly principal: Principal;
+  /** Who had a hand in the call in addition to the principal. Absent: no one. */
+  readonly involved?: readonly InvolvedPrincipal[];
   readonly call: Call;
   /** The rules that match the call now. None where only its caller names an approval, or people were asked before. */
   readonly rules: readonly ApprovalRule[];

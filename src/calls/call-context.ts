@@ -1,3 +1,4 @@
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Role } from '#access/principal.ts';
 import type { ApprovalReference } from './approval-gate.ts';
 import type { CallRecord } from './call-record.ts';
@@ -7,6 +8,8 @@ export interface CallContext {
   readonly record: CallRecord;
   /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
   readonly delegated?: readonly Role[];
+  /** Who had a hand in the call in addition to its caller. Absent: no one. */
+  readonly involved?: readonly InvolvedPrincipal[];
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;
   /** Milliseconds that the caller is willing to wait, where it said so. */

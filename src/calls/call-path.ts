@@ -77,13 +77,16 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
  */
 function admission(
   call: Call,
-  { rules, context: { record, approval = {} } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
+  {
+    rules,
+    context: { record, approval = {}, involved = [] },
+  }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
 ): (() => Promise<ApprovalPermit | undefined>) | undefined {
   const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;
   if (isPreview(call) || isFree) return undefined;
   const { principal, requestId } = record;
-  return () => gate.admit({ principal, call, rules, reference: approval, requestId });
+  return () => gate.admit({ principal, involved, call, rules, reference: approval, requestId });
 }
 
 /** Sends the call. Where it fails although its reply had begun, the status of that goes on record. */

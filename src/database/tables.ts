@@ -13,6 +13,7 @@ export interface Tables extends RunTables, ScheduleTables, ApprovalTables, Notif
   readonly signing_key: SigningKeyTable;
   readonly revoked_token: RevokedTokenTable;
   readonly login_failure: LoginFailureTable;
+  readonly known_person: KnownPersonTable;
   readonly automation: AutomationTable;
   readonly automation_text: AutomationTextTable;
   readonly automation_group: AutomationGroupTable;
@@ -53,6 +54,15 @@ interface LoginFailureTable {
   readonly waits: number;
   readonly blocked_until: number;
   readonly expires_at: number;
+}
+
+interface KnownPersonTable {
+  /** `Principal.id`. */
+  readonly id: string;
+  /** When the last token was issued. */
+  readonly seen_at: number;
+  /** JSON text: `RememberedClaims`. */
+  readonly claims: string;
 }
 
 /** What a listing filters and sorts by. Texts that are compared are UTF-8 bytes: their order is that of code points under any collation. */
