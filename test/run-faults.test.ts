@@ -126,7 +126,7 @@ test('runs wait while the disk of the store is full, and go on once there is roo
   await until('an action of each run is in flight', () => held.actions.length === 4);
   disk.fill();
   held.release();
-  await until('the store is full', () => gateway.stderr.some((line) => line.includes("the store's runs file is unavailable")));
+  await until('the store is full', () => gateway.stderr.some((line) => line.includes("the store's audit file is unavailable")));
   await sleep(1_000);
   for (const id of ids) assert.equal((await caller.read(id)).status, 'running');
   disk.makeRoom();

@@ -4,10 +4,16 @@ import { keyColumns } from './automation-row.ts';
 import type { TextFilter } from './list-options.ts';
 import { keyBehind, sortKey } from './sort-key.ts';
 
+interface Matching {
+  readonly dialect: Database['dialect'];
+  /** Whether a description is longer than what its index has of it: then the index does not serve. */
+  readonly isCut: boolean;
+}
+
 /** The condition on a row of `automation`. A document without the field matches no filter on it. */
-export function matches({ kind, field, text }: TextFilter, dialect: Database['dialect']): RawBuilder<SqlBool> {
+export function matches({ kind, field, text }: TextFilter, { dialect, isCut }: Matching): RawBuilder<SqlBool> {
   const column =
-    field === 'data.description' ? sql`coalesce(description_key, description_start)` : sql.ref(`automation.${keyColumns[field]}`);
+    field === 'data.description' && isCut ? sql`coalesce(description_key, description_start)` : sql.ref(keyColumns[field]);
   const key = sortKey(text);
   if (kind === 'equals') return sql<SqlBool>`${column} = ${key}`;
   if (kind === 'startsWith') {

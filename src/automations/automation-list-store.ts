@@ -20,7 +20,10 @@ interface ListRequest {
   readonly viewer: Viewer;
 }
 
-/** One page and its total, both of one moment. */
+/**
+ * One page and its total, both of one moment. A condition on one field reads its index alone, and conditions on several read the table, which
+ * has no documents. So a search takes one pass for its total and another one for its page.
+ */
 export function listAutomations(
   { read, dialect }: Database,
   { options, viewer }: ListRequest,
@@ -29,10 +32,20 @@ export function listAutomations(
   return read.transaction().execute(async (moment) => {
     // PostgreSQL would compile a query that it estimates as long; that takes longer than the query may.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
-    const condition = all([visibleTo(viewer), ...options.filters.map((filter) => matches(filter, dialect))]);
-    const { rows } = await sql<Count>`select count(*) as total from automation where ${condition}`.execute(moment);
+    const { filters, sort } = options;
+    const describes = sort === 'data.description' || filters.some(({ field }) => field === 'data.description');
+    const isCut = describes && (await hasCutDescription(moment));
+    const conditions = [visibleTo(viewer), ...filters.map((filter) => matches(filter, { dialect, isCut }))];
+    // SQLite would fetch each row of a range of one index.
+    const hint = dialect === 'sqlite' && filters.length > 1 ? sql`not indexed` : sql``;
+    const matching = sql`from automation ${hint} where ${all(conditions)}`;
+    const { rows } = await sql<Count>`select count(*) as total ${matching}`.execute(moment);
     const total = rows[0]?.total ?? 0;
-    const numbers = await numbersOf(moment, { options, condition, total, sortedAtMost });
+    const found = sql<SqlBool>`automation.number in (select number ${matching})`;
+    // Few matches are fetched and sorted. For many, the index of the sort field is read in its order.
+    const chosen = total <= sortedAtMost ? found : sql<SqlBool>`(${found}) is true`;
+    const condition = filters.length === 0 ? all(conditions) : chosen;
+    const numbers = await numbersOf(moment, { options, condition, total, isCut });
     return { list: await documentsOf(moment, numbers), total };
   });
 }
@@ -41,53 +54,53 @@ interface Count {
   readonly total: number;
 }
 
+/** Whether a description is longer than what its index has of it. */
+async function hasCutDescription(moment: Kysely<Tables>): Promise<boolean> {
+  const cut = moment.selectFrom('automation').select('number').where('description_key', 'is not', null).limit(1);
+  return (await cut.execute()).length > 0;
+}
+
 function all(conditions: readonly (RawBuilder<SqlBool> | undefined)[]): RawBuilder<SqlBool> {
   const given = conditions.filter((condition) => condition !== undefined);
   return given.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join(given, sql` and `)}`;
 }
 
-interface Search {
+interface PageRequest {
   readonly options: ListOptions;
   readonly condition: RawBuilder<SqlBool>;
   readonly total: number;
-  readonly sortedAtMost: number;
+  readonly isCut: boolean;
 }
 
 /** The automations of the page, read from its nearer end. */
-async function numbersOf(moment: Kysely<Tables>, search: Search): Promise<readonly number[]> {
-  const { options, condition, total, sortedAtMost } = search;
-  const { limit, skip, sort, order, filters } = options;
+async function numbersOf(moment: Kysely<Tables>, { options, condition, total, isCut }: PageRequest): Promise<readonly number[]> {
+  const { limit, skip, sort, order } = options;
   const count = Math.max(0, Math.min(limit, total - skip));
   if (count === 0) return [];
   const fromBehind = skip > total / 2;
-  const columns = await orderColumns(moment, sort);
-  const by = orderBy(columns, (order === 1) !== fromBehind);
-  // Few matches are found first and sorted then. Many are near to each other in the index of the sort field.
-  const found =
-    filters.length > 0 && total <= sortedAtMost
-      ? sql`with found as materialized (select number, ${sql.join(columns.map((column) => sql.ref(column)))} from automation
-          where ${condition}) select number from found`
-      : sql`select number from automation where ${condition}`;
-  const { rows } = await sql<Pick<Tables['automation'], 'number'>>`${found} order by ${by}
-    limit ${count} offset ${fromBehind ? total - skip - count : skip}`.execute(moment);
+  const by = orderBy(sort, { isAscending: (order === 1) !== fromBehind, isCut });
+  const { rows } = await sql<Pick<Tables['automation'], 'number'>>`select number from automation where ${condition}
+    order by ${by} limit ${count} offset ${fromBehind ? total - skip - count : skip}`.execute(moment);
   const numbers = rows.map(({ number }) => number);
   return fromBehind ? numbers.toReversed() : numbers;
 }
 
-/** A document without the field comes first, then by name, which every document has. */
-async function orderColumns(moment: Kysely<Tables>, sort: ListOptions['sort']): Promise<readonly (keyof Tables['automation'])[]> {
-  if (sort === 'name') return ['name_key', 'name'];
-  // The index has the beginnings of descriptions. One that is not longer comes before those that are, with null.
-  const isCut =
-    sort === 'data.description' &&
-    (await moment.selectFrom('automation').select('number').where('description_key', 'is not', null).limit(1).execute()).length >
-      0;
-  return [keyColumns[sort], ...(isCut ? (['description_key'] as const) : []), 'name_key', 'name'];
-}
-
-function orderBy(columns: readonly string[], isAscending: boolean): RawBuilder<unknown> {
-  const direction = sql.raw(isAscending ? 'asc nulls first' : 'desc nulls last');
-  return sql.join(columns.map((column) => sql`${sql.ref(column)} ${direction}`));
+/** The order of the indexes: a document without the field comes first, then by name, which every document has. */
+function orderBy(
+  sort: ListOptions['sort'],
+  { isAscending, isCut }: { readonly isAscending: boolean; readonly isCut: boolean },
+): RawBuilder<unknown> {
+  const direction = sql.raw(isAscending ? 'asc' : 'desc');
+  const nulls = sql.raw(isAscending ? 'nulls first' : 'nulls last');
+  const nullable = [
+    ...(sort === 'name' ? [] : [keyColumns[sort]]),
+    // The index has the beginnings of descriptions. One that is not longer, and has null here, comes before those that are.
+    ...(sort === 'data.description' && isCut ? (['description_key'] as const) : []),
+  ];
+  return sql.join([
+    ...nullable.map((column) => sql`${sql.ref(column)} ${direction} ${nulls}`),
+    ...['name_key', 'name'].map((column) => sql`${sql.ref(column)} ${direction}`),
+  ]);
 }
 
 /** Documents fetched in one statement: 32 of 1 MiB are as much as a page may have. */

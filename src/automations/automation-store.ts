@@ -71,8 +71,8 @@ const listingWait = 10_000;
 const changeWait = 10_000;
 /** Eighteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const insertedAtOnce = 50;
-/** Matches of a search that are found and then sorted. More of them are dense enough to be read in order. Only tests pass another number. */
-const sortedAtMost = 20_000;
+/** Matches of a search that are fetched and sorted; only tests pass another number. */
+const sortedAtMost = 5_000;
 
 export function createAutomationStore(database: Database, sorted = sortedAtMost): AutomationStore {
   const { read } = database;
