@@ -16,6 +16,11 @@ export interface AutomationPeople {
   readonly resumer?: NamedPrincipal | undefined;
   /** Set while people have paused the schedule. `isWriter`: that person may write the workflow, so only such a person ends the pause. */
   readonly pausedBy?: (NamedPrincipal & { readonly isWriter: boolean }) | undefined;
+  /**
+   * It named a workflow that did not exist, and no person who may write the workflow has changed or taken it since. A person without that
+   * right must not become the delegate of a workflow that appears later.
+   */
+  readonly isUnconfirmed?: boolean | undefined;
 }
 
 interface FieldPeople {
@@ -58,14 +63,49 @@ export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   if (removers !== undefined) fields[inputField] = removers;
   isChanged ||= hasRemoved;
   const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
-  const { owner, scheduler, resumer, pausedBy } = people;
+  const { owner, scheduler, resumer, pausedBy, isUnconfirmed } = people;
+  const pauses = current?.nextRunAt !== undefined && next.nextRunAt === undefined;
   return {
     fields,
     owner: isChanged ? by : owner,
     scheduler: reschedules ? by : scheduler,
-    // The new scheduler answers for when it runs.
-    ...(!reschedules && { resumer, pausedBy }),
+    // The new scheduler answers for when it runs. Who changes a schedule may write the workflow.
+    ...(reschedules ? pauses && { pausedBy: { ...by, isWriter: true } } : { resumer, pausedBy }),
+    isUnconfirmed,
   };
+}
+
+/** What a person does to the schedule of an automation without becoming one of those who answer for it. */
+interface Steering {
+  readonly by: NamedPrincipal;
+  /** Whether that person may write the workflow. */
+  readonly isWriter: boolean;
+}
+
+/** After a pause. The pause of a writer stays one when another person pauses again. */
+export function peopleAfterPause(people: AutomationPeople, { by, isWriter }: Steering): AutomationPeople {
+  if (people.pausedBy !== undefined && (people.pausedBy.isWriter || !isWriter)) return people;
+  return { ...people, pausedBy: { ...named(by), isWriter } };
+}
+
+/** After the end of a pause. */
+export function peopleAfterResume({ pausedBy: _, ...people }: AutomationPeople, by: NamedPrincipal): AutomationPeople {
+  return { ...people, resumer: named(by) };
+}
+
+/** Whether it is not due, whatever its schedule says: nobody who may answers for it. */
+export function isHeld(people: AutomationPeople, automation: Automation): boolean {
+  return people.isUnconfirmed === true || authorsOf(people, automation) === undefined;
+}
+
+/** What of the fields that make authors and of the schedule differs, by its name in the document. */
+export function decidingChanges(current: Automation | undefined, next: Automation): readonly string[] {
+  const before = authorFields(current ?? { _id: '', name: '' });
+  const after = authorFields(next);
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  const fields = names.filter((name) => before.get(name) !== after.get(name)).map((name) => `data.${name.split('/')[0]}`);
+  const isScheduled = scheduleText(current) !== scheduleText(next);
+  return [...new Set([...fields, ...(isScheduled ? ['the schedule'] : [])])];
 }
 
 /** After `principal` took the automation over: it is the author of every field, and the scheduler. */

@@ -14,6 +14,9 @@ export interface Automation {
 export interface AutomationData {
   readonly gbac?: GroupLists;
   readonly lastUpdated?: string;
+  /** Names of people, from `AutomationPeople`. No document that is stored has them. */
+  readonly owner?: string;
+  readonly scheduledBy?: string;
   readonly description?: string;
   readonly workflowId?: string;
   /** The version that runs; absent: the newest release at each start. */

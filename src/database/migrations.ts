@@ -14,6 +14,7 @@ import { approvalTables } from './migrations/0012-approvals.ts';
 import { notificationTables } from './migrations/0013-notifications.ts';
 import { plainCatalogue } from './migrations/0014-plain-catalogue.ts';
 import { recordTables } from './migrations/0015-records.ts';
+import { automationPeople } from './migrations/0040-automation-people.ts';
 import { knownPersonTable } from './migrations/0045-known-persons.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
@@ -33,5 +34,6 @@ export const migrations: readonly Migration[] = [
   notificationTables,
   plainCatalogue,
   recordTables,
+  automationPeople,
   knownPersonTable,
 ];

@@ -17,6 +17,7 @@ export interface Tables extends RunTables, ScheduleTables, ApprovalTables, Notif
   readonly automation: AutomationTable;
   readonly automation_text: AutomationTextTable;
   readonly automation_group: AutomationGroupTable;
+  readonly automation_person: AutomationPersonTable;
   readonly workflow: WorkflowTable;
   readonly form: FormTable;
   readonly audit_key: AuditKeyTable;
@@ -92,6 +93,8 @@ interface AutomationTable {
   readonly workflow_id_key: Uint8Array | null;
   readonly form_id_key: Uint8Array | null;
   readonly last_updated_key: Uint8Array | null;
+  /** 1: it is not due, because nobody who may answers for it. */
+  readonly held: number;
 }
 
 interface AutomationTextTable {
@@ -99,12 +102,22 @@ interface AutomationTextTable {
   readonly number: number;
   /** The document as JSON text: what its ETag covers. The other members are columns of `automation`. */
   readonly document: string;
+  /** JSON text: `AutomationPeople`; null: an earlier gateway wrote it, and nothing is known. */
+  readonly people: string | null;
 }
 
 /** A group that may see an automation. */
 interface AutomationGroupTable {
   readonly number: number;
   readonly group_name: Uint8Array;
+}
+
+/** A person of an automation, for the filters of a listing. It is there once by its id, and once by its name where that is another. */
+interface AutomationPersonTable {
+  readonly number: number;
+  readonly kind: 'author' | 'owner' | 'scheduler';
+  /** `Principal.id`, or `Principal.username`. */
+  readonly name: Uint8Array;
 }
 
 /** One version of a workflow. Ids and versions are UTF-8 bytes. */

@@ -5,8 +5,11 @@ import type { NewRun } from '#runs/run-records.ts';
 import type { DueDecision } from './due-decision.ts';
 import { lockSchedule, recordOccurrence } from './occurrence-store.ts';
 
-/** `refused`: why the automation cannot run, in one sentence. */
-export type ScheduledStart = { readonly run: NewRun } | { readonly refused: string };
+/** `refused`: why the automation cannot run, in one sentence; `code`: the same in a word, for programs. */
+export type ScheduledStart = { readonly run: NewRun } | { readonly refused: string; readonly code?: SkipCode };
+
+/** Why a due time began no run because of people. */
+type SkipCode = 'delegation-lost' | 'person-gone' | 'person-not-seen';
 
 /** A due automation, what follows for it, and the run that would begin; `start` is absent where only its next time changes. */
 export interface PlannedOccurrence {
@@ -24,6 +27,7 @@ export interface OccurrenceOutcome {
   readonly startedAt?: string | undefined;
   /** Why it was skipped. */
   readonly reason?: string;
+  readonly code?: SkipCode | undefined;
 }
 
 /** Creates runs in the transaction that decides about them (`RunStore.changeWith`). */
@@ -70,9 +74,9 @@ async function decideOne(
   const last = await lockSchedule(transaction, automation);
   const { due } = decision;
   if (due === undefined || start === undefined) return { kind: 'known' };
-  const reason = 'refused' in start ? start.refused : stillRunning;
+  const skipped = 'refused' in start ? { reason: start.refused, code: start.code } : { reason: stillRunning };
   const run = 'run' in start && !last.runs ? start.run : undefined;
   const { isNew, startedAt } = await recordOccurrence(transaction, { automation, due, run: run?.id, decidedAt: now });
   if (!isNew) return { kind: 'known', startedAt };
-  return run === undefined ? { kind: 'skipped', reason } : { kind: 'started', startedAt, run };
+  return run === undefined ? { kind: 'skipped', ...skipped } : { kind: 'started', startedAt, run };
 }

@@ -104,9 +104,9 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     clock,
     records: options.auditReader,
     async automation(id) {
-      const automation = await automations.find(id);
-      const input = automation?.data?.input;
-      return automation && { automation, input: input && JSON.stringify(input) };
+      const found = await automations.find(id);
+      const input = found?.automation.data?.input;
+      return found && { automation: found.automation, input: input && JSON.stringify(input) };
     },
     workflow: (name) => loader.load(name),
     inputProblems: (given) => inputs.inputProblems(given),

@@ -1,9 +1,12 @@
 import type { Access } from '#access/access.ts';
-import type { Principal } from '#access/principal.ts';
+import type { NamedPrincipal } from '#access/people.ts';
+import { issuerOfId, type Principal } from '#access/principal.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
+import { mayRun } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { createDueAutomations } from '#automations/automation-due-store.ts';
+import type { AutomationPeople } from '#automations/automation-people.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
@@ -53,15 +56,19 @@ export function openSchedules(started: AsyncDisposableStack, options: OpenSchedu
 
 interface Occurrence {
   readonly automation: Automation;
+  readonly people: AutomationPeople;
   readonly due: number;
   readonly schedule: string;
 }
 
 async function scheduledRun(
-  { automation, due, schedule }: Occurrence,
+  { automation, people, due, schedule }: Occurrence,
   { access, clock, loader, runs }: OpenSchedulesOptions,
 ): Promise<ScheduledStart> {
-  const { data, lastModifiedBy = '' } = automation;
+  const { data } = automation;
+  const principal = await schedulerNow(people.scheduler, access);
+  if ('refused' in principal) return principal;
+  if (!mayRun(principal, automation)) return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
   const found = data?.workflowId === undefined ? undefined : await loader.load({ id: data.workflowId });
   if (found === undefined) return { refused: 'Its workflow does not exist.' };
   const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
@@ -70,13 +77,20 @@ async function scheduledRun(
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
     return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.` };
   }
-  const principal = access.principalNamed(lastModifiedBy) ?? unknownPrincipal(lastModifiedBy);
   return {
     run: runOf({ ...found, id: uuidVersion7(clock.now()), principal, startedBy: { schedule, due }, automation, input }),
   };
 }
 
-/** The last editor, where the configuration has no user of that name: of an issuer's token, or removed since. No user has such an id. */
-function unknownPrincipal(username: string): Principal {
-  return { id: `schedule:${username}`, username, roles: [], groups: [] };
+/** Who scheduled it, with the roles and groups of now. */
+async function schedulerNow(
+  scheduler: NamedPrincipal | undefined,
+  access: Access,
+): Promise<Principal | Extract<ScheduledStart, { readonly refused: string }>> {
+  if (scheduler === undefined) return { refused: 'Nobody is known to have scheduled it.', code: 'delegation-lost' };
+  const principal = await access.principalNow(scheduler.id);
+  if (principal !== undefined) return principal;
+  return issuerOfId(scheduler.id) === undefined
+    ? { refused: 'Who scheduled it is no user any more.', code: 'person-gone' }
+    : { refused: 'Who scheduled it has not logged in for too long.', code: 'person-not-seen' };
 }
