@@ -192,3 +192,23 @@ function named({ id, username }: NamedPrincipal): NamedPrincipal {
 function distinct(people: readonly NamedPrincipal[]): readonly NamedPrincipal[] {
   return [...new Map(people.map((person) => [person.id, person])).values()];
 }
+
+/** The people of an automation as a run needs them. */
+export interface PeopleOfRun {
+  /** Their rights count at each call. Undefined: they are not known, so that no run begins. */
+  readonly authors: readonly NamedPrincipal[] | undefined;
+  /** They wrote values that another person has taken over since. */
+  readonly earlierAuthors: readonly NamedPrincipal[];
+  readonly scheduler: NamedPrincipal | undefined;
+  readonly resumer: NamedPrincipal | undefined;
+  readonly formWriter: NamedPrincipal | undefined;
+}
+
+export function peopleOfRun(
+  people: AutomationPeople,
+  { automation, formWriter }: { readonly automation: Automation; readonly formWriter: NamedPrincipal | undefined },
+): PeopleOfRun {
+  const earlierAuthors = distinct(Object.values(people.fields).flatMap(({ former }) => former));
+  const { scheduler, resumer } = people;
+  return { authors: authorsOf(people, automation), earlierAuthors, scheduler, resumer, formWriter };
+}

@@ -53,8 +53,9 @@ eachStore((store) => {
     ]);
     const { tag } = await readOf(catalogue, 'a');
     assert.equal(await noteRun(database, 'a', { lastRunAt: late, nextRunAt: later }), true);
-    const a = { _id: 'a', name: 'a', lastRunAt: late, nextRunAt: later, repeatInterval: '1 day' };
-    const b = { _id: 'b', name: 'b', nextRunAt: early };
+    const people = { data: { owner: 'ada', scheduledBy: 'ada' }, lastModifiedBy: 'ada' };
+    const a = { _id: 'a', name: 'a', ...people, lastRunAt: late, nextRunAt: later, repeatInterval: '1 day' };
+    const b = { _id: 'b', name: 'b', ...people, nextRunAt: early };
     assert.deepEqual(await readOf(catalogue, 'a'), { ...a, tag });
     assert.deepEqual(await documentsOf(catalogue), [a, b]);
     const exported: string[] = [];
@@ -66,7 +67,14 @@ eachStore((store) => {
     assert.deepEqual(await documentsOf(catalogue, { filters: [{ kind: 'equals', field: 'lastRunAt', text: early }] }), []);
     await noteRun(database, 'a', { nextRunAt: null });
     await noteRun(database, 'a', {});
-    assert.deepEqual(await readOf(catalogue, 'a'), { _id: 'a', name: 'a', lastRunAt: late, repeatInterval: '1 day', tag });
+    assert.deepEqual(await readOf(catalogue, 'a'), {
+      _id: 'a',
+      name: 'a',
+      ...people,
+      lastRunAt: late,
+      repeatInterval: '1 day',
+      tag,
+    });
     assert.equal(await noteRun(database, 'none', { lastRunAt: late }), false);
   });
 
