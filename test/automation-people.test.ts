@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
+import { command } from './support/gateway/command.ts';
 import { basic, type Gateway, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
@@ -264,6 +265,25 @@ eachStore((store) => {
     assertProblem(await send('ada', 'DELETE', form), 409, 'form-in-use');
     assert.equal((await send('ann', 'PATCH', target, { data: { description: 'by ann' } })).status, 200);
     assert.equal((await read(target)).data.owner, 'ada');
+  });
+
+  test('the command takes automations by name, and all that a person left behind', async () => {
+    const mine = await Promise.all([1, 2].map(() => created('bob', { data: { workflowId: 'lab.plain' } })));
+    const third = await created('ann', { data: { workflowId: 'lab.plain' } });
+    const take = (...parameters: readonly string[]) => {
+      const environment = { GATEWAY_USER: 'lea', GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
+      return command(['automations', 'take', ...parameters], { environment });
+    };
+    const named = await take(third.name);
+    assert.deepEqual([named.code, named.stdout], [0, `${third.name}\n`]);
+    const left = await take('--from', 'bob');
+    assert.equal(left.code, 0, left.stderr);
+    for (const { name } of mine) assert.ok(left.stdout.split('\n').includes(name), left.stdout);
+    for (const { target } of [...mine, third]) assert.equal((await read(target)).data.owner, 'lea');
+    const reply = await send('ada', 'GET', `${automations}?author=bob`);
+    assert.equal((reply.json() as { readonly total: number }).total, 0);
+    assert.equal((await take()).code, 1);
+    assert.equal((await take('none')).code, 1);
   });
 
   test('a scheduled run belongs to who scheduled it last, and not to who changed the groups before', async () => {
