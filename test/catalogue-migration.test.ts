@@ -98,7 +98,7 @@ eachStore((store) => {
       });
       assert.equal(noted.tag, tag);
       // A patch without a change of a fact needs the ETag that a reader got before the run.
-      await catalogue.patch({ principal: admin, id, preconditions: { ifMatch: tag }, patch: { repeatInterval: '13 days' } });
+      await catalogue.patch({ principal: admin, id, preconditions: { ifMatch: tag }, patch: { repeatInterval: '99 days' } });
       const stale = catalogue.remove({ principal: admin, id, preconditions: { ifMatch: tag } });
       await assert.rejects(stale, (error) => error instanceof GatewayError && error.code === 'precondition-failed');
     }
